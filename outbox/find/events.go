@@ -10,20 +10,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/internal/wildcard"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Events selects events. Empty fields match all.
 type Events struct {
-	Source identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
-	Type   string           `json:"type,omitempty" find:"type" help:"of this 'type', such as invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
-	State  inbox.Outcome    `json:"state,omitempty" find:"state" help:"in this 'state': %s" label:"State"`
-	Has    []Attribute      `json:"has,omitempty" find:"has" help:"with all given 'attributes' (allowed: %s)" label:"Has"`
-	ID     identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"ID"` // of any source, unless Source names one
+	Source  identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
+	Type    string           `json:"type,omitempty" find:"type" help:"of this 'type', such as invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
+	State   inbox.Outcome    `json:"state,omitempty" find:"state" help:"in this 'state': %s" label:"State"`
+	Effects []EffectsIn      `json:"effects,omitempty" find:"effects" help:"with effects in these 'states': %s" label:"Effects"`
+	Has     []Attribute      `json:"has,omitempty" find:"has" help:"with all given 'attributes' (allowed: %s)" label:"Has"`
+	ID      identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"ID"` // of any source, unless Source names one
 	Span
 	Content
 
@@ -41,6 +44,33 @@ const (
 	Retry      Attribute = "retry"      // the event's sender called it a retry
 	Suspect    Attribute = "suspect"    // the event's proof was used before, under another id
 )
+
+// EffectsIn selects events by the state of their effects: events with at least one effect in this
+// state.
+type EffectsIn ledger.EffectState
+
+// NoEffects selects events without effects.
+const NoEffects EffectsIn = "none"
+
+// effectsIn returns the values of EffectsIn, except Attention.
+func effectsIn() []EffectsIn {
+	var list []EffectsIn
+	for _, state := range ledger.WorstFirst() {
+		list = append(list, EffectsIn(state))
+	}
+	return append(list, NoEffects)
+}
+
+// selects reports whether an event with these effects is selected by one of the values, or whether
+// there are no values.
+func selects(asked []EffectsIn, effects ledger.StateCounts) bool {
+	return len(asked) == 0 || slices.ContainsFunc(asked, func(in EffectsIn) bool {
+		if in == NoEffects {
+			return len(effects) == 0
+		}
+		return effects[ledger.EffectState(in)] > 0
+	})
+}
 
 // IsZero reports whether e selects all events.
 func (e Events) IsZero() bool { return len(Given(e)) == 0 && e.states == nil }
@@ -60,7 +90,7 @@ func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 // gets its position when it is inserted, but its time when its transaction began.
 const overlap = time.Minute
 
-// Events finds events back from a position, the newest first, without headers and bodies. A limit
+// Events finds events back from a position, newest first, without headers and bodies. A limit
 // of 0 means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	page, err := f.events(ctx, asked, from, limit, oldestEvent)
@@ -133,7 +163,7 @@ func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.Eve
 	return walk[identity.EventRef, *inbox.Event]{
 		cursor: place.ofEvent, all: asked.IsZero(), judge: judge, budget: budget,
 		load: func(ctx context.Context, found []candidate[identity.EventRef]) (map[identity.EventRef]*inbox.Event, error) {
-			rows, err := f.inbox.EventsByRef(ctx, refsOf(found))
+			rows, err := f.loadEvents(ctx, f.inbox.EventsByRef, refsOf(found))
 			for ref, e := range rows {
 				if !asked.takes(e) { // it changed meanwhile
 					delete(rows, ref)
@@ -143,6 +173,27 @@ func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.Eve
 		},
 	}, err
 }
+
+// loadEvents loads events with read, and counts their effects.
+func (f *Finder) loadEvents(ctx context.Context, read readEvents, refs []identity.EventRef) (map[identity.EventRef]*inbox.Event, error) {
+	rows, err := read(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := f.ledger.StatesOfEvents(ctx, refs)
+	if sqlstate.Is(err, sqlstate.InsufficientPrivilege) {
+		return rows, nil // a gateway's role with the rights for an older version: the states are unknown
+	}
+	if err != nil {
+		return nil, err
+	}
+	for ref, e := range rows {
+		e.EffectStates = counts[ref]
+	}
+	return rows, nil
+}
+
+type readEvents func(context.Context, []identity.EventRef) (map[identity.EventRef]*inbox.Event, error)
 
 func (f *Finder) eventSlice(ctx context.Context, sql statement.Bound) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
@@ -185,7 +236,7 @@ func (f *Finder) eventsOfID(ctx context.Context, asked Events, judge *judge) (Pa
 	if judge != nil {
 		read = f.inbox.EventsWhole
 	}
-	found, err := read(ctx, refs)
+	found, err := f.loadEvents(ctx, read, refs)
 	if err != nil {
 		return page, err
 	}
@@ -240,6 +291,7 @@ func (e Events) takes(row *inbox.Event) bool {
 		(e.Type == "" || wildcard.Match(e.Type, row.Type)) &&
 		(e.ID == "" || row.EventID == e.ID) &&
 		(states == nil || slices.Contains(states, row.Outcome)) &&
+		selects(e.Effects, row.EffectStates) &&
 		(!e.has(Duplicates) || row.Duplicates > 0) &&
 		(!e.has(Differs) || row.BodyDiffers) &&
 		(!e.has(Retry) || row.RetryNumber > 0) &&
@@ -253,6 +305,7 @@ type askedFor struct {
 	TypeLike     string // see wildcard.Like
 	EventID      identity.EventID
 	States       []inbox.Outcome // nil means all
+	EffectsIn    []EffectsIn     // nil means all
 	Duplicated   bool
 	Differs      bool
 	Retried      bool
@@ -263,7 +316,7 @@ type askedFor struct {
 func (e Events) args() askedFor {
 	return askedFor{
 		Source: e.Source, TypeLike: wildcard.Like(e.Type), EventID: e.ID, States: e.inStates(),
-		Duplicated: e.has(Duplicates), Differs: e.has(Differs), Retried: e.has(Retry), Suspect: e.has(Suspect),
+		EffectsIn: e.Effects, Duplicated: e.has(Duplicates), Differs: e.has(Differs), Retried: e.has(Retry), Suspect: e.has(Suspect),
 		Since: column.TimeOrNull(e.Since), Until: column.TimeOrNull(e.Until),
 	}
 }

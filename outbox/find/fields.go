@@ -91,6 +91,8 @@ func wordsOf(t reflect.Type) []string {
 		return texts(inbox.Outcomes())
 	case reflect.TypeFor[[]ledger.EffectState]():
 		return append(texts(ledger.EffectStates()), string(Attention))
+	case reflect.TypeFor[[]EffectsIn]():
+		return append(texts(effectsIn()), string(Attention))
 	case reflect.TypeFor[ledger.Policy]():
 		return texts([]ledger.Policy{ledger.AtLeastOnce, ledger.AtMostOnce})
 	case reflect.TypeFor[[]Attribute]():
@@ -159,6 +161,15 @@ func Set[Filter any](asked *Filter, name, value string, now time.Time) error {
 				more = NeedAttention()
 			}
 			*target = append(*target, more...)
+		case *[]EffectsIn:
+			more := []EffectsIn{EffectsIn(value)}
+			if value == string(Attention) {
+				more = nil
+				for _, state := range NeedAttention() {
+					more = append(more, EffectsIn(state))
+				}
+			}
+			*target = append(*target, more...)
 		case *[]Attribute:
 			*target = append(*target, Attribute(value))
 		default:
@@ -207,6 +218,8 @@ func Given[Filter any](asked Filter) []Value {
 		case fmt.Stringer:
 			v.Text = what.String()
 		case []ledger.EffectState:
+			v.Text = strings.Join(texts(what), ",")
+		case []EffectsIn:
 			v.Text = strings.Join(texts(what), ",")
 		case []Attribute:
 			v.Text = strings.Join(texts(what), ",")

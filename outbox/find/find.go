@@ -21,17 +21,19 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Options configure a Finder. All but Schema are required.
+// Options configure a Finder. All but Schema and Export are required.
 type Options struct {
 	Pool   *pgxpool.Pool // used only for reading
 	Schema schema.Name   // holds the tables. Defaults to schema.Default.
 	Inbox  *inbox.Inbox
 	Ledger *ledger.Ledger
+	Export *export.Archive // has events of days that retention dropped; nil: none
 }
 
 // Finder finds events, effects and actions. It is safe for concurrent use.
@@ -41,7 +43,8 @@ type Finder struct {
 	sql       statements
 	inbox     *inbox.Inbox
 	ledger    *ledger.Ledger
-	condition Condition // nil: conditions are refused
+	export    *export.Archive // may be nil
+	condition Condition       // nil: conditions are refused
 	plain     budget
 	matched   budget
 	turns     *turns // nil: searches in payloads do not wait for each other
@@ -60,7 +63,7 @@ func New(opts Options) (*Finder, error) {
 	return &Finder{
 		look: pipeline.ByIndex{Sender: opts.Pool},
 		walk: pipeline.ByIndex{Sender: opts.Pool, InOrder: true},
-		sql:  sql, inbox: opts.Inbox, ledger: opts.Ledger,
+		sql:  sql, inbox: opts.Inbox, ledger: opts.Ledger, export: opts.Export,
 		plain: plainBudget, matched: matchBudget,
 	}, nil
 }

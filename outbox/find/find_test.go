@@ -103,6 +103,10 @@ func TestFiltersSelectEvents(t *testing.T) {
 	}{
 		"source":             {find.Events{Source: "github"}, []string{"github/evt_2", "github/evt_1"}},
 		"state":              {find.Events{State: inbox.Dispatched}, []string{"stripe/evt_1"}},
+		"effects":            {find.Events{Effects: []find.EffectsIn{"pending", "failed"}}, []string{"stripe/evt_1"}},
+		"no such effects":    {find.Events{Effects: []find.EffectsIn{"failed"}}, nil},
+		"no effects":         {find.Events{Effects: []find.EffectsIn{find.NoEffects}}, []string{"github/evt_2", "github/evt_1"}},
+		"id and effects":     {find.Events{ID: "evt_1", Effects: []find.EffectsIn{"pending"}}, []string{"stripe/evt_1"}},
 		"type":               {find.Events{Type: "invoice.lost"}, nil},
 		"pattern of types":   {find.Events{Type: "invoice.*"}, []string{"github/evt_2", "github/evt_1", "stripe/evt_1"}},
 		"id and pattern":     {find.Events{ID: "evt_2", Type: "*.paid"}, []string{"github/evt_2"}},

@@ -14,7 +14,7 @@ import (
 // its position would never see it.
 const Settled = time.Minute
 
-// EventsOnward finds events onward from a position, the oldest first. It is the counterpart of
+// EventsOnward finds events onward from a position, oldest first. It is the counterpart of
 // Events. From the beginning and from page to page, it returns each event once, after it is
 // Settled. It may miss events that are imported later. It may also miss an event that AcceptTx
 // inserts in a caller's transaction that takes longer than Settled.
@@ -104,7 +104,7 @@ const foundAtOnce = 2_000
 // foundBudget limits a page of Found, so that it takes less time than the worker's lease.
 var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
 
-// EventsToChange finds events onward from a position, the oldest first, for an action on each. It
+// EventsToChange finds events onward from a position, oldest first, for an action on each. It
 // selects events accepted up to the position last and not erased; unredacted also omits redacted
 // events. Imported events are omitted. Each page reads 2,000 events. Events that Content cannot
 // decide are among the rows, with Found.Unclear.

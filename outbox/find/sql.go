@@ -4,7 +4,11 @@ import (
 	"embed"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/hooklatch/hooklatch/internal/rule"
 	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -16,18 +20,21 @@ var queries embed.FS
 type statements struct {
 	ActionSlice       statement.Of[actionSlice]
 	Actions           statement.Of[actions]
+	DeliveryReceived  statement.Of[deliveryReceived]
 	EffectSlice       statement.Of[effectSlice]
 	EffectSliceOnward statement.Of[effectSliceOnward]
 	EventPlace        statement.Of[eventPlace]
 	EventSlice        statement.Of[eventSlice]
 	EventSliceOnward  statement.Of[eventSliceOnward]
+	EventsOfDelivery  statement.Of[eventsOfDelivery]
+	EventsOfValue     statement.Of[eventsOfValue]
 	Holding           statement.Of[holding]
 	Sources           statement.Bound
 }
 
 func loadStatements(name schema.Name) (statements, error) {
 	var s statements
-	err := statement.Load(&s, queries, "query", name.SQL)
+	err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments())
 	return s, err
 }
 
@@ -44,6 +51,8 @@ type actionSlice struct {
 }
 
 type actions struct{ IDs []int64 }
+
+type deliveryReceived struct{ DeliveryID uuid.UUID }
 
 type effectSlice struct {
 	effectsAskedFor
@@ -69,6 +78,18 @@ type eventSlice struct {
 
 	Before, DownTo int64 // values of accept_seq
 	Look, Limit    int
+}
+
+type eventsOfDelivery struct {
+	DeliveryID    uuid.UUID
+	After, Before int64 // accept_seq
+	Limit         int
+}
+
+type eventsOfValue struct {
+	Value   string
+	Sources []identity.Source
+	Limit   int
 }
 
 type eventSliceOnward struct {

@@ -27,7 +27,7 @@ type Tail[Row any] struct {
 	late func(known, p place) bool // reports whether p is too old to be read again
 }
 
-// Next returns the new rows since the last call, the oldest first. The first call returns nothing.
+// Next returns the new rows since the last call, oldest first. The first call returns nothing.
 func (t *Tail[Row]) Next(ctx context.Context) ([]Row, error) {
 	rows, cursors, newest, err := t.read(ctx, t.at)
 	if err != nil {

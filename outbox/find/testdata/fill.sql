@@ -1,6 +1,6 @@
 -- :rows events of two sources, 50 milliseconds apart until an hour ago, each with one
--- effect that a person retried. The first five, which a walk back comes to last, have a
--- rare type, a rare state, a rare customer and a rare person.
+-- effect that an operator retried. The first five, which a walk back reaches last, have a
+-- rare type, a rare state, a rare customer and a rare operator.
 SET session_replication_role = replica;
 SELECT hooklatch.make_delivery_partitions(1);
 
@@ -45,6 +45,14 @@ SELECT
     CASE WHEN rare THEN 'parked' ELSE 'done' END, 1,
     -- Some of each batch are of one moment.
     date_trunc('second', received_at), received_at, received_at, received_at, received_at
+FROM filled
+ORDER BY i;
+
+CREATE TABLE hooklatch.links_before (LIKE hooklatch.links INCLUDING DEFAULTS);
+ALTER TABLE hooklatch.links ATTACH PARTITION hooklatch.links_before
+    FOR VALUES FROM (MINVALUE) TO (date_trunc('day', now(), 'UTC'));
+INSERT INTO hooklatch.links (accept_seq, linked_at, scope, key, generation, suppressed)
+SELECT i, received_at, 'route:' || source || ':all', id, 1, false
 FROM filled
 ORDER BY i;
 
