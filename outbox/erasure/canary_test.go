@@ -89,6 +89,7 @@ var rowsOf = map[string]string{
 	"event_replays":      `true`,
 	"river_job":          `true`,
 	"destinations":       `true`,
+	"search_values":      `true`,
 
 	"rejected_deliveries": `true`,
 }

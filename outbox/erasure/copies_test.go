@@ -36,7 +36,7 @@ func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
 // meanwhile would miss the copy.
 func TestAnErasureWaitsForRetention(t *testing.T) {
 	t.Parallel()
-	for _, whole := range []string{"deliveries", "links", "attempts", "transitions"} {
+	for _, whole := range []string{"deliveries", "links", "attempts", "transitions", "search_values"} {
 		t.Run(whole, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)

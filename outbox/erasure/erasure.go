@@ -6,7 +6,8 @@
 //
 // Each event is erased in one transaction, together with the row of operator_log that names the
 // operator. Its River jobs are deleted afterwards, in slices. An erasure that is interrupted in
-// between can be repeated without harm. A bulk run (package runs) erases a selection of events.
+// between can be repeated without harm. The transaction also notes the erasure for the export, whose
+// files are rewritten afterwards: see package export. A bulk run (package runs) erases a selection of events.
 package erasure
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -27,13 +29,14 @@ const (
 	ActionEraseEffect ledger.Action = "effect.erase"
 )
 
-// Options configure an Eraser. All but Schema and Logger are required.
+// Options configure an Eraser. All but Schema, Export and Logger are required.
 type Options struct {
 	DB       *commit.DB    // commits erasures
 	ReadPool *pgxpool.Pool // for reads outside transactions, on the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Ledger   *ledger.Ledger
-	Logger   *slog.Logger // defaults to one that discards
+	Export   *export.Archive // has events of days that retention dropped; nil: none
+	Logger   *slog.Logger    // defaults to a logger that discards
 }
 
 // Eraser erases and redacts. It is safe for concurrent use.
@@ -42,6 +45,7 @@ type Eraser struct {
 	read   *pgxpool.Pool
 	sql    statements
 	ledger *ledger.Ledger
+	export *export.Archive // may be nil
 	logger *slog.Logger
 }
 
@@ -57,5 +61,5 @@ func New(opts Options) (*Eraser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("erasure: %w", err)
 	}
-	return &Eraser{db: opts.DB, read: opts.ReadPool, sql: sql, ledger: opts.Ledger, logger: opts.Logger}, nil
+	return &Eraser{db: opts.DB, read: opts.ReadPool, sql: sql, ledger: opts.Ledger, export: opts.Export, logger: opts.Logger}, nil
 }

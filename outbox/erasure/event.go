@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -22,6 +24,9 @@ type Order struct {
 	Filter any
 	// Run is the bulk run that the erasure belongs to. 0: none.
 	Run int64
+	// Received is when the event was received. It is needed only for an event of a bulk run that is no
+	// longer stored: the export is searched there.
+	Received time.Time
 	// Searched are the texts that the selection searched for. Erased.Kept reports ids and keys that
 	// stay and contain one of these texts.
 	Searched []string
@@ -67,6 +72,18 @@ func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Ope
 		}
 		if err == nil {
 			err = e.eraseJobs(ctx, of, nil)
+		}
+		if errors.Is(err, ledger.ErrNotFound) && order.Received.IsZero() && e.export != nil {
+			var found *export.Found
+			if found, err = e.export.Find(ctx, ref, time.Time{}); err == nil && found != nil {
+				order.Received = found.Day
+				continue
+			} else if err == nil {
+				err = ledger.ErrNotFound
+			}
+		}
+		if err == nil {
+			err = e.Exported(ctx, nil)
 		}
 		if err != nil {
 			return Erased{}, fmt.Errorf("erase event %s: %w", ref, err)
@@ -126,6 +143,9 @@ func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledge
 func (e *Eraser) eraseEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	var came Erased
 	event, err := e.lock(ctx, tx, ref)
+	if errors.Is(err, ledger.ErrNotFound) && !order.Received.IsZero() && e.export != nil {
+		return e.eraseExported(ctx, tx, ref, by, order)
+	}
 	if err != nil {
 		return came, jobsOf{}, err
 	}

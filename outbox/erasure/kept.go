@@ -32,17 +32,9 @@ func (e *Eraser) kept(ctx context.Context, tx pgx.Tx, event lockedEvent, made []
 	for _, found := range personal.FindAll(payload.Part(body, event.item), maxPersonal) {
 		texts = append(texts, string(found))
 	}
-	names := func(text string) bool {
-		for _, t := range texts {
-			if len(t) >= minSearched && strings.Contains(strings.ToLower(text), strings.ToLower(t)) {
-				return true
-			}
-		}
-		return false
-	}
 	var kept []Kept
 	keep := func(where, text string) {
-		if k := (Kept{where, text}); names(text) {
+		if k := (Kept{where, text}); namesPerson(text, texts) {
 			kept = append(kept, k)
 		}
 	}
@@ -54,4 +46,14 @@ func (e *Eraser) kept(ctx context.Context, tx pgx.Tx, event lockedEvent, made []
 		keep("key of latest_by", m.objectKey)
 	}
 	return kept, nil
+}
+
+// namesPerson reports whether a text contains one of the texts that identify a person.
+func namesPerson(text string, texts []string) bool {
+	for _, t := range texts {
+		if len(t) >= minSearched && strings.Contains(strings.ToLower(text), strings.ToLower(t)) {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -83,7 +84,9 @@ func (b *bundle) dispatch(t testing.TB, id string, keys ...string) []identity.Ef
 		}
 		effects, ids = append(effects, effect), append(ids, effect.EffectID)
 	}
-	d, err := b.Dispatch(t.Context(), outbox.Dispatch{Event: e, Effects: effects})
+	d, err := b.Dispatch(t.Context(), outbox.Dispatch{
+		Event: e, Effects: effects, SearchValues: payload.SearchValues(e.ContentType, e.Payload(), []string{"/name", "/email"}),
+	})
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
 	return ids

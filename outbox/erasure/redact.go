@@ -75,7 +75,7 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 	return done, e.eraseJobs(ctx, done.jobs, nil)
 }
 
-// ended reports whether the time is over. The next run continues.
+// ended reports whether the run has used its time. The next run continues.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // redactWaiting again checks the events that were not finished before.

@@ -15,10 +15,11 @@ import (
 
 // The tables with one partition per day.
 const (
-	wholeDeliveries  = "deliveries"
-	wholeLinks       = "links"
-	wholeAttempts    = "attempts"
-	wholeTransitions = "transitions"
+	wholeDeliveries   = "deliveries"
+	wholeLinks        = "links"
+	wholeAttempts     = "attempts"
+	wholeTransitions  = "transitions"
+	wholeSearchValues = "search_values"
 )
 
 const (
@@ -44,7 +45,7 @@ type partition struct {
 
 func (p partition) end() time.Time { return p.day.AddDate(0, 0, 1) }
 
-// partitions lists the past days of a table, the oldest first, including days that an interrupted
+// partitions lists the past days of a table, oldest first, including days that an interrupted
 // run detached.
 func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, error) {
 	rows, err := k.sql.Days.With(days{Whole: whole}).Query(ctx, k.pool)
@@ -64,14 +65,14 @@ func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, err
 
 // findDays finds the oldest day of the partitioned tables.
 func (r *run) findDays(ctx context.Context, found *oldest) error {
-	for _, whole := range []string{wholeDeliveries, wholeLinks, wholeAttempts, wholeTransitions} {
+	for _, whole := range []string{wholeDeliveries, wholeSearchValues, wholeLinks, wholeAttempts, wholeTransitions} {
 		days, err := r.partitions(ctx, whole)
 		if err != nil {
 			return err
 		}
 		for _, p := range days {
 			into := &found.details
-			if whole == wholeDeliveries {
+			if whole == wholeDeliveries || whole == wholeSearchValues {
 				into = &found.payloads
 			}
 			if !p.thin && (*into == nil || p.day.Before(**into)) {

@@ -16,6 +16,9 @@
 // delivery as received also needs its event. One statement, need.sql, reads these events before
 // anything is deleted. An event's generation reveals a later change.
 //
+// With an export, each day of deliveries is first exported by package export, and an export that
+// fails ends the run. No event is then deleted before its deliveries are exported.
+//
 // # The brake
 //
 // A run that would go more than three days beyond the previous run deletes nothing and waits for an

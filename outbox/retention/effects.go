@@ -17,7 +17,7 @@ type place struct {
 	Generation int
 }
 
-// deleteEffects deletes effects that have ended and expired, the oldest first. Every walk again
+// deleteEffects deletes effects that have ended and expired, oldest first. Every walk again
 // checks effects that have not ended, or whose event is still stored. The keys of effects outlive
 // the event; otherwise a replay would repeat the effects.
 func (r *run) deleteEffects(ctx context.Context, t *task) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -26,7 +27,9 @@ type Options struct {
 	Ledger *ledger.Ledger
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Logger defaults to one that discards.
+	// Export receives each day of deliveries before it is dropped. Nil: days are not exported.
+	Export *export.Archive
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 }
 
@@ -36,6 +39,7 @@ type Keeper struct {
 	db     *commit.DB
 	pool   *pgxpool.Pool
 	ledger *ledger.Ledger
+	export *export.Archive // nil: days are not exported
 	schema schema.Name
 	sql    statements
 	logger *slog.Logger
@@ -59,7 +63,7 @@ func New(opts Options) (*Keeper, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, schema: name, sql: sql, logger: opts.Logger}, nil
+	return &Keeper{db: opts.DB, pool: opts.Pool, ledger: opts.Ledger, export: opts.Export, schema: name, sql: sql, logger: opts.Logger}, nil
 }
 
 // ErrBusy is returned by a run while another run is working.
@@ -97,9 +101,17 @@ func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	if len(stopped) > 0 {
 		return r.report(stopped), r.stop(ctx, stopped)
 	}
+	if k.export != nil {
+		if err := k.export.EraseNoted(ctx, nil); err != nil {
+			return r.report(nil), fmt.Errorf("retention: %w", err)
+		}
+	}
 	for _, t := range r.tasks {
 		if r.over(ctx) {
 			return r.report(nil), ctx.Err()
+		}
+		if t.what == Events {
+			r.keepUnexported(t)
 		}
 		if t.done || t.known && !t.due() {
 			continue
@@ -122,6 +134,8 @@ type run struct {
 	tasks    []*task
 	needs    *needs // needs of unfinished work, once they have been read
 	ended    bool   // out of time
+
+	exporting bool // out of time while a day was exported
 }
 
 // over reports whether the run is out of time.

@@ -19,10 +19,13 @@ import (
 // these days.
 const daysAtOnce = 8
 
-// dropPayloads drops the expired days of deliveries. Deliveries that unfinished work needs are
-// copied first. A delivery may become needed before its day is detached, such as by a replay that
-// had found it. Such deliveries are copied before the day is dropped.
+// dropPayloads drops the expired days of search values, and then of deliveries. Deliveries that
+// unfinished work needs are copied first. A delivery may become needed before its day is detached,
+// such as by a replay that had found it. Such deliveries are copied before the day is dropped.
 func (r *run) dropPayloads(ctx context.Context, t *task) error {
+	if err := r.dropSearchValues(ctx, t); err != nil {
+		return err
+	}
 	days, err := r.partitions(ctx, wholeDeliveries)
 	if err != nil {
 		return err
@@ -38,7 +41,12 @@ func (r *run) dropPayloads(ctx context.Context, t *task) error {
 			t.oldest = together[0].day
 			return nil
 		}
-		if err := r.dropPayloadsOf(ctx, t, together); err != nil {
+		exported, err := r.exportDays(ctx, together)
+		if len(exported) > 0 {
+			err = errors.Join(err, r.dropPayloadsOf(ctx, t, exported))
+		}
+		if err != nil || r.exporting {
+			t.oldest = together[0].day
 			return err
 		}
 	}
@@ -50,6 +58,27 @@ func (r *run) dropPayloads(ctx context.Context, t *task) error {
 		notes.before = t.before.Truncate(Day)
 	}
 	return r.deleteOld(ctx, notes, "delete_copies", r.sql.DeleteCopies)
+}
+
+// dropSearchValues drops the expired days of search values. Unfinished work needs none of them.
+func (r *run) dropSearchValues(ctx context.Context, t *task) error {
+	days, err := r.partitions(ctx, wholeSearchValues)
+	if err != nil {
+		return err
+	}
+	for _, p := range days {
+		if p.end().After(t.before) || r.over(ctx) {
+			return nil
+		}
+		if err := r.detach(ctx, p); err != nil {
+			return err
+		}
+		if err := r.drop(ctx, p); err != nil {
+			return err
+		}
+		t.rows, t.size = t.rows+p.rows, t.size+p.bytes
+	}
+	return nil
 }
 
 // dropPayloadsOf drops several days. If one of them cannot be detached, only the days before it are

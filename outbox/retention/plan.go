@@ -32,7 +32,7 @@ func (r *run) countAll(ctx context.Context) error {
 		var err error
 		switch t.what {
 		case Payloads:
-			err = r.countDays(ctx, t, wholeDeliveries)
+			err = r.countDays(ctx, t, wholeDeliveries, wholeSearchValues)
 		case Details:
 			err = r.countDays(ctx, t, wholeAttempts, wholeTransitions, wholeLinks)
 		case Events, Imports:

@@ -49,10 +49,12 @@ type Report struct {
 	Stopped bool `json:"stopped"`
 	// Complete is true if nothing is left for the next run.
 	Complete bool `json:"complete"`
+	// Exporting is true if the time was over while a day was exported. The next run continues.
+	Exporting bool `json:"exporting,omitzero"`
 }
 
 func (r *run) report(stopped []*task) Report {
-	report := Report{At: r.now, Stopped: len(stopped) > 0, Complete: len(stopped) == 0 && !r.ended}
+	report := Report{At: r.now, Stopped: len(stopped) > 0, Complete: len(stopped) == 0 && !r.ended, Exporting: r.exporting}
 	for _, t := range r.tasks {
 		part := t.part()
 		part.Stopped = slices.Contains(stopped, t)

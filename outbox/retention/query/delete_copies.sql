@@ -1,4 +1,4 @@
--- Deletes notes about copies in deleted deliveries, the oldest first.
+-- Deletes notes about copies in deleted deliveries, oldest first.
 DELETE FROM hooklatch.delivery_copies AS c
 USING (
     SELECT o.source, o.event_id, o.delivery_id, o.item

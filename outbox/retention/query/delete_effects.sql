@@ -1,4 +1,4 @@
--- Reads a slice of the effects that are old enough, the oldest first. Deletes effects that have
+-- Reads a slice of the effects that are old enough, oldest first. Deletes effects that have
 -- ended and expired and whose event is deleted. Also deletes their rows in the tables that existed
 -- before partitioning by day.
 WITH looked AS MATERIALIZED (
