@@ -14,12 +14,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/failpoint"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // arrival is a Delivery that passes through T1. Its ids are generated before the first try. A retry
@@ -33,6 +33,7 @@ type arrival struct {
 	headers       []byte                  // as JSON
 	queue         string                  // queue of the dispatch jobs
 	jobs          []riverjob.DispatchText // one for each event
+	plans         *arrivalPlans           // nil: the jobs of the events create all plans
 }
 
 func (o *Outbox) newArrival(d Delivery) (arrival, error) {
@@ -89,7 +90,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		d.release()
 		return Acceptance{}, nil
 	}
-	if known, ok := o.knownAgain(d); ok {
+	if known, ok := o.knownAgain(ctx, d); ok {
 		d.release()
 		o.retries.add(d)
 		o.noteDuplicates(d.Origin, known)
@@ -101,6 +102,7 @@ func (o *Outbox) Accept(ctx context.Context, d Delivery) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("accept events: %w", err)
 	}
 	life := o.recent.Life()
+	a.plans = o.plansFor(a)
 	acceptance, err := o.accepts.Submit(ctx, a)
 	if err != nil {
 		o.noteRefusal(err)
@@ -174,10 +176,13 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 				shut[ref] = true
 				continue
 			}
-			first[ref] = rows.add(a, j, guards.replayed[i])
+			first[ref] = rows.add(a, eventAt{i, j}, guards.replayed[i])
 		}
 	}
 	if err := o.moveWindows(ctx, tx, batch, guards.contentWindows); err != nil {
+		return nil, err
+	}
+	if err := o.planEvents(ctx, tx, rows, batch); err != nil {
 		return nil, err
 	}
 	if err := o.insertEvents(ctx, tx, rows, batch); err != nil {
@@ -191,6 +196,9 @@ func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([
 	}
 	known, err := o.knownEvents(ctx, tx, rows, first, shut, guards.known)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.createPlanned(ctx, tx, rows, batch, known); err != nil {
 		return nil, err
 	}
 	if err := o.tellOfJobs(ctx, tx, rows); err != nil {
@@ -261,18 +269,18 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 	if err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
-	receivedAt := make(map[identity.EventRef]time.Time, len(rows.events))
+	inserted := make(map[identity.EventRef]insertedEvent, len(rows.events))
 	var ref identity.EventRef
-	var at time.Time
-	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &at}, func() error {
-		receivedAt[ref] = at
+	var e insertedEvent
+	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &e.receivedAt, &e.acceptSeq, &e.planned}, func() error {
+		inserted[ref] = e
 		return nil
 	}); err != nil {
 		return fmt.Errorf("insert events: %w", err)
 	}
-	rows.receivedAt = make([]time.Time, len(rows.events))
+	rows.inserted = make([]insertedEvent, len(rows.events))
 	for i, e := range rows.events {
-		rows.receivedAt[i] = receivedAt[e.EventRef]
+		rows.inserted[i] = inserted[e.EventRef]
 	}
 	return nil
 }
@@ -287,11 +295,11 @@ func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, f
 		delete(shut, ref)
 	}
 	for ref, i := range first {
-		if rows.receivedAt[i].IsZero() {
+		if rows.inserted[i].receivedAt.IsZero() {
 			shut[ref] = true
 			continue
 		}
-		known[ref] = knownEvent{acceptanceID: rows.events[i].AcceptanceID, receivedAt: rows.receivedAt[i], hash: rows.events[i].PayloadHash}
+		known[ref] = knownEvent{acceptanceID: rows.events[i].AcceptanceID, receivedAt: rows.inserted[i].receivedAt, hash: rows.events[i].PayloadHash}
 	}
 	if err := o.lookUpEvents(ctx, tx, shut, known); err != nil {
 		return nil, err

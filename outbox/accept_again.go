@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
@@ -14,27 +15,55 @@ import (
 )
 
 // knownAgain returns a result without a query if every event of the delivery is known to be
-// committed. With a replay guard, the event must have arrived before with the same proof and
-// content. Deliveries with a content window always need the database.
-func (o *Outbox) knownAgain(d Delivery) (_ Acceptance, ok bool) {
+// committed: to this process, or else to the shared memory. With a replay guard, the event must have
+// arrived before with the same proof and content. Deliveries with a content window always need the
+// database.
+func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok bool) {
 	if d.ContentWindow > 0 {
+		return Acceptance{}, false
+	}
+	known, ok := o.committed(ctx, d)
+	if !ok {
 		return Acceptance{}, false
 	}
 	guard := d.ReplayGuard.fingerprint()
 	events := make([]AcceptedEvent, len(d.Events))
 	for i, in := range d.Events {
-		ref := identity.EventRef{Source: d.Source, EventID: in.ID}
-		known, found := o.recent.Find(ref)
-		if !found || known.Guard != guard {
+		if known[i].Guard != guard {
 			return Acceptance{}, false
 		}
 		events[i] = AcceptedEvent{
-			EventRef: ref, Type: in.Type, Status: Duplicate,
-			AcceptanceID: known.AcceptanceID, FirstReceivedAt: known.ReceivedAt,
-			BodyDiffers: known.Hash != [sha256.Size]byte{} && sha256.Sum256(in.part(d.Body)) != known.Hash,
+			EventRef: identity.EventRef{Source: d.Source, EventID: in.ID}, Type: in.Type, Status: Duplicate,
+			AcceptanceID: known[i].AcceptanceID, FirstReceivedAt: known[i].ReceivedAt,
+			BodyDiffers: known[i].Hash != [sha256.Size]byte{} && sha256.Sum256(in.part(d.Body)) != known[i].Hash,
 		}
 	}
 	return Acceptance{Events: events}, true
+}
+
+// committed returns all events of a delivery if they are known to be committed.
+func (o *Outbox) committed(ctx context.Context, d Delivery) (events []recent.Event, ok bool) {
+	events = make([]recent.Event, len(d.Events))
+	var others []identity.EventRef
+	var at []int // index of each of the others
+	for i, in := range d.Events {
+		ref := identity.EventRef{Source: d.Source, EventID: in.ID}
+		if events[i], ok = o.recent.Find(ref); ok {
+			continue
+		}
+		if o.shared == nil {
+			return nil, false
+		}
+		others, at = append(others, ref), append(at, i)
+	}
+	if len(others) == 0 {
+		return events, true
+	}
+	found, ok := o.shared.find(ctx, others)
+	for i, e := range found {
+		events[at[i]] = e
+	}
+	return events, ok
 }
 
 // remember keeps committed events for knownAgain. The caller passes the database's life, read
@@ -49,6 +78,7 @@ func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 			known := recent.Event{AcceptanceID: e.AcceptanceID, ReceivedAt: e.FirstReceivedAt, Guard: guard}
 			copy(known.Hash[:], e.hash)
 			o.recent.Keep(in, e.EventRef, known)
+			o.shared.keep(in, e.EventRef, known)
 		}
 	}
 }
@@ -68,10 +98,17 @@ func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	return sha256.Sum256(text.Bytes())
 }
 
-// databaseLife queries the database's current life: see recent.Life.
+// databaseLife queries the database's current life: see recent.Life. With a shared memory, which
+// others may read and write, its name contains a secret.
 func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
 	err = o.acceptDB.Statement("database_life", func(db pipeline.ByIndex) error {
-		return o.sql.DatabaseLife.QueryRow(ctx, db).Scan(&life)
+		if err := o.sql.DatabaseLife.QueryRow(ctx, db).Scan(&life); err != nil || o.shared == nil {
+			return err
+		}
+		var secret []byte
+		err := o.sql.InstallationSecret.QueryRow(ctx, db).Scan(&secret)
+		life += fmt.Sprintf(" %x", secret)
+		return err
 	})
 	return life, err
 }

@@ -44,7 +44,7 @@ func (b *bundle) warm(t *testing.T, d Delivery) {
 // cached returns the cache's result, and reports whether one exists.
 func (b *bundle) cached(t *testing.T, d Delivery) (AcceptedEvent, bool) {
 	t.Helper()
-	known, ok := b.knownAgain(d)
+	known, ok := b.knownAgain(t.Context(), d)
 	if !ok {
 		return AcceptedEvent{}, false
 	}
@@ -75,7 +75,7 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 		}
 		return ok
 	}, 2*time.Minute, time.Millisecond)
-	_, ok := b.knownAgain(delivery("stripe", "evt_1", "evt_2"))
+	_, ok := b.knownAgain(t.Context(), delivery("stripe", "evt_1", "evt_2"))
 	require.False(t, ok, "all of a delivery or nothing")
 	_, err = b.Accept(t.Context(), again)
 	require.NoError(t, err)

@@ -8,11 +8,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // maxReasonLen limits a provider's reason for its retry, in bytes.
@@ -75,20 +76,52 @@ type acceptOneArgs struct {
 	MaxAttempts int
 }
 
-// acceptRows are the distinct events of a batch, in order of arrival.
-type acceptRows struct {
-	events     []eventRow
-	receivedAt []time.Time // zero for duplicates
+// plannedRow is an event in accept_planned.sql.
+type plannedRow struct {
+	eventRow
+
+	CameAt         *time.Time    // its receipt by the database's clock; nil: the time of the transaction
+	PlannedOutcome inbox.Outcome // outcome of its plan; empty: it has none
+	ConfigHash     string
+	Configuration  int64
+	Routes         string
+	ForHandlers    bool
 }
 
-// add appends event i of a and returns its index.
-func (r *acceptRows) add(a arrival, i int, replay verdict) int {
+type acceptPlannedArgs struct {
+	newerThan
+
+	Events      []plannedRow
+	Deliveries  []deliveryRow
+	Kind        string // kind of the jobs
+	MaxAttempts int
+}
+
+// acceptRows are the distinct events of a batch, in order of arrival.
+type acceptRows struct {
+	events   []eventRow
+	at       []eventAt       // of the events
+	planned  []plannedRow    // the events, if some have a plan
+	inserted []insertedEvent // zero for duplicates
+}
+
+// insertedEvent is an event that T1 stored.
+type insertedEvent struct {
+	receivedAt time.Time
+	acceptSeq  int64
+	planned    bool // it has the outcome of its plan, and no job
+}
+
+// add appends an event of a and returns its index.
+func (r *acceptRows) add(a arrival, at eventAt, replay verdict) int {
+	i := at.event
 	in := a.Events[i]
 	held := replay.action == ReplayHold
 	job := a.jobs[i]
 	if held {
 		job = riverjob.DispatchText{}
 	}
+	r.at = append(r.at, at)
 	r.events = append(r.events, eventRow{
 		EventRef:      identity.EventRef{Source: a.Source, EventID: in.ID},
 		AcceptanceID:  a.acceptanceIDs[i],
@@ -124,6 +157,12 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 			deliveries[i].Body = []byte{} // NULL is not an empty body
 		}
 	}
+	if rows.planned != nil {
+		return o.sql.AcceptPlanned.With(acceptPlannedArgs{
+			newerThan: configurationsNewerThan(rows.oldestConfiguration()), Events: rows.planned, Deliveries: deliveries,
+			Kind: riverjob.KindDispatch, MaxAttempts: riverjob.MaxDispatchAttempts,
+		})
+	}
 	if len(deliveries) == 1 && len(rows.events) == 1 {
 		d := deliveries[0]
 		return o.sql.AcceptOne.With(acceptOneArgs{
@@ -140,7 +179,7 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
 	var queues []string
 	for i, e := range rows.events {
-		if rows.receivedAt[i].IsZero() || e.Held {
+		if rows.inserted[i].receivedAt.IsZero() || e.Held || rows.inserted[i].planned {
 			continue
 		}
 		if !slices.Contains(queues, e.Queue) {

@@ -131,3 +131,6 @@ func because(reason string) ledger.Operator {
 	by.Reason = reason
 	return by
 }
+
+// failure returns the error of a call that also reports whether it changed anything.
+func failure(_ bool, err error) error { return err }

@@ -132,13 +132,15 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)
 	sound.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	for n, change := range []func() error{
-		func() error { return b.fleet.Trip(t.Context(), "app", "down", 0) },
-		func() error { return b.fleet.SetPaused(t.Context(), "app", true, ann) },
-		func() error { return b.fleet.CloseBreaker(t.Context(), "app") },
+	for n, change := range []func() (bool, error){
+		func() (bool, error) { return b.fleet.Trip(t.Context(), "app", "down", 0) },
+		func() (bool, error) { return true, b.fleet.SetPaused(t.Context(), "app", true, ann) },
+		func() (bool, error) { return b.fleet.CloseBreaker(t.Context(), "app") },
 	} {
 		f.Arm(fault.LoseAnswer, 1)
-		require.NoError(t, change())
+		changed, err := change()
+		require.NoError(t, err)
+		require.True(t, changed, "by the try whose response was lost")
 		require.Equal(t, int64(n+1), sound.destination(t, "app").Epoch)
 	}
 	require.True(t, sound.destination(t, "app").QueuePaused)
@@ -152,7 +154,7 @@ func TestProbeSurvivesALostCommit(t *testing.T) {
 			t.Parallel()
 			b, sound, f := onFaultyPool(t)
 			sound.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-			require.NoError(t, sound.fleet.Trip(t.Context(), "app", "down", 0))
+			require.NoError(t, failure(sound.fleet.Trip(t.Context(), "app", "down", 0)))
 			f.Arm(mode, 1)
 			began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)

@@ -108,14 +108,14 @@ func TestEveryTransactionOfOursIsDurable(t *testing.T) {
 		{"park", func() error { return b.Ledger().Park(ctx, effect.IdempotencyKey(), ann) }},
 		{"cancel", func() error { return b.Ledger().Cancel(ctx, effect.IdempotencyKey(), ann) }},
 		{"replay", func() error { _, err := b.Replay(ctx, ref, ann, inbox.ReplayOptions{}); return err }},
-		{"trip", func() error { return b.fleet.Trip(ctx, "app", "down", 0) }},
+		{"trip", func() error { return failure(b.fleet.Trip(ctx, "app", "down", 0)) }},
 		{"begin a probe", func() error {
 			began, err := b.fleet.BeginProbe(ctx, "app", time.Minute)
 			require.True(t, began)
 			return err
 		}},
 		{"fail a probe", func() error { return b.fleet.ProbeFailed(ctx, "app", "down", 0) }},
-		{"close the breaker", func() error { return b.fleet.CloseBreaker(ctx, "app") }},
+		{"close the breaker", func() error { return failure(b.fleet.CloseBreaker(ctx, "app")) }},
 		{"pause", func() error { return b.fleet.SetPaused(ctx, "app", true, ann) }},
 		{"resume", func() error { return b.fleet.SetPaused(ctx, "app", false, ann) }},
 		{"run an effect in a transaction", func() error {

@@ -207,7 +207,7 @@ func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w 
 func (w contentWindows) requireOpeners(batch []arrival, rows *acceptRows, first map[identity.EventRef]int) error {
 	for _, at := range w.openers {
 		a := batch[at.arrival]
-		if row := first[identity.EventRef{Source: a.Source, EventID: a.Events[at.event].ID}]; rows.receivedAt[row].IsZero() {
+		if row := first[identity.EventRef{Source: a.Source, EventID: a.Events[at.event].ID}]; rows.inserted[row].receivedAt.IsZero() {
 			return fmt.Errorf("guard against repeated content: %w", commit.ErrTryAgain)
 		}
 	}

@@ -62,7 +62,7 @@ func TestPauseTruthTable(t *testing.T) {
 			b.register(t, fleet.Destination{Name: "other", Kind: "http", Queue: "dst_app"})
 		}
 		if c.breaker != fleet.BreakerClosed {
-			require.NoError(t, b.fleet.Trip(t.Context(), "app", "all failed", 0))
+			require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "all failed", 0)))
 		}
 		if c.breaker == fleet.BreakerHalfOpen {
 			began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
@@ -90,7 +90,7 @@ func TestAProbeIsBroughtForward(t *testing.T) {
 	b := setup(t)
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	require.NoError(t, b.fleet.ProbeNow(t.Context(), "app", because("it was closed")))
-	require.NoError(t, b.fleet.Trip(t.Context(), "app", "10 of 10 failed", time.Hour))
+	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "10 of 10 failed", time.Hour)))
 	began, err := b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "too early")
@@ -116,8 +116,10 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
-	require.NoError(t, b.fleet.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour))
-	require.NoError(t, b.fleet.Trip(t.Context(), "app", "again", 0), "the first decides")
+	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour)))
+	opened, err := b.fleet.Trip(t.Context(), "app", "again", 0)
+	require.NoError(t, err)
+	require.False(t, opened, "the first decides")
 	d := b.destination(t, "app")
 	require.Equal(t, "10 of 10 failed\uFFFD", d.BreakerReason)
 	require.Greater(t, time.Until(d.ProbeAt), 30*time.Minute)
@@ -136,7 +138,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "somebody probes")
-	require.NoError(t, b.fleet.Trip(t.Context(), "app", "a late failure", 0))
+	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "a late failure", 0)))
 	require.Equal(t, fleet.BreakerHalfOpen, b.destination(t, "app").Breaker)
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "still down", 0))
 	require.Equal(t, fleet.BreakerOpen, b.destination(t, "app").Breaker)
@@ -146,7 +148,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
 	require.False(t, began, "an operator's pause holds for probes")
-	require.NoError(t, b.fleet.CloseBreaker(t.Context(), "app"))
+	require.NoError(t, failure(b.fleet.CloseBreaker(t.Context(), "app")))
 	d = b.destination(t, "app")
 	require.True(t, d.QueuePaused, "closing the breaker does not undo an operator's pause")
 	require.Equal(t, "ann", d.PausedBy)
@@ -157,7 +159,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.True(t, d.PausedAt.IsZero())
 	require.Equal(t, fleet.BreakerClosed, d.Breaker)
 
-	require.ErrorIs(t, b.fleet.Trip(t.Context(), "nobody", "x", 0), ledger.ErrUnknownDestination)
+	require.ErrorIs(t, failure(b.fleet.Trip(t.Context(), "nobody", "x", 0)), ledger.ErrUnknownDestination)
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
@@ -170,10 +172,10 @@ func TestConcurrentPausesAgree(t *testing.T) {
 		ctx := context.Background()
 		var all sync.WaitGroup
 		for _, change := range []func() error{
-			func() error { return b.fleet.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return failure(b.fleet.Trip(ctx, "app", "down", time.Minute)) },
 			func() error { return b.fleet.SetPaused(ctx, "app", round%2 == 0, ann) },
-			func() error { return b.fleet.CloseBreaker(ctx, "app") },
-			func() error { return b.fleet.Trip(ctx, "app", "down", time.Minute) },
+			func() error { return failure(b.fleet.CloseBreaker(ctx, "app")) },
+			func() error { return failure(b.fleet.Trip(ctx, "app", "down", time.Minute)) },
 			func() error { return b.fleet.SyncPauses(ctx) },
 		} {
 			all.Go(func() {
@@ -250,7 +252,7 @@ func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "down", time.Minute))
 	require.Equal(t, fleet.BreakerClosed, b.destination(t, "app").Breaker)
-	require.NoError(t, b.fleet.Trip(t.Context(), "app", "first", time.Hour))
+	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "first", time.Hour)))
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "second", 0))
 	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")
 }

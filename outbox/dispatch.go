@@ -9,11 +9,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -28,6 +28,9 @@ type Dispatch struct {
 	// Handled is true if a handler ran. An event without effects then counts as dispatched, not as
 	// skipped.
 	Handled bool
+	// SearchValues are values of the payload by which operators find the event, in lower case: at
+	// most 16, each of at most 256 bytes.
+	SearchValues []string
 	// Traceparent is the W3C trace context of the dispatching span, the parent of its effects.
 	// Defaults to the event's trace context.
 	Traceparent string
@@ -42,7 +45,8 @@ type Dispatched struct {
 	// dispatched before, or is Left.
 	Fenced bool
 	// Left is true if a running process has a newer configuration and the event's source. The newer
-	// process then decides.
+	// process then decides. For an event that is planned in T1 it is also true if the event has its
+	// job, or was accepted before.
 	Left       bool
 	Outcome    inbox.Outcome
 	Created    []identity.EffectID // new effects; each has a job
@@ -98,12 +102,15 @@ func (d Dispatch) validate() error {
 			return err
 		}
 	}
-	return nil
+	return d.checkSearchValues()
 }
 
 func (d Dispatch) weigh() (items, size int) {
 	for _, e := range d.Effects {
 		size += len(e.Request.Body)
+	}
+	for _, value := range d.SearchValues {
+		size += len(value)
 	}
 	return 1 + len(d.Effects), size
 }
@@ -145,6 +152,9 @@ func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle f
 			return Dispatched{}, err
 		}
 	}
+	if err := o.keepSearchValues(ctx, tx, d); err != nil {
+		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
+	}
 	planned, err := o.ledger.CreateTx(ctx, tx, []ledger.Plan{d.plan()}, true)
 	if err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
@@ -180,13 +190,17 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 	}
 	results := make([]Dispatched, len(batch))
 	var passed []ledger.Plan
+	var searched []Dispatch
 	var at []int
 	for i, d := range batch {
 		results[i].Left = fenced.left[d.Event.EventRef]
 		if fenced.passed[d.Event.EventRef] {
 			delete(fenced.passed, d.Event.EventRef) // a second plan for the event does not pass
-			passed, at = append(passed, d.plan()), append(at, i)
+			passed, searched, at = append(passed, d.plan()), append(searched, d), append(at, i)
 		}
+	}
+	if err := o.keepSearchValues(ctx, tx, searched...); err != nil {
+		return nil, err
 	}
 	planned, err := o.ledger.CreateTx(ctx, tx, passed, false)
 	if err != nil {

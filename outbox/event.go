@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 )
 
 // Limits of the keys in a dedup row, in bytes.

@@ -118,6 +118,19 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 			}
 			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.acceptBatch(ctx, tx, batch); return err }
 		}},
+		"accept with plans": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
+			var batch []arrival
+			b.PlanWith(&plannerSpy{})
+			for _, i := range places {
+				a, err := b.newArrival(delivery("stripe", lineKey(i)))
+				if err != nil {
+					return func(context.Context, pgx.Tx) error { return err }
+				}
+				a.plans = b.plansFor(a)
+				batch = append(batch, a)
+			}
+			return func(ctx context.Context, tx pgx.Tx) error { _, err := b.acceptBatch(ctx, tx, batch); return err }
+		}},
 		"create effects": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {
 			return func(ctx context.Context, tx pgx.Tx) error {
 				var plans []ledger.Plan

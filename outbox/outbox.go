@@ -13,17 +13,18 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/recent"
+	"github.com/hooklatch/hooklatch/internal/repair"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
-	"github.com/hooklatch/hooklatch/outbox/repair"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 	"github.com/hooklatch/hooklatch/schema"
@@ -53,15 +54,28 @@ type Options struct {
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
+	// PollOnly is true if no worker listens (worker.Options.PollOnly). Queues of new jobs are then
+	// not notified.
+	PollOnly bool
+	// Export receives each day of deliveries before retention drops it, such as an
+	// export.Directory. Events of exported days can still be read, replayed and erased. Every
+	// process needs the same Export. Nil: retention deletes without an export.
+	Export export.Storage
 	// AcceptTimeout bounds one Accept, including waiting. Defaults to 2 seconds.
 	AcceptTimeout time.Duration
 	// Committers is the maximum number of simultaneous group commits of one kind, each on its own
 	// connection. Defaults to 2.
 	Committers int
+	// Shared is a memory of committed events that several processes share, such as one of package
+	// seen. It saves queries if duplicates reach several gateways. Nil: none.
+	Shared SharedMemory
+	// SharedTTL is the time after its receipt in which an event is found in Shared: at most half of
+	// the shortest time for which retention remembers an event. Defaults to DefaultSharedTTL; at most MaxSharedTTL.
+	SharedTTL time.Duration
 	// ConsoleURL is the console's address. Job metadata links to events and effects there. Empty:
 	// no links.
 	ConsoleURL string
-	// Logger receives the log. Defaults to one that discards.
+	// Logger receives the log. Defaults to a logger that discards.
 	Logger *slog.Logger
 	// MeterProvider creates the meters. Defaults to the global provider.
 	MeterProvider metric.MeterProvider
@@ -71,9 +85,8 @@ func (opts Options) withDefaults() Options {
 	opts.Schema = opts.Schema.OrDefault()
 	opts.AcceptPool = cmp.Or(opts.AcceptPool, opts.Pool)
 	opts.ReadPool = cmp.Or(opts.ReadPool, opts.Pool)
-	if opts.AcceptTimeout == 0 {
-		opts.AcceptTimeout = defaultAcceptTimeout
-	}
+	opts.AcceptTimeout = cmp.Or(opts.AcceptTimeout, defaultAcceptTimeout)
+	opts.SharedTTL = cmp.Or(opts.SharedTTL, DefaultSharedTTL)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -89,6 +102,9 @@ func (opts Options) validate() error {
 	}
 	if opts.AcceptTimeout < 0 {
 		return fmt.Errorf("AcceptTimeout is %s, it must be positive", opts.AcceptTimeout)
+	}
+	if opts.SharedTTL < 0 || opts.SharedTTL > MaxSharedTTL {
+		return fmt.Errorf("SharedTTL is %s, it must be positive and at most %s", opts.SharedTTL, MaxSharedTTL)
 	}
 	if opts.Committers < 0 {
 		return fmt.Errorf("Committers is %d, it must be positive", opts.Committers)
@@ -108,9 +124,10 @@ type Outbox struct {
 	erasure  *erasure.Eraser
 	repairer *repair.Repairer
 	coverage *coverage.Coverage
-	db       *commit.DB    // for work
-	acceptDB *commit.DB    // for T1
-	readPool *pgxpool.Pool // for lists and counts
+	exported *export.Archive // nil without an export
+	db       *commit.DB      // for work
+	acceptDB *commit.DB      // for T1
+	readPool *pgxpool.Pool   // for lists and counts
 	schema   schema.Name
 	sql      statements
 	jobs     *riverjob.Inserter
@@ -122,12 +139,14 @@ type Outbox struct {
 
 	accepts    *commit.Group[arrival, Acceptance]
 	recent     *recent.Cache
+	shared     *sharedEvents
 	counted    *duplicateCount
 	overtaken  metric.Int64Counter
 	duplicates *commit.Group[duplicateNote, struct{}]
 	retries    *retryCount
 	senderKeys *commit.Group[SenderKey, struct{}]
 	dispatches *commit.Group[Dispatch, Dispatched]
+	planner    atomic.Pointer[Planner] // of this process, if it has one
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers run only while they
@@ -149,7 +168,7 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.jobs, err = riverjob.NewInserter(riverjob.InserterOptions{
-		Pool: opts.AcceptPool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Logger: opts.Logger,
+		Pool: opts.AcceptPool, Schema: opts.Schema, ConsoleURL: opts.ConsoleURL, Quiet: opts.PollOnly, Logger: opts.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -160,15 +179,21 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.inbox, err = inbox.New(inbox.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger})
+	if opts.Export != nil {
+		o.exported, err = export.New(export.Options{Storage: opts.Export, DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Logger: opts.Logger})
+		if err != nil {
+			return nil, err
+		}
+	}
+	o.inbox, err = inbox.New(inbox.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Jobs: o.jobs, Ledger: o.ledger, Export: o.exported})
 	if err != nil {
 		return nil, err
 	}
-	o.finder, err = find.New(find.Options{Pool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger})
+	o.finder, err = find.New(find.Options{Pool: opts.ReadPool, Schema: opts.Schema, Inbox: o.inbox, Ledger: o.ledger, Export: o.exported})
 	if err != nil {
 		return nil, err
 	}
-	o.erasure, err = erasure.New(erasure.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Logger: opts.Logger})
+	o.erasure, err = erasure.New(erasure.Options{DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Export: o.exported, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +211,7 @@ func New(opts Options) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.keeper, err = retention.New(retention.Options{DB: o.db, Pool: opts.Pool, Ledger: o.ledger, Schema: opts.Schema, Logger: opts.Logger})
+	o.keeper, err = retention.New(retention.Options{DB: o.db, Pool: opts.Pool, Ledger: o.ledger, Export: o.exported, Schema: opts.Schema, Logger: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
@@ -200,20 +225,23 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.accepts = commit.NewGroup(o.acceptDB, "accept", commit.GroupOptions[arrival, Acceptance]{
-		Run: o.acceptBatch, Weigh: arrival.weigh, Release: func(a arrival) { a.release() },
+		Run: o.acceptBatch, Weigh: arrival.weigh, Release: arrival.end,
 		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
 	})
 	o.duplicates = commit.NewGroup(o.acceptDB, "note_duplicates", commit.GroupOptions[duplicateNote, struct{}]{
 		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
 	})
 	o.counted = newDuplicateCount(o.duplicates.Offer)
-	o.overtaken, err = cmp.Or(opts.MeterProvider, otel.GetMeterProvider()).Meter("github.com/hooklatch/hooklatch/outbox").Int64Counter("hooklatch.backfill.overtaken",
+	o.overtaken, err = meterOf(opts).Int64Counter("hooklatch.backfill.overtaken",
 		metric.WithDescription("Events that a backfill fetched before their webhook arrived."), metric.WithUnit("{event}"))
 	if err != nil {
 		return nil, fmt.Errorf("outbox options: MeterProvider: %w", err)
 	}
 	o.retries = newRetryCount(o.noteRetries)
 	o.recent = recent.New(o.databaseLife, o.missDatabaseLife)
+	if o.shared, err = newSharedEvents(opts, o.recent); err != nil {
+		return nil, err
+	}
 	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{
 		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
 	})
@@ -221,6 +249,10 @@ func New(opts Options) (*Outbox, error) {
 		Run: o.dispatchBatch, Weigh: Dispatch.weigh, Committers: opts.Committers, Patience: patience,
 	})
 	return o, nil
+}
+
+func meterOf(opts Options) metric.Meter {
+	return cmp.Or(opts.MeterProvider, otel.GetMeterProvider()).Meter("github.com/hooklatch/hooklatch/outbox")
 }
 
 // Ledger returns the ledger of effects, in the same schema.
@@ -238,6 +270,9 @@ func (o *Outbox) Finder() *find.Finder { return o.finder }
 
 // Retention returns the keeper that deletes expired rows, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
+
+// Export returns the export of days that retention dropped, or nil if Options.Export is not set.
+func (o *Outbox) Export() *export.Archive { return o.exported }
 
 // Erasure returns the eraser of senders' data, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }

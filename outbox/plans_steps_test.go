@@ -72,6 +72,15 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
+	// Planned events are accepted in separate transactions too.
+	planned := func(ctx context.Context) error {
+		b.PlanWith(&plannerSpy{configuration: fleet.Configuration{Number: 1, Routes: "routes"}})
+		defer b.planner.Store(nil)
+		return atOnce(batch, func(i int) error {
+			_, err := b.Accept(ctx, delivery("stripe", fmt.Sprintf("%splanned_%d", prefix, i)))
+			return err
+		})
+	}
 	// counted waits until that many duplicates are counted, which happens after the response.
 	counted := func(ctx context.Context, duplicates int) {
 		soon(t, func() bool {
@@ -81,6 +90,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 		})
 	}
 	b.step(t, batch, accept)
+	b.step(t, batch, planned)
 	b.step(t, batch, func(ctx context.Context) error {
 		if err := accept(ctx); err != nil {
 			return err
@@ -117,7 +127,7 @@ func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int)
 			if err != nil {
 				return err
 			}
-			d, err := b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, string(e.EventID))}})
+			d, err := b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, string(e.EventID))}, SearchValues: []string{"common", string(e.EventID)}})
 			if err == nil && len(d.Started) != 1 {
 				err = fmt.Errorf("%s was not born", e.EventID)
 			}
@@ -204,7 +214,7 @@ func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 		})
 	}
 	b.step(t, 1, func(ctx context.Context) error {
-		if err := b.Fleet().Trip(ctx, "app2", "no", 0); err != nil {
+		if err := failure(b.Fleet().Trip(ctx, "app2", "no", 0)); err != nil {
 			return err
 		}
 		if begun, err := b.Fleet().BeginProbe(ctx, "app2", time.Minute); err != nil || !begun {
@@ -213,7 +223,7 @@ func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 		if err := b.Fleet().ProbeFailed(ctx, "app2", "no", 0); err != nil {
 			return err
 		}
-		return b.Fleet().CloseBreaker(ctx, "app2")
+		return failure(b.Fleet().CloseBreaker(ctx, "app2"))
 	})
 	b.step(t, reconcileLook, func(ctx context.Context) error {
 		_, err := b.reconcile(ctx, 0)
@@ -308,6 +318,21 @@ func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	}
 	b.step(t, 1, func(ctx context.Context) error {
 		_, err := finder.Events(ctx, find.Events{ID: "evt_1"}, find.Beginning, page)
+		return err
+	})
+	for value, most := range map[string]int{"common": page, "evt_1": 1, "none": 0} {
+		b.step(t, 2*page, func(ctx context.Context) error { // page rows of each source
+			events, err := finder.EventsOfValue(ctx, value, []identity.Source{"stripe", "github"}, page)
+			if err == nil && len(events) != most {
+				err = fmt.Errorf("%d events with the value %s", len(events), value)
+			}
+			return err
+		})
+	}
+	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_1"})
+	require.NoError(t, err)
+	b.step(t, 1, func(ctx context.Context) error {
+		_, err := finder.EventsOfDelivery(ctx, e.DeliveryID, page)
 		return err
 	})
 }

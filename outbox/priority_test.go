@@ -3,6 +3,7 @@ package outbox
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -35,14 +36,60 @@ func TestJobsOfFetchedEventsGoLast(t *testing.T) {
 			last("dispatch", "reconcile")
 			e, err := b.Event(t.Context(), ref)
 			require.NoError(t, err)
-			_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{{
-				EffectID: identity.EffectID{Scope: "route:github:app", Key: "evt_1", Generation: 1}, Destination: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce,
-			}}})
+			effect := planned(e, "evt_1")
+			key := effect.IdempotencyKey()
+			_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 			require.NoError(t, err)
 			last("effect", "dispatch")
+			_, err = b.reconcile(t.Context(), 0)
+			require.NoError(t, err)
+			last("effect", "reconcile")
+			require.NoError(t, b.Ledger().Park(t.Context(), key, ann))
+			require.NoError(t, b.Ledger().Retry(t.Context(), key, ann))
+			last("effect", "retry")
+			require.NoError(t, b.Ledger().Park(t.Context(), key, ann))
 			_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 			require.NoError(t, err)
-			last("dispatch", "replay")
+			require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE priority = $1`, priority), "replay")
 		})
 	}
+}
+
+// The next effect of an order gets its job when the effect before it has ended, or from the
+// reconciler.
+func TestJobsOfFetchedEventsInAnOrderGoLast(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	jobs := func() (priorities []int) {
+		rows, err := b.pool.Query(t.Context(), `WITH gone AS (DELETE FROM hooklatch.river_job RETURNING *) SELECT priority FROM gone WHERE kind = 'effect'`)
+		require.NoError(t, err)
+		priorities, err = pgx.CollectRows(rows, pgx.RowTo[int])
+		require.NoError(t, err)
+		return priorities
+	}
+	var keys []string
+	for _, one := range []struct {
+		id     identity.EventID
+		origin identity.Origin
+	}{{"live", identity.Webhook}, {"fetched", identity.Backfill}, {"live again", identity.Webhook}} {
+		d := delivery("stripe", string(one.id))
+		d.Origin = one.origin
+		_, err := b.Accept(t.Context(), d)
+		require.NoError(t, err)
+		e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: one.id})
+		require.NoError(t, err)
+		effect := planned(e, string(one.id))
+		effect.OrderKey = "invoice"
+		_, err = b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
+		require.NoError(t, err)
+		keys = append(keys, effect.IdempotencyKey())
+	}
+	require.Equal(t, []int{1}, jobs(), "the first effect of the order")
+	require.NoError(t, b.Ledger().Cancel(t.Context(), keys[0], ann))
+	require.Equal(t, []int{4}, jobs(), "the next one is of the fetched event")
+	_, err := b.reconcile(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, []int{4}, jobs(), "reconcile")
+	require.NoError(t, b.Ledger().Cancel(t.Context(), keys[1], ann))
+	require.Equal(t, []int{1}, jobs(), "the next one is live")
 }

@@ -35,12 +35,12 @@ func TestProbesCostNoAttempts(t *testing.T) {
 		e := b.effect(t, id)
 		require.Equal(t, []int{attempt, uncounted}, []int{e.Attempt, e.UncountedAttempts})
 	}
-	trip := func() { require.NoError(t, b.fleet.Trip(t.Context(), "app", "it is down", time.Millisecond)) }
+	trip := func() { require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "it is down", time.Millisecond))) }
 
 	trip()
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(1, 1)
-	require.NoError(t, b.fleet.CloseBreaker(t.Context(), "app"))
+	require.NoError(t, failure(b.fleet.CloseBreaker(t.Context(), "app")))
 	b.settle(t, b.granted(t, id, lease), fails)
 	check(2, 1)
 

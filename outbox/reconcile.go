@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/internal/repair"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/repair"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
-	"github.com/hooklatch/hooklatch/outbox/repair"
 )
 
 // age makes all waiting work overdue for a minute.

@@ -107,6 +107,7 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 		"an action that is newer":  {runs.Order{Action: ledger.ActionReleaseEvent}, true},
 		"a verification":           {runs.Order{Action: quarantine.ActionRetry}, true},
 		"an erasure":               {runs.Order{Action: erasure.ActionEraseEvent}, true},
+		"states of effects":        {runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Effects: []find.EffectsIn{find.NoEffects}}}, true},
 		"a filter that is newer":   {runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Has: []find.Attribute{find.Duplicates}}}, true},
 		"one route of an event":    {runs.Order{Action: ledger.ActionReplayEvent, EventTerms: runs.EventTerms{Route: "receipts"}}, true},
 		"effects that may be done": {runs.Order{Action: ledger.ActionParkEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectPending}}, EffectTerms: runs.EffectTerms{DoubtSince: time.Now()}}, true},

@@ -22,8 +22,8 @@ func (b *bundle) deciding(match func(e *inbox.Event) (bool, error)) *runs.Runs {
 	return b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) { return find.Match{By: match}, nil }))
 }
 
-// runsOf returns runs that read a condition as the id of an event, or as "odd", which fails for one
-// event.
+// runsOf returns runs in which any condition matches the events with an odd number, and fails for
+// evt_003. The condition "wrong" is invalid.
 func (b *bundle) runsOf(t *testing.T) *runs.Runs {
 	t.Helper()
 	return b.Runs().With(b.Finder().With(func(_ context.Context, text string) (find.Match, error) {

@@ -26,7 +26,7 @@ type SenderKey struct {
 	Age      time.Duration // time since it was stored; not used by KeepSenderKey
 }
 
-// SenderKeys returns the keys kept for a source, the newest first.
+// SenderKeys returns the keys kept for a source, newest first.
 func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]SenderKey, error) {
 	var keys []SenderKey
 	err := o.acceptDB.Statement("sender_keys", func(db pipeline.ByIndex) error {

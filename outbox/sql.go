@@ -16,6 +16,7 @@ var queries embed.FS
 type statements struct {
 	Accept              statement.Of[acceptArgs]
 	AcceptOne           statement.Of[acceptOneArgs]
+	AcceptPlanned       statement.Of[acceptPlannedArgs]
 	CanCommit           statement.Bound
 	ContentGuard        statement.Of[contentGuard]
 	ContentGuards       statement.Of[contentGuards]
@@ -24,6 +25,8 @@ type statements struct {
 	FailDispatch        statement.Of[failDispatch]
 	Fence               statement.Of[fenceArgs]
 	ForgetSenderKeys    statement.Of[forgetSenderKeys]
+	InstallationSecret  statement.Bound
+	KeepSearchValues    statement.Of[keepSearchValues]
 	KeepSenderKeys      statement.Of[keepSenderKeys]
 	KnownEvents         statement.Of[knownEvents]
 	MakePartitions      statement.Of[makePartitions]
@@ -31,6 +34,7 @@ type statements struct {
 	NoteCopies          statement.Of[noteCopies]
 	NoteDuplicates      statement.Of[noteDuplicates]
 	NoteRetries         statement.Of[noteRetries]
+	ReceiptTime         statement.Bound
 	ReplayGuard         statement.Of[replayGuard]
 	SenderKeys          statement.Of[senderKeys]
 	TryLock             statement.Of[tryLock]

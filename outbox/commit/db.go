@@ -142,7 +142,7 @@ func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) 
 			settings.confirm = true
 			a.doubt()
 		}
-		if sqlstate.Is(err, sqlstate.ReadOnly) {
+		if sqlstate.Demoted(err) {
 			// The server was demoted: every pooled connection still points at it.
 			db.pool.Reset()
 		}

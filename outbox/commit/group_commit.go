@@ -83,9 +83,9 @@ type GroupOptions[M, R any] struct {
 	// Weigh returns the number of items and bytes that a member adds to a batch. Defaults to one
 	// item.
 	Weigh func(M) (items, bytes int)
-	// Release is called once for every submitted member when the Group no longer holds it. May be
-	// nil.
-	Release func(M)
+	// Release is called once for every submitted member when the Group no longer holds it. err is
+	// nil if the member is committed. May be nil.
+	Release func(m M, err error)
 	// Unheard is called for every member that may be committed without its submitter's knowledge,
 	// once its transactions have ended. May be nil.
 	Unheard func(M)
@@ -112,7 +112,7 @@ func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
 		opts.Weigh = func(M) (items, bytes int) { return 1, 0 }
 	}
 	if opts.Release == nil {
-		opts.Release = func(M) {}
+		opts.Release = func(M, error) {}
 	}
 	if opts.Unheard == nil {
 		opts.Unheard = func(M) {}
@@ -140,7 +140,7 @@ func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
 	inline, err := g.enqueue(w, g.opts.Inline)
 	if err != nil {
-		g.forget(w)
+		g.forget(w, err)
 		return none, err
 	}
 	if inline {
@@ -177,7 +177,7 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	w.given = !w.taken
 	g.mu.Unlock()
 	if w.given {
-		g.forget(w)
+		g.forget(w, ErrBusy)
 	}
 	return w.given
 }
@@ -388,7 +388,7 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 // finish delivers the outcome of a member that a committer took.
 func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 	m := w.member
-	g.forget(w)
+	g.forget(w, err)
 	g.mu.Lock()
 	w.done <- outcome[R]{result: result, err: err}
 	unheard := w.left && err == nil || w.doubt && err != nil
@@ -400,11 +400,11 @@ func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 
 // forget releases a member that will no longer be committed, although the queue or a batch may
 // still hold w.
-func (g *Group[M, R]) forget(w *waiting[M, R]) {
+func (g *Group[M, R]) forget(w *waiting[M, R], err error) {
 	var none M
 	m := w.member
 	w.member = none
-	g.opts.Release(m)
+	g.opts.Release(m, err)
 }
 
 // Stop refuses new members and waits until all others are finished.

@@ -15,7 +15,7 @@ func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap, opts.Timeout = 1, 300*time.Millisecond })
 	var mu sync.Mutex
 	released := make(map[int]int)
-	g.opts.Release = func(n int) {
+	g.opts.Release = func(n int, _ error) {
 		mu.Lock()
 		defer mu.Unlock()
 		released[n]++
@@ -56,7 +56,7 @@ func TestGroupCommitReleasesEveryMemberOfABadBatch(t *testing.T) {
 	g := newGate(t, nil)
 	var mu sync.Mutex
 	released := make(map[int]int)
-	g.opts.Release = func(n int) {
+	g.opts.Release = func(n int, _ error) {
 		mu.Lock()
 		defer mu.Unlock()
 		released[n]++

@@ -81,7 +81,7 @@ func isStatementOfMoment(err error) bool {
 		return false
 	}
 	pg, answered := sqlstate.Of(err)
-	return answered && sqlstate.Transient(pg.Code) && pg.Code != sqlstate.ReadOnly
+	return answered && sqlstate.Transient(pg.Code) && !sqlstate.Demoted(pg)
 }
 
 // isBadData reports whether the values themselves are refused: by the server (classes 22 and 23),
@@ -106,7 +106,7 @@ func isTransient(err error) bool {
 		return true
 	}
 	if pg, ok := sqlstate.Of(err); ok {
-		return sqlstate.Transient(pg.Code)
+		return sqlstate.Transient(pg.Code) || sqlstate.Demoted(pg)
 	}
 	return errors.Is(err, ErrTryAgain)
 }

@@ -68,6 +68,11 @@ type retireDestination struct {
 
 type seenWithin struct{ SeenSeconds float64 }
 
+type freeJobs struct {
+	SilentSeconds float64
+	Error         string
+}
+
 type setPaused struct {
 	Destination string
 	Paused      bool

@@ -8,21 +8,21 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Trip opens a destination's breaker, which pauses the destination, and lets the first probe
-// through after probeIn. A breaker that is not closed stays unchanged: the first call wins. Errors:
-// ErrUnknownDestination, ErrUnavailable.
-func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) error {
+// through after probeIn. A breaker that is not closed stays unchanged: the first call wins, and only
+// it returns true. Errors: ErrUnknownDestination, ErrUnavailable.
+func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) (opened bool, err error) {
 	trip := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
-	if err := f.changeDestination(ctx, "trip_breaker", destination, f.sql.TripBreaker.With(trip)); err != nil {
-		return fmt.Errorf("trip breaker of %s: %w", destination, err)
+	if opened, err = f.changeDestination(ctx, "trip_breaker", destination, f.sql.TripBreaker.With(trip)); err != nil {
+		return false, fmt.Errorf("trip breaker of %s: %w", destination, err)
 	}
-	return nil
+	return opened, nil
 }
 
 // BeginProbe lets one due probe through an open breaker and changes the breaker to half-open. It
@@ -78,7 +78,7 @@ func (f *Fleet) ProbeNow(ctx context.Context, destination string, by ledger.Oper
 // changes nothing. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
 	failed := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
-	if err := f.changeDestination(ctx, "fail_probe", destination, f.sql.FailProbe.With(failed)); err != nil {
+	if _, err := f.changeDestination(ctx, "fail_probe", destination, f.sql.FailProbe.With(failed)); err != nil {
 		return fmt.Errorf("record failed probe of %s: %w", destination, err)
 	}
 	return nil
@@ -99,10 +99,11 @@ func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Du
 }
 
 // CloseBreaker ends a destination's breaker pause after a successful probe. An operator's pause
-// stays. Errors: ErrUnknownDestination, ErrUnavailable.
-func (f *Fleet) CloseBreaker(ctx context.Context, destination string) error {
-	if err := f.changeDestination(ctx, "close_breaker", destination, f.sql.CloseBreaker.With(named{Destination: destination})); err != nil {
-		return fmt.Errorf("close breaker of %s: %w", destination, err)
+// stays. It returns false if the breaker was closed already. Errors: ErrUnknownDestination,
+// ErrUnavailable.
+func (f *Fleet) CloseBreaker(ctx context.Context, destination string) (closed bool, err error) {
+	if closed, err = f.changeDestination(ctx, "close_breaker", destination, f.sql.CloseBreaker.With(named{Destination: destination})); err != nil {
+		return false, fmt.Errorf("close breaker of %s: %w", destination, err)
 	}
-	return nil
+	return closed, nil
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -113,12 +113,13 @@ func (f *Fleet) orderPause(ctx context.Context, pause setPaused, by ledger.Opera
 }
 
 // changeDestination changes a destination's row and applies its new pause to the River queue, in
-// one transaction under the row's lock. Each change is idempotent, so a lost COMMIT response is
-// harmless.
-func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destination string, change statement.Bound) error {
-	return f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+// one transaction under the row's lock. It reports whether the row was changed. Each change is
+// idempotent, so a lost COMMIT response is harmless.
+func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destination string, change statement.Bound) (changed bool, err error) {
+	err = f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		known, err := f.applyPause(ctx, tx, destination, func() error {
-			_, err := change.Exec(ctx, tx)
+			tag, err := change.Exec(ctx, tx)
+			changed = tag.RowsAffected() > 0 || repeated && changed // by an earlier try
 			return err
 		})
 		if err == nil && !known {
@@ -126,6 +127,7 @@ func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destina
 		}
 		return err
 	})
+	return changed, err
 }
 
 // applyPause locks the destination, changes it, and then pauses or resumes its queue

@@ -16,11 +16,14 @@ import (
 
 const (
 	// AnnounceEvery is the interval at which a process that performs effects announces itself.
-	AnnounceEvery = 10 * time.Second
+	AnnounceEvery = 5 * time.Second
+	// silent is the time without an announcement after which another process gets the jobs of a
+	// process.
+	silent = 4 * AnnounceEvery
 	// PresumedGone is the time without an announcement after which a process no longer counts. Too
 	// short a time does not harm effects, which wait where another process takes them. Events,
 	// however, are then dispatched by an older configuration.
-	PresumedGone = 3 * AnnounceEvery
+	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
 	// configuration that only a gateway runs. Workers with that configuration should start within
 	// this time.
@@ -98,6 +101,30 @@ func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 		return fmt.Errorf("withdraw worker: %w", err)
 	}
 	return nil
+}
+
+// FreeJobs gives other processes the effects and events that a process was working on when it was
+// lost, with the reason as the error of their runs. It returns their number. Call it every
+// AnnounceEvery. Errors: ErrUnavailable.
+func (f *Fleet) FreeJobs(ctx context.Context, reason string) (freed int64, err error) {
+	err = f.db.Statement("free_jobs", func(db pipeline.ByIndex) error {
+		freed = 0
+		rows, err := f.sql.FreeJobs.With(freeJobs{SilentSeconds: silent.Seconds(), Error: reason}).Query(ctx, db)
+		if err != nil {
+			return err
+		}
+		var jobs int64
+		var notified bool
+		_, err = pgx.ForEachRow(rows, []any{&jobs, &notified}, func() error {
+			freed += jobs
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("free the jobs of lost processes: %w", err)
+	}
+	return freed, nil
 }
 
 // TakeOver is called when a process starts. It announces the process and moves the jobs of its

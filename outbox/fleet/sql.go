@@ -21,6 +21,7 @@ type statements struct {
 	DestinationsAside    statement.Of[asideOf]
 	EndJobs              statement.Of[endJobs]
 	FailProbe            statement.Of[openBreaker]
+	FreeJobs             statement.Of[freeJobs]
 	ListDestinations     statement.Of[seenWithin]
 	LockDestination      statement.Of[named]
 	MoveJobs             statement.Of[moveJobs]

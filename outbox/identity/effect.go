@@ -9,7 +9,7 @@ import (
 // EffectID is the primary key of an effect. (Scope, Key, Generation) has at
 // most one effect (I4).
 type EffectID struct {
-	Scope      Scope `json:"scope"` // from ScopeOfRoute or ScopeOfEnqueue
+	Scope      Scope `json:"scope"` // from ScopeOfRoute, ScopeOfEnqueue or ScopeOfResend
 	Key        Key   `json:"key"`
 	Generation int   `json:"generation"`
 }
@@ -24,6 +24,9 @@ func ScopeOfRoute(source Source, route string) Scope {
 
 // ScopeOfEnqueue returns the scope of the effects that an application enqueues.
 func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destination) }
+
+// ScopeOfResend returns the scope of the effects that repeat one effect under other keys.
+func ScopeOfResend(idempotencyKey string) Scope { return Scope("resend:" + idempotencyKey) }
 
 // IdempotencyKey returns the key that every attempt of the effect sends (I7): "hl_" and 40 hex
 // digits of a SHA-256 of the primary key. It does not reveal the primary key, and never changes.

@@ -9,6 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // Event is an accepted event as stored.
@@ -53,6 +54,10 @@ type Event struct {
 	// redacted. Empty: no known difference.
 	Altered string `json:"altered,omitzero"`
 
+	// EffectStates counts its effects by state. It is set in lists and for a single event on display;
+	// nil: unknown.
+	EffectStates ledger.StateCounts `json:"effect_states,omitzero"`
+
 	// ErasedAt and RedactedAt are the times when its content was removed, by an operator or by the
 	// settings of its source; Error names the operator. Zero: its content is as received.
 	ErasedAt   time.Time `json:"erased_at,omitzero"`
@@ -61,6 +66,13 @@ type Event struct {
 	Headers     map[string][]string `json:"headers,omitempty"`
 	ContentType string              `json:"content_type,omitzero"`
 	Body        []byte              `json:"-"` // body of the whole delivery
+
+	// ExportedDay is the day of the export from which the delivery was read, such as 2026-11-01.
+	// Empty: the delivery is stored, or lost.
+	ExportedDay string `json:"exported_day,omitzero"`
+	// Recalled is set if the event itself was read from the export. It is as it was when its day was
+	// exported.
+	Recalled *Recalled `json:"-"`
 }
 
 // Outcome is the processing state of an event.

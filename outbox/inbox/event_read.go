@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -101,8 +101,8 @@ func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[
 	return events, nil
 }
 
-// EventsWhole loads events for display to operators, with their headers and bodies. Deleted events
-// are missing from the result.
+// EventsWhole loads events for display to operators, with their headers and bodies, which may come
+// from the export. Deleted events are missing from the result.
 func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
 	stored, err := i.collectEvents(ctx, pipeline.ByIndex{Sender: i.readPool}, refs)
 	if err != nil {
@@ -111,6 +111,9 @@ func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[
 	events := make(map[identity.EventRef]*Event, len(refs))
 	for ref, s := range stored {
 		if !s.bodyApart {
+			if err := i.fill(ctx, s.event); err != nil {
+				return nil, err
+			}
 			events[ref] = s.event
 			continue
 		}

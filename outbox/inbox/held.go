@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 

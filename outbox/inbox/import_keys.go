@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 

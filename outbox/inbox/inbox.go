@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -33,13 +34,14 @@ var (
 	ErrNotReplayable = errors.New("nothing to replay")
 )
 
-// Options configure an Inbox. All but Schema are required.
+// Options configure an Inbox. All but Schema and Export are required.
 type Options struct {
 	DB       *commit.DB    // commits operator actions
 	ReadPool *pgxpool.Pool // serves lists and counts shown to operators, from the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Jobs     *riverjob.Inserter
-	Ledger   *ledger.Ledger // records operator actions, and reopens effects
+	Ledger   *ledger.Ledger  // records operator actions, and reopens effects
+	Export   *export.Archive // has what retention deleted; nil: nothing
 }
 
 // Inbox stores the accepted events. It is safe for concurrent use.
@@ -49,6 +51,7 @@ type Inbox struct {
 	sql      statements
 	jobs     *riverjob.Inserter
 	ledger   *ledger.Ledger
+	export   *export.Archive // may be nil
 	events   *ondemand.Reader[identity.EventRef, storedEvent]
 }
 
@@ -61,7 +64,7 @@ func New(opts Options) (*Inbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
 	}
-	i := &Inbox{db: opts.DB, readPool: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger}
+	i := &Inbox{db: opts.DB, readPool: opts.ReadPool, sql: sql, jobs: opts.Jobs, ledger: opts.Ledger, export: opts.Export}
 	i.events = ondemand.NewReader(i.storedEvents)
 	return i, nil
 }

@@ -8,10 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -25,6 +26,9 @@ type ReplayOptions struct {
 	Route string
 	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
+	// Exported is the event in the export, which is stored again. Nil: the event and its delivery are
+	// stored. Replay finds it itself; for ReplayTx see FromExport.
+	Exported *export.Found
 }
 
 // Replayed is the result of a replay.
@@ -37,8 +41,12 @@ type Replayed struct {
 // only when an operator requests it (I11). Errors: ErrNotFound, ErrNotReplayable, ErrUnavailable.
 func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
+	var err error
+	if opts.Exported, err = i.FromExport(ctx, ref); err != nil {
+		return Replayed{}, fmt.Errorf("replay event %s: %w", ref, err)
+	}
 	what := ledger.Instruction{Action: ledger.ActionReplayEvent, Target: ref.String()}
-	err := i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+	err = i.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		r, err := i.ReplayTx(ctx, tx, ref, by, opts)
 		if err != nil {
 			return ledger.Consequence{}, err
@@ -57,6 +65,11 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 func (i *Inbox) ReplayTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	j := riverjob.DispatchJob{Event: ref}
 	var r Replayed
+	if opts.Exported != nil {
+		if err := i.restoreTx(ctx, tx, opts.Exported); err != nil {
+			return r, err
+		}
+	}
 	once := replayEvent{EventRef: ref, NewKeys: opts.NewKeys, Route: opts.Route, RequestedBy: by.Who, Reason: column.Reason(by.Reason), RunID: column.NumberOrNull(opts.Run)}
 	err := i.sql.ReplayEvent.With(once).QueryRow(ctx, tx).
 		Scan(&j.EventType, &j.Origin, &j.Queue, &j.Traceparent, &r.Generation)
@@ -91,7 +104,7 @@ type EventReplay struct {
 	PreviousAt      time.Time `json:"previous_at,omitzero"`
 }
 
-// EventReplays lists the replays of an event, the oldest first.
+// EventReplays lists the replays of an event, oldest first.
 func (i *Inbox) EventReplays(ctx context.Context, ref identity.EventRef) ([]EventReplay, error) {
 	rows, err := i.sql.EventReplays.With(ref).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
 	if err != nil {

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"embed"
+	"encoding/json"
 
 	"github.com/hooklatch/hooklatch/internal/rule"
 	"github.com/hooklatch/hooklatch/internal/statement"
@@ -14,15 +15,17 @@ var queries embed.FS
 
 // statements holds the statements in query/*.sql.
 type statements struct {
-	DropEvent    statement.Of[dropEvent]
-	Event        statement.Of[identity.EventRef]
-	EventReplays statement.Of[identity.EventRef]
-	EventRows    statement.Of[askedEvents]
-	Events       statement.Of[askedEvents]
-	ImportKeys   statement.Of[importKeys]
-	NewestEvent  statement.Bound
-	ReleaseEvent statement.Of[identity.EventRef]
-	ReplayEvent  statement.Of[replayEvent]
+	DropEvent      statement.Of[dropEvent]
+	Event          statement.Of[identity.EventRef]
+	EventReplays   statement.Of[identity.EventRef]
+	EventRows      statement.Of[askedEvents]
+	Events         statement.Of[askedEvents]
+	ExportedEvents statement.Of[exportedEvents]
+	ImportKeys     statement.Of[importKeys]
+	NewestEvent    statement.Bound
+	ReleaseEvent   statement.Of[identity.EventRef]
+	ReplayEvent    statement.Of[replayEvent]
+	RestoreEvent   statement.Of[restoreEvent]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -34,6 +37,14 @@ func loadStatements(name schema.Name) (statements, error) {
 // The arguments of the statements.
 
 type askedEvents struct{ Asked []identity.EventRef }
+
+type exportedEvents struct{ Asked []byte }
+
+// exportedRows are rows as JSON objects.
+type exportedRows struct {
+	Event    json.RawMessage `json:"event"`
+	Delivery json.RawMessage `json:"delivery"`
+}
 
 type dropEvent struct {
 	identity.EventRef
@@ -49,4 +60,11 @@ type replayEvent struct {
 	RequestedBy string
 	Reason      string
 	RunID       *int64
+}
+
+// restoreEvent has rows as JSON objects, and the delivery's body.
+type restoreEvent struct {
+	identity.EventRef
+
+	Event, Delivery, Body []byte
 }

@@ -52,7 +52,7 @@ type KeeperOptions struct {
 	Pool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Logger defaults to one that discards.
+	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
 	// MeterProvider defaults to the global provider.
 	MeterProvider metric.MeterProvider

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 )
@@ -104,7 +104,7 @@ func (q *Quarantine) Count(ctx context.Context, f Filter) ([]Share, error) {
 	return shares, nil
 }
 
-// List returns the deliveries that f selects, the newest first, without bodies and headers.
+// List returns the deliveries that f selects, newest first, without bodies and headers.
 func (q *Quarantine) List(ctx context.Context, f Filter, limit int) ([]Delivery, error) {
 	rows, err := q.sql.ListRejected.With(listRejected{selection: selectionOf(f), Limit: column.Limit(limit)}).Query(ctx, q.pool)
 	if err != nil {
@@ -168,7 +168,7 @@ func (m Mark) of(f Filter, limit int) nextRejected {
 	return nextRejected{selection: selectionOf(f), AfterAt: column.TimeOrNull(m.at), AfterID: m.id, Limit: limit}
 }
 
-// Next returns at most limit complete deliveries that f selects after a mark, the oldest first.
+// Next returns at most limit complete deliveries that f selects after a mark, oldest first.
 func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
 	rows, err := q.sql.NextRejected.With(after.of(f, limit)).Query(ctx, q.pool)
 	if err != nil {

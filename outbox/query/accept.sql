@@ -37,5 +37,5 @@ WITH arriving AS MATERIALIZED (
     WHERE a.job_args <> ''
     ORDER BY accept_seq
 )
-SELECT source, event_id, received_at
+SELECT source, event_id, received_at, accept_seq, false AS is_planned
 FROM accepted

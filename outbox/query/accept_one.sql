@@ -11,7 +11,7 @@ WITH accepted AS (
         CASE WHEN :held::boolean THEN 'held' ELSE 'received' END
     )
     ON CONFLICT (source, event_id) DO NOTHING
-    RETURNING source, event_id, received_at, delivery_id, queue
+    RETURNING accept_seq, source, event_id, received_at, delivery_id, queue
 ), stored AS (
     INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body)
     SELECT delivery_id, source, :headers::jsonb, :content_type::text, :body::bytea
@@ -24,5 +24,5 @@ WITH accepted AS (
     FROM accepted
     WHERE :job_args::text <> ''
 )
-SELECT source, event_id, received_at
+SELECT source, event_id, received_at, accept_seq, false AS is_planned
 FROM accepted

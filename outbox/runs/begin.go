@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/safetext"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 

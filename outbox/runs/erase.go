@@ -16,7 +16,7 @@ import (
 func erase(ctx context.Context, s *shift, place string, some []find.Found) error {
 	order, asked := erasure.Order{Run: s.run.ID, Cancel: s.run.Cancel}, s.run.Events
 	asked.Content, order.Searched = asked.Content.Concealed(s.run.By.RequestID)
-	order.Filter = asked
+	order.Filter, order.Received = asked, some[0].At
 	for try := 1; ; try++ {
 		err := s.step(ctx, place, 1, func(ctx context.Context, tx pgx.Tx) (Counts, error) {
 			s.run.Erased = nil
@@ -44,7 +44,11 @@ func erase(ctx context.Context, s *shift, place string, some []find.Found) error
 	}
 }
 
-// eraseJobs deletes the River jobs of everything a run has erased, whichever process erased it.
-func eraseJobs(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error {
-	return r.opts.Erasure.JobsOfRun(ctx, run.ID, still)
+// eraseRest deletes the River jobs of everything a run has erased, whichever process erased it, and
+// erases it in the export.
+func eraseRest(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error {
+	if err := r.opts.Erasure.JobsOfRun(ctx, run.ID, still); err != nil {
+		return err
+	}
+	return r.opts.Erasure.Exported(ctx, still)
 }

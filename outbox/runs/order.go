@@ -280,5 +280,12 @@ func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[f
 	if o.Route != "" { // a failed dispatch applies to all routes
 		states = slices.DeleteFunc(slices.Clone(states), func(s inbox.Outcome) bool { return s == inbox.Failed })
 	}
-	return r.opts.Finder.EventsToChange(ctx, o.Events.In(states...), from, o.Last, v.unredacted)
+	if from.IsExported() {
+		return r.opts.Finder.ExportedToChange(ctx, o.Events.In(states...), from, o.Last)
+	}
+	page, err := r.opts.Finder.EventsToChange(ctx, o.Events.In(states...), from, o.Last, v.unredacted)
+	if err == nil && !page.More && v.exported && r.opts.Finder.HasExport() {
+		page.Next, page.More = find.FirstExported, true
+	}
+	return page, err
 }

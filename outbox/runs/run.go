@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -131,7 +131,7 @@ func (r *Runs) Get(ctx context.Context, id int64) (Run, error) {
 // maxID is above the id of every run.
 const maxID = 1<<63 - 1
 
-// List lists up to limit runs, the newest first. The list starts below the id before, or at the
+// List lists up to limit runs, newest first. The list starts below the id before, or at the
 // newest run if before is 0.
 func (r *Runs) List(ctx context.Context, before int64, limit int) ([]Run, error) {
 	if before <= 0 {

@@ -26,6 +26,8 @@ type verb struct {
 	refused bool
 	// unredacted is true if events with redacted content are excluded as well.
 	unredacted bool
+	// exported is true if it also applies to events that only the export has.
+	exported bool
 	// batch is the maximum number of targets in a transaction.
 	batch int
 	// do applies it to a batch in a step, and moves the run's position behind the batch.
@@ -43,11 +45,11 @@ func verbs() []verb {
 	return []verb{
 		{
 			action: ledger.ActionReplayEvent, word: "replay", events: []inbox.Outcome{inbox.Dispatched, inbox.Skipped, inbox.Failed}, unredacted: true,
-			batch: 1, do: inStep(replay), first: true,
+			batch: 1, do: replay, first: true,
 		},
 		{action: ledger.ActionReleaseEvent, word: "release", events: []inbox.Outcome{inbox.Held}, unredacted: true, batch: 1, do: inStep(release)},
 		{action: ledger.ActionDropEvent, word: "drop", events: []inbox.Outcome{inbox.Held}, batch: 1, do: inStep(drop)},
-		{action: erasure.ActionEraseEvent, word: "erase", events: inbox.Outcomes(), batch: 1, do: erase, finish: eraseJobs},
+		{action: erasure.ActionEraseEvent, word: "erase", events: inbox.Outcomes(), exported: true, batch: 1, do: erase, finish: eraseRest},
 		{action: ledger.ActionRetryEffect, word: "retry", batch: batchSize, do: inStep(changeEffects), first: true},
 		{action: ledger.ActionParkEffect, word: "park", batch: batchSize, do: inStep(changeEffects), first: true},
 		{action: ledger.ActionCancelEffect, word: "cancel", batch: batchSize, do: inStep(changeEffects), first: true},
@@ -88,12 +90,19 @@ func Actions() []ledger.Action {
 // action does not apply to events.
 func StatesOfEvents(action ledger.Action) []inbox.Outcome { return verbOf(action).events }
 
-func replay(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error) {
-	opts := inbox.ReplayOptions{NewKeys: run.NewKeys, Route: run.Route, Run: run.ID}
-	replayed, err := r.opts.Inbox.ReplayTx(ctx, tx, some[0].Event, run.By, opts)
-	did, err := unlessMoved(err)
-	did.Reopened = int64(replayed.Reopened)
-	return did, err
+// replay replays an event, with its delivery from the export if it is no longer stored.
+func replay(ctx context.Context, s *shift, place string, some []find.Found) error {
+	exported, err := s.opts.Inbox.FromExport(ctx, some[0].Event)
+	if err != nil {
+		return err
+	}
+	opts := inbox.ReplayOptions{NewKeys: s.run.NewKeys, Route: s.run.Route, Run: s.run.ID, Exported: exported}
+	return s.step(ctx, place, len(some), func(ctx context.Context, tx pgx.Tx) (Counts, error) {
+		replayed, err := s.opts.Inbox.ReplayTx(ctx, tx, some[0].Event, s.run.By, opts)
+		did, err := unlessMoved(err)
+		did.Reopened = int64(replayed.Reopened)
+		return did, err
+	})
 }
 
 func release(ctx context.Context, tx pgx.Tx, r *Runs, _ Run, some []find.Found) (Counts, error) {
@@ -130,5 +139,5 @@ func changeEffects(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find
 // known reports whether the first version with bulk runs understands the Order.
 func (o Order) known() bool {
 	return verbOf(o.Action).first && o.DoubtSince.IsZero() && o.Route == "" &&
-		len(o.Events.Has) == 0 && o.Events.ID == "" && o.Events.Contains == "" && o.Effects.Contains == ""
+		len(o.Events.Has) == 0 && len(o.Events.Effects) == 0 && o.Events.ID == "" && o.Events.Contains == "" && o.Effects.Contains == ""
 }

@@ -15,16 +15,10 @@ WITH first AS MATERIALIZED (
     WHERE d.name = :destination
         AND NOT d.operator_paused
         AND d.breaker_state = 'closed'
-), recalled AS (
+), moved AS (
     UPDATE hooklatch.river_job AS j
     SET queue = first.queue
     FROM first
     WHERE j.id = first.id
     RETURNING j.queue
-), counted AS (
-    SELECT recalled.queue, count(*) AS jobs
-    FROM recalled
-    GROUP BY recalled.queue
-)
-SELECT counted.jobs, pg_notify('hooklatch.river_insert', json_build_object('queue', counted.queue)::text) IS NULL AS notified
-FROM counted
+), {{counted_and_notified}}

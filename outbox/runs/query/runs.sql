@@ -1,4 +1,4 @@
--- Runs, the newest first.
+-- Runs, newest first.
 SELECT
     id, name, action, filter, most, per_second, who, role, via, reason, request_id, created_at, {{state}}, since, error, place,
     selected, changed, reopened, in_doubt, unrendered, unclear, COALESCE(total, 0), came,

@@ -33,6 +33,12 @@ INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, con
 SELECT delivery_id, received_at, 'stripe', '{}', 'application/json', '{}'
 FROM filled;
 
+INSERT INTO hooklatch.search_values (value, source, accept_seq, received_at)
+SELECT v.value, 'stripe', filled.accept_seq, filled.received_at
+FROM filled
+CROSS JOIN LATERAL (VALUES ('common'), (filled.id)) AS v (value)
+WHERE turn NOT IN (0, 5, 6);
+
 INSERT INTO hooklatch.effects (
     scope, key, idempotency_key, route, destination, queue, policy, source, event_id, event_type, accept_seq, request_method, request_body,
     state, attempt, created_at, next_attempt_at, first_attempt_at, last_attempt_at, finished_at, order_key, request_rendering
@@ -70,7 +76,7 @@ SELECT 'effect', jsonb_build_object('scope', 'route:stripe:everything', 'key', i
 FROM filled
 WHERE turn IN (1, 7) OR turn = 4 AND i % 32 = 4 AND i <= 16 * 32;
 
--- Each of them was replayed once by a person.
+-- An operator has replayed each of them once.
 INSERT INTO hooklatch.operator_log (at, who, via, action, target, affected, request_id)
 SELECT received_at, 'ann', 'cli', 'event.replay', 'stripe/' || id, 1, id
 FROM filled;

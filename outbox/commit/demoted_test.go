@@ -1,0 +1,64 @@
+package commit_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/schema/embedded"
+)
+
+// On a real standby every transaction fails at BEGIN. That is a database that is away, not a fault
+// of the members.
+func TestAStandbyIsADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(t.Context(), embedded.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.Background())) })
+	require.NoError(t, os.WriteFile(filepath.Join(server.DataDir(), "standby.signal"), nil, 0o644))
+	require.NoError(t, server.Restart(t.Context()))
+	config, err := pgxpool.ParseConfig(server.URL("postgres"))
+	require.NoError(t, err)
+	commit.PreparePool(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	db, err := commit.New(commit.Options{Pool: pool})
+	require.NoError(t, err)
+
+	run := func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `CREATE TABLE written ()`)
+		return err
+	}
+	err = db.Do(t.Context(), "once", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error { return run(ctx, tx) })
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	require.ErrorContains(t, err, "0A000")
+	// A build with failpoints sends BEGIN alone, so that the function is never called: each try takes
+	// a connection.
+	before := pool.Stat().AcquireCount()
+	tries := func() int64 { return pool.Stat().AcquireCount() - before }
+	err = db.Do(t.Context(), "again", commit.Limits{Timeout: time.Second}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		return run(ctx, tx)
+	})
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	require.Greater(t, tries(), int64(1), "the next server may be a primary")
+
+	before = pool.Stat().AcquireCount()
+	group := commit.NewGroup(db, "group", commit.GroupOptions[int, int]{
+		Timeout: time.Second,
+		Run: func(ctx context.Context, tx pgx.Tx, members []int) ([]int, error) {
+			return members, run(ctx, tx)
+		},
+	})
+	_, err = group.Submit(t.Context(), 1)
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	require.Greater(t, tries(), int64(1), "the next server may be a primary")
+	require.NoError(t, group.Stop(t.Context()))
+}
