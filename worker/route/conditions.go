@@ -52,14 +52,13 @@ type compiledCondition struct {
 // NewConditions returns a Conditions with the environment in which conditions are compiled.
 func NewConditions() (*Conditions, error) {
 	envs, err := newExpressionEnvs()
+	if err == nil {
+		envs, err = envs.typed()
+	}
 	if err != nil {
 		return nil, err
 	}
-	env, err := envs.dispatch.Extend(cel.ParserRecursionLimit(maxNesting), cel.ParserExpressionSizeLimit(maxTyped))
-	if err != nil {
-		return nil, fmt.Errorf("make CEL environment: %w", err)
-	}
-	return &Conditions{env: env, timeout: compileTimeout, compiling: make(chan struct{}, 1), known: map[string]compiledCondition{}}, nil
+	return &Conditions{env: envs.dispatch, timeout: compileTimeout, compiling: make(chan struct{}, 1), known: map[string]compiledCondition{}}, nil
 }
 
 // Compile compiles a text, as find.Condition does. It returns immediately when ctx ends or too much
@@ -72,28 +71,42 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 	if done, found := c.find(text); found {
 		return done.match, done.err
 	}
+	var done compiledCondition
+	err := c.InTurn(ctx, func() {
+		var found bool
+		if done, found = c.find(text); !found {
+			done = c.compile(text)
+			c.keep(text, done)
+		}
+	})
+	if err != nil {
+		return find.Match{}, err
+	}
+	return done.match, done.err
+}
+
+// InTurn runs a compilation when no other one runs, and waits for its end. It returns immediately
+// when ctx ends or too much time passes. The compilation then continues to its end, and delays the
+// next compilation. Errors: ErrCompileBusy, and the cause of ctx.
+func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrCompileBusy)
 	defer cancel()
 	select {
 	case c.compiling <- struct{}{}:
 	case <-ctx.Done():
-		return find.Match{}, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	compiled := make(chan compiledCondition, 1)
+	compiled := make(chan struct{})
 	go func() {
 		defer func() { <-c.compiling }()
-		done, found := c.find(text)
-		if !found {
-			done = c.compile(text)
-			c.keep(text, done)
-		}
-		compiled <- done
+		compile()
+		close(compiled)
 	}()
 	select {
-	case done := <-compiled:
-		return done.match, done.err
+	case <-compiled:
+		return nil
 	case <-ctx.Done():
-		return find.Match{}, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 

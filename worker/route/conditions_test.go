@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // A caller that waits for a condition gets a result in time, and a running compilation delays later
@@ -80,4 +82,26 @@ func TestAConditionDemandsItsText(t *testing.T) {
 	condition, err := conditions.Compile(t.Context(), `body.customer == "cus_42"`)
 	require.NoError(t, err)
 	require.Equal(t, "cus_42", condition.Text)
+}
+
+// Routes that users type have the limits of conditions that users type.
+func TestTypedRoutesAreBounded(t *testing.T) {
+	t.Parallel()
+	for when, says := range map[string]string{
+		"body.a == 1": "",
+		`body.a == "` + strings.Repeat("a", maxTyped) + `"`:                                  "limit 1000",
+		"body.a == " + strings.Repeat("[", maxNesting+2) + strings.Repeat("]", maxNesting+2): errTypedTooDeep.Error(),
+	} {
+		for _, typed := range []bool{true, false} {
+			_, err := Compile(Options{
+				Routes: []Route{{Name: "a", From: []string{"*"}, To: "app", When: when}}, Targets: []Target{{Name: "app", Sender: kindOnly(destination.KindHTTP)}}, Typed: typed,
+			})
+			switch {
+			case says == "":
+				require.NoError(t, err)
+			case typed:
+				require.ErrorContains(t, err, says)
+			}
+		}
+	}
 }

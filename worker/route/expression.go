@@ -47,8 +47,9 @@ type expressionEnvs struct {
 // errTooLong is caused by the machine and not by the event: trying again may help.
 var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
-// newExpressionEnvs declares the variables of expressions, and the functions of CEL's strings,
-// lists, math, sets and encoders extensions, of optional types, and Hooklatch's own.
+// newExpressionEnvs declares the variables and functions of expressions. The functions are
+// Hooklatch's own, and those of CEL's optional types and its extensions strings, lists, math, sets
+// and encoders.
 func newExpressionEnvs() (expressionEnvs, error) {
 	dispatch, err := cel.NewEnv(append(ownFunctions(),
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),
@@ -67,6 +68,20 @@ func newExpressionEnvs() (expressionEnvs, error) {
 		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
 	}
 	render, err := dispatch.Extend(cel.Variable("current", cel.DynType))
+	if err != nil {
+		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
+	}
+	return expressionEnvs{dispatch: dispatch, render: render}, nil
+}
+
+// typed returns the environments for texts that users type.
+func (e expressionEnvs) typed() (expressionEnvs, error) {
+	limits := []cel.EnvOption{cel.ParserRecursionLimit(maxNesting), cel.ParserExpressionSizeLimit(maxTyped)}
+	dispatch, err := e.dispatch.Extend(limits...)
+	if err != nil {
+		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
+	}
+	render, err := e.render.Extend(limits...)
 	if err != nil {
 		return expressionEnvs{}, fmt.Errorf("make CEL environment: %w", err)
 	}

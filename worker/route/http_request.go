@@ -3,13 +3,9 @@ package route
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 
@@ -43,18 +39,7 @@ func (r *HTTPRequest) validate() error {
 	if r.Text != "" && r.Body != "" {
 		c.Failf("text", nil, "at most one of body and text may be given")
 	}
-	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		field, canonical := "headers."+name, http.CanonicalHeaderKey(name)
-		if err := destination.CheckHeaderName(name); err != nil {
-			c.Failf(field, nil, "%s", err)
-		} else if seen[canonical] {
-			c.Failf(field, nil, "is given twice")
-		} else if r.Headers[name] == "" {
-			c.Failf(field, nil, "needs an expression")
-		}
-		seen[canonical] = true
-	}
+	checkHeaders(&c, r.Headers)
 	return c.Err()
 }
 
@@ -79,17 +64,8 @@ type httpRequest struct {
 }
 
 func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failFunc) *httpRequest {
-	compiled := &httpRequest{method: r.Method, headers: map[string]*expression{}}
-	compile := func(field, text string, want wanted) *expression {
-		if text == "" {
-			return nil
-		}
-		e, err := compileExpression(env, text, want)
-		if err != nil {
-			fail(field, text, err)
-		}
-		return e
-	}
+	compiled := &httpRequest{method: r.Method}
+	compile := func(field, text string, want wanted) *expression { return compileField(env, field, text, want, fail) }
 	compiled.url = compile("http.url", r.URL, wantText)
 	compiled.body = compile("http.body", r.Body, wantAny)
 	compiled.text = compile("http.text", r.Text, wantText)
@@ -103,35 +79,16 @@ func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failF
 		}
 		compiled.messenger = messenger
 	}
-	checker, checks := to.(destination.HeaderChecker)
-	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
-		field, text := "http.headers."+name, r.Headers[name]
-		if destination.CheckHeaderName(name) != nil {
-			continue // already reported as a fault
-		}
-		if checks {
-			if err := checker.CheckHeader(name, ""); err != nil {
-				fail(field, text, err)
-				continue
-			}
-		}
-		compiled.headers[http.CanonicalHeaderKey(name)] = compile(field, text, wantText)
-	}
+	compiled.headers = compileHeaders(env, "http", r.Headers, to, fail)
 	return compiled
 }
 
 func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
-	request := ledger.Request{Method: r.method, Headers: map[string][]string{}}
-	for _, name := range slices.Sorted(maps.Keys(r.headers)) {
-		value, err := r.headers[name].evalText(scope)
-		if err == nil && !isHeaderValue(value) {
-			err = errors.New("yields a text with control characters")
-		}
-		if err != nil {
-			return ledger.Request{}, fmt.Errorf("http.headers.%s: %w", name, err)
-		}
-		request.Headers[name] = []string{value}
+	headers, err := buildHeaders("http", r.headers, scope)
+	if err != nil {
+		return ledger.Request{}, err
 	}
+	request := ledger.Request{Method: r.method, Headers: headers}
 	if r.url != nil {
 		text, err := r.url.evalText(scope)
 		if err == nil {
@@ -163,10 +120,7 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 		request.FromDelivery = true
 		request.ContentType = forwardType(scope.event)
 	}
-	if contentType := request.Headers["Content-Type"]; len(contentType) > 0 {
-		request.ContentType = contentType[0]
-		delete(request.Headers, "Content-Type")
-	}
+	takeContentType(&request)
 	return request, nil
 }
 
@@ -184,8 +138,4 @@ func checkURL(text string) error {
 		return errors.New("yields a URL with a user or password")
 	}
 	return nil
-}
-
-func isHeaderValue(value string) bool {
-	return utf8.ValidString(value) && !strings.ContainsFunc(value, unicode.IsControl)
 }

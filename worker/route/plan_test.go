@@ -80,7 +80,12 @@ func planTargets(t *testing.T) []Target {
 	require.NoError(t, err)
 	chat, err := destination.NewHTTP(destination.HTTPOptions{Name: "chat", Preset: "slack", URL: "https://hooks.example.com/T0/B0"})
 	require.NoError(t, err)
+	stream, err := destination.NewNATS(destination.NATSOptions{
+		BrokerOptions: destination.BrokerOptions{Name: "stream", Servers: []string{"nats.example.com"}}, Subject: "events",
+	})
+	require.NoError(t, err)
 	return []Target{
+		{Name: "stream", Queue: "dst_stream", Policy: ledger.AtLeastOnce, Sender: stream},
 		{Name: "chat", Queue: "dst_chat", Policy: ledger.AtLeastOnce, Sender: chat},
 		{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: app},
 		{Name: "mail", Queue: "dst_mail", Policy: ledger.AtMostOnce, Sender: kindOnly("email")},
@@ -163,7 +168,7 @@ func (c *planCase) want() []planned {
 		w.Queue, w.Policy = "dst_"+w.Destination, "at_least_once"
 		if w.Destination == "mail" {
 			w.Policy = "at_most_once"
-		} else if w.Forward && w.Method == "" {
+		} else if w.Forward && w.Method == "" && w.URL == "" { // no http and no message
 			w.Headers = maps.Clone(w.Headers)
 			if w.Headers == nil {
 				w.Headers = map[string][]string{}

@@ -48,7 +48,7 @@ func (f *Refetch) validate(r Route) error {
 	switch {
 	case r.SQL != nil:
 		c.Failf("", nil, "cannot be combined with sql: a transaction does not wait for an external API")
-	case r.HTTP == nil && r.Email == nil:
+	case r.HTTP == nil && r.Message == nil && r.Email == nil:
 		c.Failf("", nil, "has no effect on a forward, which sends the event as received")
 	}
 	if f.URL == "" {

@@ -59,11 +59,13 @@ type Route struct {
 	Refetch *Refetch `yaml:"refetch,omitempty"`
 
 	// Request, for a destination with http. Defaults to the event's own body, as received. At most
-	// one of http, forward, email and sql is given.
+	// one of http, forward, message, email and sql is given.
 	HTTP *HTTPRequest `yaml:"http,omitempty"`
-	// Parts of the delivery to forward in addition to its body, for a destination with http.
-	// Defaults to its content type and the time it was received.
+	// Parts of the delivery to forward in addition to its body, for a destination with http or on a
+	// message broker. Defaults to its content type and the time it was received.
 	Forward *Forward `yaml:"forward,omitempty"`
+	// Message, for a destination on a message broker. Defaults to the event's own body, as received.
+	Message *MessageRequest `yaml:"message,omitempty" json:"message,omitempty"` // a Digest without messages stays the same
 	// Email, required for a destination with smtp.
 	Email *EmailMessage `yaml:"email,omitempty"`
 	// Statement, required for a destination with sql.
@@ -115,14 +117,7 @@ func compileRoute(envs expressionEnvs, r Route, targets []Target, fail failFunc)
 	}
 	compiled := &compiledRoute{Route: r}
 	compile := func(field, text string, want wanted) *expression {
-		if text == "" {
-			return nil
-		}
-		e, err := compileExpression(envs.dispatch, text, want)
-		if err != nil {
-			fail(field, text, err)
-		}
-		return e
+		return compileField(envs.dispatch, field, text, want, fail)
 	}
 	compiled.when = compile("when", r.When, wantBool)
 	compiled.key = compile("key", r.Key, wantKey)
@@ -147,6 +142,8 @@ func compileRequest(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	switch {
 	case r.HTTP != nil:
 		return compileHTTP(env, r.HTTP, to, fail)
+	case r.Message != nil:
+		return compileMessage(env, r.Message, to, fail)
 	case r.Email != nil:
 		return compileEmail(env, r.Email, fail)
 	case r.SQL != nil:

@@ -24,6 +24,9 @@ type Options struct {
 	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no route
 	// of this configuration matches them. Explain reports this.
 	LeftToHandlers []string
+	// Typed is true for routes that a user types: expressions are shorter and less nested, so that
+	// they take little time to compile. See Conditions.
+	Typed bool
 }
 
 // Table is one compiled configuration of routes. It never changes and is safe for concurrent
@@ -43,11 +46,19 @@ func Compile(o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Typed {
+		if envs, err = envs.typed(); err != nil {
+			return nil, err
+		}
+	}
 	table := &Table{configHash: o.ConfigHash, maxBody: o.MaxBody, handled: o.LeftToHandlers}
 	var errs []error
 	seen := map[string]bool{}
 	for _, r := range o.Routes {
 		fail := func(field, expression string, err error) {
+			if o.Typed && errors.Is(err, errTooDeep) {
+				err = errTypedTooDeep
+			}
 			errs = append(errs, &Error{Route: r.Name, Field: field, Expression: expression, Err: err})
 		}
 		if seen[r.Name] {
@@ -71,6 +82,23 @@ func Check(routes []Route, targets []Target) error {
 
 // ConfigHash returns the identifier of the configuration of the routes.
 func (t *Table) ConfigHash() string { return t.configHash }
+
+// Names returns the names of all routes, in the order of the configuration.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.routes))
+	for i, r := range t.routes {
+		names[i] = r.Name
+	}
+	return names
+}
+
+// Route returns the route with the name, as configured. It returns false if there is none.
+func (t *Table) Route(name string) (Route, bool) {
+	if r := t.named(name); r != nil {
+		return r.Route, true
+	}
+	return Route{}, false
+}
 
 // named returns the route with the name, or nil.
 func (t *Table) named(name string) *compiledRoute {

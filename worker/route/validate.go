@@ -19,7 +19,7 @@ const maxRouteName = 100
 var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // requestFields are the fields that define a route's request.
-var requestFields = []string{"http", "forward", "email", "sql"}
+var requestFields = []string{"http", "forward", "message", "email", "sql"}
 
 // Validate checks a route except for expressions and templates, which Check compiles. kinds maps
 // the names of destinations to their Sender.Kind, or to an empty string if the kind is unknown. Its
@@ -101,23 +101,27 @@ func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
 	}
 	given := ""
 	for _, one := range []struct {
-		field, kind string
-		set         bool
-		validate    func() error
+		field    string
+		kinds    []string
+		set      bool
+		required bool // by destinations of the kinds
+		validate func() error
 	}{
-		{"http", destination.KindHTTP, r.HTTP != nil, r.HTTP.validate},
-		{"forward", destination.KindHTTP, r.Forward != nil, r.Forward.validate},
-		{"email", destination.KindEmail, r.Email != nil, r.Email.validate},
-		{"sql", destination.KindSQL, r.SQL != nil, r.SQL.validate},
+		{"http", []string{destination.KindHTTP}, r.HTTP != nil, false, r.HTTP.validate},
+		{"forward", append(destination.Brokers(), destination.KindHTTP), r.Forward != nil, false, r.Forward.validate},
+		{"message", destination.Brokers(), r.Message != nil, false, r.Message.validate},
+		{"email", []string{destination.KindEmail}, r.Email != nil, true, r.Email.validate},
+		{"sql", []string{destination.KindSQL}, r.SQL != nil, true, r.SQL.validate},
 	} {
+		fits := slices.Contains(one.kinds, kind)
 		if !one.set {
-			if one.field == kind && kind != destination.KindHTTP {
+			if one.required && fits {
 				c.Missing(one.field, fmt.Sprintf("has no %s; destination %q needs it to know what to send", one.field, r.To))
 			}
 			continue
 		}
 		switch {
-		case kind != "" && one.kind != kind:
+		case kind != "" && !fits:
 			c.Failf(one.field, nil, "does not fit destination %q, whose kind is %s", r.To, kind)
 		case given != "":
 			c.Failf(one.field, nil, "at most one of %s and %s may be given", given, one.field)
