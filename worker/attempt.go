@@ -16,6 +16,10 @@ type task struct {
 	probe bool // see ledger.Claim
 	// If true, the job is useless once the first attempt has done the effect.
 	endsJob bool
+	// If true, a job that only waited for the attempt is completed, not deleted.
+	keepsJob bool
+	// called is called when the call has ended, before the attempt is settled. May be nil.
+	called func()
 }
 
 // attempt is the result of a task: unanswered, denied or ended. Each is created when all of it
@@ -73,6 +77,7 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 		Unauthorized:    lane.Unauthorized(c.outcome.Status),
 		RotateKey:       c.outcome.StoredError && l.OnStoredError == OnStoredErrorNewKey,
 		EndsJob:         t.endsJob && c.effect.Attempt == 1,
+		KeepsJob:        t.keepsJob,
 	}
 }
 

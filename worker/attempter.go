@@ -85,6 +85,9 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 	} else {
 		made = a.call(ctx, l, claimed.Effect, leaseEnds)
 	}
+	if t.called != nil {
+		t.called()
+	}
 	settled, err := a.settle(ctx, made.settlement(l, t, claimed.OwnFault))
 	return a.end(ctx, l, t, span, ended{call: made, settled: settled, err: err})
 }

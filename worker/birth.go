@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // births makes the first attempts of effects that this process dispatches, if their destination has
@@ -30,10 +31,12 @@ type births struct {
 	end      context.CancelFunc // cancels running attempts
 	stopped  atomic.Bool        // if true, no further first attempt begins
 	off      bool               // if true, jobs make all attempts; for tests and measurements
+
+	keepsJobs bool // see Options.KeepJobs
 }
 
-func newBirths(attempts *attempter, lanes map[string]*served, running *underway) *births {
-	b := &births{attempts: attempts, lanes: lanes, running: running}
+func newBirths(attempts *attempter, lanes map[string]*served, running *underway, keepsJobs bool) *births {
+	b := &births{attempts: attempts, lanes: lanes, running: running, keepsJobs: keepsJobs}
 	b.life, b.end = context.WithCancel(context.Background())
 	return b
 }
@@ -41,6 +44,7 @@ func newBirths(attempts *attempter, lanes map[string]*served, running *underway)
 // birth is an effect whose first attempt begins when its dispatch is committed.
 type birth struct {
 	of        *served
+	slot      *lane.First
 	claim     ledger.Claim
 	leaseEnds time.Time // earliest end of the lease
 }
@@ -63,16 +67,20 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 		e := &effects[i]
 		l, known := b.lanes[e.Destination]
 		twice := slices.ContainsFunc(expected.of, func(x birth) bool { return x.claim.ID == e.EffectID })
-		if !known || twice || !mayBeBorn(l, e) || !l.BeginFirst(time.Now()) {
+		if !known || twice || !mayBeBorn(l, e) {
+			continue
+		}
+		slot, begins := l.BeginFirst(time.Now())
+		if !begins {
 			continue
 		}
 		claim, err := claimOf(l, task{id: e.EffectID})
 		if err != nil {
-			l.EndFirst()
+			slot.End()
 			continue
 		}
 		e.Claim = &claim
-		expected.of = append(expected.of, birth{of: l, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
+		expected.of = append(expected.of, birth{of: l, slot: slot, claim: claim, leaseEnds: time.Now().Add(claim.Lease)})
 	}
 	return expected
 }
@@ -90,7 +98,7 @@ func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 // was committed. If the event was already dispatched, an earlier try of this dispatch may have done
 // it.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
-	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced
+	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
 	b, born := f.births, f.of
 	f.of = nil
 	for _, x := range born {
@@ -103,7 +111,7 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 		case unsure:
 			b.run(ctx, x, func(ctx context.Context) { b.ask(ctx, x, err != nil) })
 		default:
-			x.of.EndFirst()
+			x.slot.End()
 		}
 	}
 }
@@ -111,7 +119,7 @@ func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched,
 // giveBack frees the slots of attempts that did not begin. It may be called again.
 func (f *firstAttempts) giveBack() {
 	for _, x := range f.of {
-		x.of.EndFirst()
+		x.slot.End()
 	}
 	f.of = nil
 }
@@ -124,7 +132,7 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 		cancel() // immediately
 	}
 	b.running.attempt(func() {
-		defer x.of.EndFirst()
+		defer x.slot.End()
 		defer cancel()
 		defer detach()
 		defer func() {
@@ -147,7 +155,7 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 	if err == nil {
 		err = ctx.Err()
 	}
-	t := task{id: effect.EffectID, jobID: effect.JobID}
+	t := task{id: effect.EffectID, jobID: effect.JobID, keepsJob: b.keepsJobs, called: x.slot.Called}
 	b.attempts.perform(ctx, x.of, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
 }
 
@@ -158,10 +166,11 @@ func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second}).Until(asking) {
-		switch made := b.attempts.runClaim(ctx, x.of, task{id: x.claim.ID}, x.claim).(type) {
+		switch made := b.attempts.runClaim(ctx, x.of, task{id: x.claim.ID, keepsJob: b.keepsJobs, called: x.slot.Called}, x.claim).(type) {
 		case unanswered:
 		case denied:
-			if !pending || made.Status != ledger.ClaimMissing {
+			// A stop does not wait: if the effect appears later, its job takes over after the lease.
+			if !pending || made.Status != ledger.ClaimMissing || b.stopped.Load() {
 				return
 			}
 		default:

@@ -207,6 +207,24 @@ func TestStopWaitsForWhatWasBorn(t *testing.T) {
 	require.Equal(t, 1, b.count(t, effectDone))
 }
 
+// An effect that never appears after its dispatch got no response does not delay a stop.
+func TestAStopAwaitsNoEffectThatIsMissing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) { t.Error("called") })
+	w := b.bearing(t)
+	b.accept(t, "evt_1", false)
+	event := b.event(t, "evt_1")
+	effects, err := w.routes.Load().Plan(t.Context(), event)
+	require.NoError(t, err)
+	w.births.expect(event, effects).begin(t.Context(), outbox.Dispatched{}, commit.ErrUnavailable)
+	require.Equal(t, 1, w.lanes["app"].Taken())
+	ended := w.births.stop(time.Hour)
+	defer ended()
+	require.Eventually(t, func() bool { return w.lanes["app"].Taken() == 0 }, 10*time.Second, time.Millisecond)
+	w.running.Wait()
+}
+
 // After the soft stop, the outcome is still recorded, and does not count against the destination.
 func TestTheSoftStopEndsWhatWasBorn(t *testing.T) {
 	t.Parallel()
@@ -265,7 +283,8 @@ func TestWhatIsNotBorn(t *testing.T) {
 		"while stopping":     func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.stop(time.Hour) },
 		"behind a backlog":   func(b *births, _ *inbox.Event, _ *ledger.NewEffect) { b.lanes["app"].NoteWait(time.Minute) },
 		"in a lane that is full": func(b *births, _ *inbox.Event, _ *ledger.NewEffect) {
-			for b.lanes["app"].BeginFirst(time.Now()) {
+			for begins := true; begins; {
+				_, begins = b.lanes["app"].BeginFirst(time.Now())
 			}
 		},
 	} {
@@ -274,7 +293,7 @@ func TestWhatIsNotBorn(t *testing.T) {
 			"rated": serve(DestinationOptions{Name: "rated", Concurrency: 4, Rate: 100, Sender: fakeSender("http")}, nil),
 			"books": serve(DestinationOptions{Name: "books", Concurrency: 4, Sender: inPostgres{fakeSender("sql")}}, nil),
 		}
-		b := newBirths(nil, lanes, new(underway))
+		b := newBirths(nil, lanes, new(underway), false)
 		event, e := &inbox.Event{Generation: 1}, ledger.NewEffect{EffectID: identity.EffectID{Key: "1"}, Destination: "app"}
 		require.Len(t, b.expect(event, []ledger.NewEffect{e}).of, 1)
 		taken := lanes["app"].Taken()
@@ -286,4 +305,30 @@ func TestWhatIsNotBorn(t *testing.T) {
 		require.Equal(t, taken, lanes["app"].Taken(), name)
 		b.end()
 	}
+}
+
+// The slot of a first attempt is free as soon as its call has ended, however long the settlement takes.
+func TestSettlementsFreeTheSlotOfTheirCall(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	held := make(chan pgx.Tx, 1)
+	b.to(t, func(http.ResponseWriter, *http.Request) {
+		tx, err := b.pool.Begin(context.WithoutCancel(t.Context()))
+		if err == nil {
+			_, err = tx.Exec(t.Context(), "SELECT FROM hooklatch.effects FOR UPDATE")
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		held <- tx
+	})
+	w := b.bearing(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	tx := <-held
+	require.Eventually(t, func() bool { return w.lanes["app"].Taken() == 0 }, 30*time.Second, time.Millisecond)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started'`))
+	require.NoError(t, tx.Rollback(t.Context()))
+	waitFor(t, b, effectDone)
+	stop(t, w)
 }

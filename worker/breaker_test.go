@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -41,6 +42,9 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			b := setup(t)
 			var healthy atomic.Bool
 			queue := map[bool]string{true: "shared"}[shared]
+			counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
+			require.NoError(t, err)
+			b.opts.Minutes = counts
 			b.addHTTP(t, "down", func(w http.ResponseWriter, _ *http.Request) {
 				if !healthy.Load() {
 					w.WriteHeader(http.StatusInternalServerError)
@@ -50,7 +54,8 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 				d.Breaker = lane.Breaker{Failures: 5, Probe: 200 * time.Millisecond, MaxProbe: 500 * time.Millisecond}
 			})
 			b.addHTTP(t, "up", func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Queue = queue })
-			b.start(t, b.worker(t))
+			w := b.worker(t)
+			b.start(t, w)
 			const events = 40
 			for i := range events {
 				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
@@ -78,8 +83,77 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			waitFor(t, b, `SELECT count(*) / 40 FROM hooklatch.effects WHERE destination = 'down' AND state = 'done'`)
 			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`))
 			require.Positive(t, b.counted(t, "hooklatch.breaker.trips", map[string]any{"destination": "down"}))
+			stop(t, w)
+			require.NoError(t, counts.Stop(t.Context()))
+			require.Equal(t, 2, b.count(t, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE kind = 'timeline' AND name = 'down' AND what IN ('breaker_opened', 'breaker_closed')`))
 		})
 	}
+}
+
+// Attempts that were in flight when the breaker opened fail too, in all processes. The breaker opens
+// once: the time line, the metric and the log say so once.
+func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
+	require.NoError(t, err)
+	b.opts.Minutes = counts
+	const together = 6
+	var calls atomic.Int32
+	all, healthy := make(chan struct{}), make(chan struct{})
+	b.addHTTP(t, "down", func(w http.ResponseWriter, r *http.Request) {
+		switch n := calls.Add(1); {
+		case n == together:
+			close(all)
+			fallthrough
+		case n < together:
+			select {
+			case <-all:
+			case <-r.Context().Done():
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			<-healthy
+		}
+	}, func(d *DestinationOptions) {
+		d.Concurrency = together
+		d.Breaker = lane.Breaker{Failures: 1, Probe: time.Millisecond}
+	})
+	one, other := b.worker(t), b.worker(t)
+	b.start(t, one)
+	b.start(t, other)
+	for i := range together {
+		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
+	}
+	waitFor(t, b, "SELECT count(*) / $1 FROM hooklatch.all_attempts", together)
+	// A failure that is reported after the breaker has closed would open it again.
+	waitFor(t, b, "SELECT (count(*) = 0)::int FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'running'")
+	close(healthy)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'down' AND breaker_state = 'closed'`)
+	stop(t, one)
+	stop(t, other)
+	require.NoError(t, counts.Stop(t.Context()))
+	for _, what := range []measure.What{measure.BreakerOpened, measure.BreakerClosed} {
+		require.Equal(t, 1, b.count(t, `SELECT COALESCE(sum(n), 0) FROM hooklatch.minutes WHERE kind = 'timeline' AND name = 'down' AND what = $1`, what), what)
+	}
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.breaker.trips", map[string]any{"destination": "down"}))
+	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
+}
+
+// Probes start when they are due. The polls of their queue are much later.
+func TestProbesKeepTheirPace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const probes = 12
+	b.addHTTP(t, "down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, func(d *DestinationOptions) {
+		d.Retry.Max = 10 * time.Millisecond
+		d.Breaker = lane.Breaker{Failures: 1, Probe: 100 * time.Millisecond, MaxProbe: 100 * time.Millisecond}
+	})
+	b.start(t, b.worker(t))
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	began := time.Now()
+	waitFor(t, b, `SELECT (count(*) > $1)::int FROM hooklatch.all_attempts`, probes)
+	require.Less(t, time.Since(began), probes*upkeepPollInterval/2)
 }
 
 // A successful probe does not end an operator's pause, and no probe is made during the pause.
@@ -91,7 +165,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 		func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
-	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
+	require.NoError(t, failure(b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond)))
 	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ann", Via: "test", Reason: "we repair it"}))
 	b.start(t, w)
 	b.take(t, incoming{id: "evt_1", body: `{}`})
@@ -99,7 +173,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	require.Zero(t, calls.Load(), "a person's pause holds for probes too")
 
 	// The breaker may close at any time; the pause stays.
-	require.NoError(t, b.outbox.Fleet().CloseBreaker(t.Context(), "app"))
+	require.NoError(t, failure(b.outbox.Fleet().CloseBreaker(t.Context(), "app")))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`))
 	require.NoError(t, b.outbox.Fleet().SetPaused(t.Context(), "app", false, ledger.Operator{Who: "ann", Via: "test"}))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
@@ -115,7 +189,7 @@ func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	other := b.worker(t)
 	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
 	require.NoError(t, b.worker(t).registerDestinations(t.Context()))
-	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
+	require.NoError(t, failure(b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond)))
 	events := b.start(t, other)
 	require.NoError(t, insertProbe(t.Context(), other.client, "app"))
 
@@ -142,7 +216,7 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	}
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))
-	require.NoError(t, b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond))
+	require.NoError(t, failure(b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond)))
 	b.accept(t, "evt_1", true) // no process has a handler for it
 	b.take(t, incoming{id: "evt_2", eventType: "ordered", body: `{}`})
 	b.start(t, w)

@@ -257,3 +257,6 @@ func waitFor(t *testing.T, b *bundle, query string, args ...any) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.count(t, query, args...) > 0 }, 2*time.Minute, 20*time.Millisecond, query)
 }
+
+// failure returns the error of a call that also reports whether it changed anything.
+func failure(_ bool, err error) error { return err }

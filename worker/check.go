@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/riverqueue/river"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -28,12 +27,6 @@ type checksArgs struct{}
 // Kind implements river.JobArgs.
 func (checksArgs) Kind() string { return kindChecks }
 
-// checksWorker runs the configured checks.
-type checksWorker struct {
-	river.WorkerDefaults[checksArgs]
-	*Worker
-}
-
 func (w *Worker) checks() []agreement.Check {
 	if w.opts.Checks == nil {
 		return nil
@@ -41,9 +34,9 @@ func (w *Worker) checks() []agreement.Check {
 	return w.opts.Checks()
 }
 
-// Work implements river.Worker. The checks run in random order, so that the same check is not
-// always left out if they take too long together.
-func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error {
+// runChecks runs the configured checks, in random order, so that the same check is not always left
+// out if they take too long together.
+func (w *Worker) runChecks(ctx context.Context) error {
 	checks, began := slices.Clone(w.checks()), time.Now()
 	rand.Shuffle(len(checks), func(i, j int) { checks[i], checks[j] = checks[j], checks[i] }) //nolint:gosec // no secret depends on it
 	for i, check := range checks {
@@ -60,7 +53,7 @@ func (w *checksWorker) Work(ctx context.Context, _ *river.Job[checksArgs]) error
 
 // runCheck logs the number of rows that a check returned, but no values: `hooklatch check` shows
 // those.
-func (w *checksWorker) runCheck(ctx context.Context, check agreement.Check) error {
+func (w *Worker) runCheck(ctx context.Context, check agreement.Check) error {
 	found, err := agreement.Run(ctx, w.pool, check)
 	outcome := outcomeClean
 	switch refused, ok := errors.AsType[*agreement.RefusedError](err); {

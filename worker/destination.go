@@ -24,7 +24,7 @@ type DestinationOptions struct {
 	// destinations share a queue, the shortest interval applies. Defaults to a second.
 	PollEvery time.Duration `yaml:"-"`
 
-	// Maximum number of simultaneous attempts in one process. Defaults to 10.
+	// Maximum number of simultaneous calls in one process. Defaults to 10.
 	Concurrency int `yaml:"concurrency,omitempty"`
 	// Maximum rate of starting attempts, per second, minute or hour, such as 50/s, in all processes
 	// together; all processes should set the same rate. With a rate, one process runs at most ten
@@ -125,7 +125,7 @@ func (d DestinationOptions) lease() time.Duration { return refetchSlack + d.Time
 
 // limits returns the options for the destination's lane.
 func (d DestinationOptions) limits() lane.Options {
-	return lane.Options{Name: d.Name, Concurrency: d.Concurrency, Rate: d.Rate, Burst: d.Burst, Breaker: d.Breaker}
+	return lane.Options{Name: d.Name, Concurrency: d.Concurrency, Rate: d.Rate, Burst: d.Burst, Hold: d.lease(), Breaker: d.Breaker}
 }
 
 // served is a destination that this process serves, with the lane for its attempts.

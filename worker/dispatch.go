@@ -12,10 +12,12 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/internal/failpoint"
 	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/tracing"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -71,15 +73,18 @@ func (r dispatchRun) last() bool  { return r.job.Attempt >= r.job.MaxAttempts }
 
 // attrs returns the attributes of every log line about the event.
 func (r dispatchRun) attrs(e *inbox.Event) []slog.Attr {
-	return []slog.Attr{
+	attrs := []slog.Attr{
 		slog.String(logkey.Source, string(e.Source)),
 		slog.String(logkey.Provider, e.Provider),
 		slog.String(logkey.EventID, oneLine(string(e.EventID))),
 		slog.String(logkey.EventType, oneLine(e.Type)),
 		slog.Int(logkey.Attempt, r.job.Attempt),
 		slog.Bool(logkey.FirstAttempt, r.first()),
-		slog.Int64(logkey.JobID, r.job.ID),
 	}
+	if r.job.ID > 0 { // an event that was planned in T1 has none
+		attrs = append(attrs, slog.Int64(logkey.JobID, r.job.ID))
+	}
+	return attrs
 }
 
 // work describes the run for its span.
@@ -112,11 +117,7 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 	}
 	defer leave()
 
-	ctx, span := d.telemetry.startSpan(ctx, run.work(event),
-		tracing.Source.String(string(event.Source)),
-		tracing.EventID.String(string(event.EventID)),
-		tracing.EventType.String(event.Type),
-		tracing.Attempt.Int(job.Attempt))
+	ctx, span := d.startSpan(ctx, run, event)
 	dispatched, err := d.dispatch(ctx, run, event)
 	outcome := string(dispatched.Outcome)
 	left := dispatched.Left
@@ -136,10 +137,27 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 		endSpan(span, outcomeLeft, nil)
 		return d.leave(ctx, run, event, "another process has a newer configuration and decides")
 	}
+	endSpan(span, outcome, err)
+	d.tell(ctx, run, event, dispatched, outcome, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	return nil
+}
+
+func (d *dispatchWorker) startSpan(ctx context.Context, run dispatchRun, event *inbox.Event) (context.Context, trace.Span) {
+	return d.telemetry.startSpan(ctx, run.work(event),
+		tracing.Source.String(string(event.Source)),
+		tracing.EventID.String(string(event.EventID)),
+		tracing.EventType.String(event.Type),
+		tracing.Attempt.Int(run.job.Attempt))
+}
+
+// tell counts and logs the end of a run.
+func (d *dispatchWorker) tell(ctx context.Context, run dispatchRun, event *inbox.Event, dispatched outbox.Dispatched, outcome string, err error) {
 	if err == nil && dispatched.Fenced {
 		d.telemetry.tally.dispatched(event.Source, dispatched.Outcome)
 	}
-	endSpan(span, outcome, err)
 	d.telemetry.dispatches.Add(ctx, 1, runAttributes(attrSource, string(event.Source), outcome, run.first()))
 	level := levelOf(err)
 	if len(dispatched.Created) > 0 && err == nil {
@@ -150,10 +168,6 @@ func (d *dispatchWorker) Work(ctx context.Context, job *river.Job[dispatchArgs])
 		slog.Int(logkey.Count, len(dispatched.Created)),
 		slog.Float64(logkey.Duration, time.Since(run.started).Seconds()),
 		errAttr(err))...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", ref, err)
-	}
-	return nil
 }
 
 // dispatch plans the event and commits the plan. A panic becomes an error of the event, so that
@@ -164,13 +178,9 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 			err = newPanicError(v)
 		}
 	}()
-	effects, err := run.routing.table.Plan(ctx, event)
+	planned, err := d.plan(ctx, run, event)
 	if err != nil {
 		return outbox.Dispatched{}, err
-	}
-	planned := outbox.Dispatch{
-		Event: event, Effects: effects, ConfigHash: run.routing.table.ConfigHash(),
-		Configuration: run.routing.configuration(run.job.Queue), Traceparent: tracing.Parent(ctx),
 	}
 	// A replay of one route does not repeat handlers.
 	if handlers := d.handlers.matching(string(event.Source), event.Type); len(handlers) > 0 && event.OnlyRoute == "" {
@@ -186,11 +196,37 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	if err != nil {
 		return outbox.Dispatched{}, err
 	}
+	d.telemetry.tally.planned(planned.Effects, dispatched)
 	d.logParked(ctx, run, planned, dispatched)
 	if dispatched.Left || planned.JobID > 0 && dispatched.Fenced {
-		return dispatched, nil // the job waits again, or is deleted
+		return dispatched, nil // if left, the job waits again
 	}
 	return dispatched, recordDispatched(ctx, run, dispatched)
+}
+
+// plan returns the plan of an event, with the routes of the run.
+func (d *dispatchWorker) plan(ctx context.Context, run dispatchRun, event *inbox.Event) (outbox.Dispatch, error) {
+	effects, err := run.routing.table.Plan(ctx, event)
+	if err != nil {
+		return outbox.Dispatch{}, err
+	}
+	return outbox.Dispatch{
+		Event: event, Effects: effects, ConfigHash: run.routing.table.ConfigHash(),
+		Configuration: run.routing.configuration(run.job.Queue), Traceparent: tracing.Parent(ctx),
+		SearchValues: d.searchValues(event),
+	}, nil
+}
+
+// searchValues returns the values by which operators find the event.
+func (d *dispatchWorker) searchValues(e *inbox.Event) []string {
+	if d.opts.Search == nil {
+		return nil
+	}
+	pointers := d.opts.Search(string(e.Source))
+	if len(pointers) == 0 {
+		return nil
+	}
+	return payload.SearchValues(e.ContentType, e.Payload(), pointers)
 }
 
 // logParked logs the effects that could not be rendered.
@@ -260,6 +296,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if err := failpoint.HitIn(transactionOfHandlers, failpoint.AfterCommit); err != nil {
 		return outbox.Dispatched{}, err
 	}
+	d.telemetry.tally.planned(planned.Effects, dispatched)
 	d.logParked(ctx, run, planned, dispatched)
 	return dispatched, nil
 }

@@ -110,7 +110,7 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 // waitForRoom sets aside a job that found no slot, or whose rate token is valid much later.
 func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, err error) error {
 	snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
-	if !ok {
+	if !ok || snooze.Duration == 0 {
 		return err
 	}
 	if snooze.Duration > lane.NoSlotSnooze {

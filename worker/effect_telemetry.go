@@ -65,6 +65,7 @@ func (t *telemetry) countAbandoned(ctx context.Context, l *served, effect *ledge
 // countEffect counts the result of an effect's run.
 func (t *telemetry) countEffect(ctx context.Context, l *served, effect *ledger.Effect, outcome string) {
 	t.effects.Add(ctx, 1, runAttributes(attrDestination, l.Name, outcome, effect.Attempt <= 1))
+	t.tally.ended(effect, outcome)
 }
 
 // logAttempt logs the result of an effect's run.

@@ -30,7 +30,7 @@ import (
 // operation is one event on each side. Both sides take turns on one server with fsync on.
 //
 // It reports both sides' events/s and their ratio, both sides' Postgres CPU and its ratio (Linux
-// only), and the mean group size of commits, as evidence of the comparison. Client, receiver and
+// only), their WAL, and the mean group size of commits, as evidence of the comparison. Client, receiver and
 // server share the machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
@@ -51,12 +51,22 @@ func BenchmarkBirths(b *testing.B) {
 	compare(b, jobs, births)
 }
 
+// BenchmarkKeptJobs compares jobs that are deleted as soon as they have done their work with jobs
+// that are kept.
+func BenchmarkKeptJobs(b *testing.B) {
+	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
+	postmaster := pgtest.Server(b, pool).PID()
+	deleted, kept := newBenchSide(b, pool, postmaster, "deleted", 0), newBenchSide(b, pool, postmaster, "kept", 0)
+	kept.opts.KeepJobs = 24 * time.Hour
+	compare(b, deleted, kept)
+}
+
 // compare reports the improvement of other over one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {
 		side.run(b, 300)
-		side.effects, side.elapsed, side.cpu = 0, 0, 0
+		side.effects, side.elapsed, side.cpu, side.wal = 0, 0, 0, 0
 	}
 	b.ResetTimer()
 	const round = 1000 // in turn, so that drift affects both
@@ -89,6 +99,7 @@ type benchSide struct {
 	effects int
 	elapsed time.Duration
 	cpu     time.Duration
+	wal     int64
 }
 
 func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string, committers int) *benchSide {
@@ -130,7 +141,7 @@ func (s *benchSide) run(b *testing.B, n int) {
 	w, err := New(s.opts)
 	require.NoError(b, err)
 	w.noStagger, w.births.off = true, s.byJobs
-	before, start := postgresCPU(s.postmaster), time.Now()
+	before, written, start := postgresCPU(s.postmaster), s.walWritten(b), time.Now()
 	require.NoError(b, w.Start(ctx))
 	for s.calls.Load() < int64(s.sent) {
 		<-time.After(time.Millisecond)
@@ -140,11 +151,19 @@ func (s *benchSide) run(b *testing.B, n int) {
 	// The worker stops first, because settlements and completions are part of the cost.
 	require.NoError(b, w.Stop(ctx))
 	s.cpu += postgresCPU(s.postmaster) - before
+	s.wal += s.walWritten(b) - written
 	s.effects += n
 	var done int
 	require.NoError(b, s.pool.QueryRow(ctx, `SELECT count(*) FROM hooklatch.effects WHERE destination = $1 AND state = 'done'`, s.name).Scan(&done))
 	require.Equal(b, s.sent, done)
 	require.EqualValues(b, s.sent, s.calls.Load(), "every effect was applied once")
+}
+
+// walWritten returns the bytes of WAL that the server has written so far.
+func (s *benchSide) walWritten(b *testing.B) (bytes int64) {
+	b.Helper()
+	require.NoError(b, s.pool.QueryRow(context.Background(), `SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&bytes))
+	return bytes
 }
 
 func (s *benchSide) perSecond() float64   { return float64(s.effects) / s.elapsed.Seconds() }
@@ -156,6 +175,7 @@ func (s *benchSide) report(b *testing.B) {
 	if s.cpu > 0 {
 		b.ReportMetric(s.cpuPerEvent(), s.name+"-pg-cpu-us/event")
 	}
+	b.ReportMetric(float64(s.wal)/float64(s.effects), s.name+"-wal-B/event")
 	var data metricdata.ResourceMetrics
 	require.NoError(b, s.metrics.Collect(b.Context(), &data))
 	var members, commits float64

@@ -29,8 +29,6 @@ const (
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
-	// completionSlack is the time that River takes to store a snooze.
-	completionSlack = 100 * time.Millisecond
 	// handlerSlotWait is the maximum time that a run waits for a slot in this process.
 	handlerSlotWait = time.Second
 	// findQueuesEvery is the interval at which a process with handlers for all sources looks for
@@ -87,8 +85,7 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 	}
 	wait += rand.N(wait) //nolint:gosec // no secret depends on it
 	// Polls alone are not enough: the first process to poll could take the event every time.
-	time.AfterFunc(wait+completionSlack, func() { d.fleet.Wake(run.job.Queue) })
-	return river.JobSnooze(wait)
+	return d.snooze(run.job.Queue, wait)
 }
 
 // queues returns the queues of the sources that have handlers. A handler for all sources has more

@@ -86,10 +86,7 @@ func (a *archived) on(t *testing.T, server *embedded.Server) *pgx.Conn {
 func (a *archived) takeBackup(t *testing.T) {
 	t.Helper()
 	conn := a.on(t, a.server)
-	begin, end := "SELECT pg_backup_start('test', true)", "SELECT labelfile FROM pg_backup_stop(false)"
-	if a.server.Major() < 15 {
-		begin, end = "SELECT pg_start_backup('test', true, false)", "SELECT labelfile FROM pg_stop_backup(false, false)"
-	}
+	begin, end := a.server.BackupStatements()
 	server, err := embedded.Start(t.Context(), embedded.Options{
 		Settings: map[string]string{"wal_retrieve_retry_interval": "100ms"},
 		Backup: &embedded.Backup{

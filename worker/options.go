@@ -45,8 +45,8 @@ const (
 
 // Options configure a Worker.
 type Options struct {
-	// Pool connects to the migrated database. River uses one of its connections for LISTEN, and each
-	// running handler uses one. Effects in the same Postgres use connections from Outbox's pool. See
+	// Pool connects to the migrated database. River uses one of its connections for LISTEN, unless
+	// PollOnly is set, and each running handler uses one. Effects in the same Postgres use connections from Outbox's pool. See
 	// ConnsNeeded. Required.
 	Pool *pgxpool.Pool `yaml:"-"`
 	// Schema contains Hooklatch's tables and River's. Defaults to schema.Default.
@@ -71,6 +71,10 @@ type Options struct {
 	// every source.
 	MaxBody func(source string) int64 `yaml:"-"`
 
+	// Search returns JSON pointers to the values by which operators find a source's events. It is
+	// called for each dispatch. If nil, no values are stored.
+	Search func(source string) []string `yaml:"-"`
+
 	// Retention returns how long data is kept. It is called before each retention run. If nil, this
 	// process deletes nothing.
 	Retention func() retention.Settings `yaml:"-"`
@@ -78,6 +82,10 @@ type Options struct {
 	// Redactions returns the values that sources redact. It is called before each redaction run. One
 	// process redacts at a time, with its own settings. If nil, this process redacts nothing.
 	Redactions func() []erasure.Redaction `yaml:"-"`
+
+	// PollOnly makes River poll every queue often instead of waiting for notifications, for servers
+	// and poolers without LISTEN.
+	PollOnly bool `yaml:"-"`
 
 	// Synchronous declares that commits wait for a standby, and that only such a standby is ever
 	// promoted. After a promotion, at_most_once effects then continue although no operator has
@@ -121,6 +129,12 @@ type Options struct {
 	// shorter than a destination's timeout, a stop can leave effects in doubt. The process ends at
 	// most 5 seconds later. Defaults to 20s.
 	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
+	// Time for which River jobs that did their work are kept, so that River UI shows them. If 0, a
+	// job is deleted as soon as its first run has done its work, and after 2 hours if it took several
+	// runs. Jobs of erased events are deleted earlier. Kept jobs make the table river_job larger and
+	// each event more expensive: see docs/operations.md#river-ui. Give all workers the same value:
+	// one of them deletes for all.
+	KeepJobs time.Duration `yaml:"keep_jobs,omitempty"`
 	// JobTimeout limits one run of a job, including the wait for a rate token. Defaults to what the
 	// slowest destination needs, and at least 30 seconds.
 	JobTimeout time.Duration `yaml:"-"`
@@ -151,6 +165,7 @@ func (o Options) Validate() error {
 	c.AtLeast("handler_workers", int64(o.HandlerWorkers), 1)
 	c.AtMost("handler_workers", int64(o.HandlerWorkers), maxQueueWorkers)
 	c.Positive("soft_stop", o.SoftStop)
+	c.NotNegative("keep_jobs", o.KeepJobs)
 	return c.Err()
 }
 

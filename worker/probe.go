@@ -16,11 +16,18 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
 // probeSoon is the wait of a probe that has nothing to do yet.
 const probeSoon = time.Second
+
+// snoozeProbe returns a snooze of a probe that ends on time: the queue's polls are up to
+// upkeepPollInterval late. While a probe waits, every effect of its destination waits.
+func (w *probeWorker) snoozeProbe(wait time.Duration) error {
+	return w.snooze(riverjob.QueueUpkeep, wait)
+}
 
 // probeArgs name a destination whose breaker is not closed.
 type probeArgs struct {
@@ -66,10 +73,9 @@ type probeWorker struct {
 func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error {
 	l, known := w.lanes[job.Args.Destination]
 	if !known {
-		// Only a process that serves the destination can run the job. The wait is random: all
-		// processes poll once a second, so after a fixed wait this process would fetch the job
-		// again.
-		return river.JobSnooze(probeSoon + rand.N(probeSoon)) //nolint:gosec // no secret depends on it
+		// Only a process that serves the destination can run the job. The wait is random: after a
+		// fixed wait the same process could be the first every time.
+		return w.snoozeProbe(probeSoon + rand.N(probeSoon)) //nolint:gosec // no secret depends on it
 	}
 	state, err := w.stateOf(ctx, l.Name)
 	if err != nil {
@@ -79,18 +85,18 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	case state.Breaker == fleet.BreakerClosed:
 		return nil
 	case state.OperatorPaused:
-		return river.JobSnooze(pausesEvery)
+		return w.snoozeProbe(pausesEvery)
 	}
 	// The ledger's clock decides; this check only avoids an early query.
 	if wait := clock.Until(state.ProbeAt); wait > 0 {
-		return river.JobSnooze(min(wait, pausesEvery))
+		return w.snoozeProbe(min(wait, pausesEvery))
 	}
 	id, due, err := w.ledger.OldestDue(ctx, l.Name)
 	if err != nil {
 		return err
 	}
 	if !due {
-		return river.JobSnooze(probeSoon)
+		return w.snoozeProbe(probeSoon)
 	}
 	if err := l.Enter(ctx); err != nil {
 		return err
@@ -102,7 +108,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	}
 	if !begun {
 		l.Leave(true)
-		return river.JobSnooze(probeSoon)
+		return w.snoozeProbe(probeSoon)
 	}
 	made := w.attempts.run(ctx, l, task{id: id, jobID: job.ID, probe: true})
 	l.Leave(!made.granted())
@@ -122,20 +128,24 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 		if err := w.fleet.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err
 		}
-		return river.JobSnooze(probeSoon)
+		return w.snoozeProbe(probeSoon)
 	case !failed && (counts || e.outcome.Status != 0):
-		if err := w.fleet.CloseBreaker(ctx, l.Name); err != nil {
+		closed, err := w.fleet.CloseBreaker(ctx, l.Name)
+		if err != nil {
 			return err
 		}
 		l.Forget()
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "destination works again: its breaker is closed", slog.String(logkey.Destination, l.Name))
+		if closed {
+			w.telemetry.tally.breaker(l.Name, measure.BreakerClosed)
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "destination works again: its breaker is closed", slog.String(logkey.Destination, l.Name))
+		}
 		return output{Outcome: "breaker closed", HTTPStatus: e.outcome.Status, DurationMS: e.duration.Milliseconds()}.record(ctx)
 	}
 	wait := l.Breaker.NextProbe(state.OpenedAt)
 	if err := w.fleet.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(e.outcome), wait); err != nil {
 		return err
 	}
-	return river.JobSnooze(min(wait, pausesEvery))
+	return w.snoozeProbe(min(wait, pausesEvery))
 }
 
 func (w *probeWorker) stateOf(ctx context.Context, name string) (fleet.DestinationState, error) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"regexp"
+	"time"
 
 	"github.com/riverqueue/river"
 
@@ -26,6 +27,15 @@ var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 // upkeepWorkers is enough for one job of each kind of upkeep, for runsAtOnce, and for some
 // probes.
 const upkeepWorkers = 10
+
+// completionSlack is the time that River takes to store a snooze.
+const completionSlack = 100 * time.Millisecond
+
+// snooze returns a snooze of a job, and notifies every process of its queue when the snooze ends.
+func (w *Worker) snooze(queue string, wait time.Duration) error {
+	time.AfterFunc(wait+completionSlack, func() { w.fleet.Wake(queue) })
+	return river.JobSnooze(wait)
+}
 
 // assignQueues gives a queue to every destination that does not set one.
 func assignQueues(destinations []DestinationOptions) {
@@ -80,7 +90,7 @@ func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	}
 	for _, d := range o.Destinations {
 		queue, shared := queues[d.Queue]
-		queue.MaxWorkers = min(queue.MaxWorkers+d.limits().Workers(), maxQueueWorkers)
+		queue.MaxWorkers = min(queue.MaxWorkers+d.limits().Jobs(), maxQueueWorkers)
 		if !shared || d.PollEvery < queue.FetchPollInterval {
 			queue.FetchPollInterval = d.PollEvery
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// A queue is polled at the shortest interval of its destinations.
+// A queue is polled at the shortest interval of its destinations. A process fetches half a batch
+// ahead of their slots.
 func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 	t.Parallel()
 	destinations := []DestinationOptions{
@@ -26,8 +27,8 @@ func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 	require.Equal(t, map[string]river.QueueConfig{
 		"dispatch": {MaxWorkers: 8},
 		"upkeep":   {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval},
-		"dst_mail": {MaxWorkers: 10},
-		"alerts":   {MaxWorkers: 13, FetchPollInterval: 5 * time.Second},
+		"dst_mail": {MaxWorkers: 15},
+		"alerts":   {MaxWorkers: 19, FetchPollInterval: 5 * time.Second},
 		"both":     {MaxWorkers: 2},
 	}, queues)
 }

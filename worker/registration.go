@@ -76,9 +76,21 @@ func (w *Worker) stayAnnounced() *presence {
 				return
 			}
 			w.announceAgain(ctx)
+			w.freeJobs(ctx)
 		}
 	})
 	return p
+}
+
+// freeJobs gives this process, and others, the jobs of processes that were lost.
+func (w *Worker) freeJobs(ctx context.Context) {
+	freed, err := w.fleet.FreeJobs(ctx, rescueError)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "jobs of lost processes wait for longer", errAttr(err))
+	case freed > 0:
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "jobs of a lost process were given back", slog.Int64(logkey.Count, freed))
+	}
 }
 
 // withdraw announces that the process has stopped. If that fails, the other processes notice 30

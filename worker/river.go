@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,13 @@ const (
 	fetchCooldown = 10 * time.Millisecond
 	// fetchPollInterval is the latency of a job whose notification was lost.
 	fetchPollInterval = time.Second
+	// pollOnlyInterval is the latency of a job if no client listens.
+	pollOnlyInterval = 150 * time.Millisecond
 	// upkeepPollInterval is longer than fetchPollInterval, because upkeep is not urgent.
 	upkeepPollInterval = 5 * time.Second
 
-	// Completed jobs are deleted early: the history is in Hooklatch's own tables. Cancelled and
-	// discarded jobs are kept for operators to inspect.
+	// Completed jobs are deleted early, unless Options.KeepJobs is set: the history is in
+	// Hooklatch's own tables. Cancelled and discarded jobs are kept for operators to inspect.
 	completedRetention = 2 * time.Hour
 	cancelledRetention = 24 * time.Hour
 	discardedRetention = 7 * 24 * time.Hour
@@ -51,20 +54,24 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 	err := errors.Join(
 		river.AddWorkerSafely(workers, &dispatchWorker{Worker: w}),
 		river.AddWorkerSafely(workers, &effectWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &partitionsWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &reconcileWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &retentionWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &redactWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &minutesWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &alarmWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &backfillWorker{Worker: w}),
+		river.AddWorkerSafely(workers, upkeep[partitionsArgs](w.makePartitions)),
+		river.AddWorkerSafely(workers, upkeep[reconcileArgs](w.reconcile)),
+		river.AddWorkerSafely(workers, upkeep[retentionArgs](w.deleteExpired)),
+		river.AddWorkerSafely(workers, upkeep[redactArgs](w.redactContent)),
+		river.AddWorkerSafely(workers, upkeep[minutesArgs](w.sumUpMinutes)),
+		river.AddWorkerSafely(workers, upkeep[alarmArgs](w.evaluateAlerts)),
+		river.AddWorkerSafely(workers, upkeep[backfillArgs](w.startPasses)),
 		river.AddWorkerSafely(workers, &runWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &pausesWorker{}),
+		river.AddWorkerSafely(workers, upkeep[pausesArgs](leftToPauseKeeper)),
 		river.AddWorkerSafely(workers, &probeWorker{Worker: w}),
-		river.AddWorkerSafely(workers, &checksWorker{Worker: w}),
+		river.AddWorkerSafely(workers, upkeep[checksArgs](w.runChecks)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("register jobs: %w", err)
+	}
+	pollInterval := fetchPollInterval
+	if w.opts.PollOnly {
+		pollInterval = pollOnlyInterval
 	}
 	config := &river.Config{
 		ID:                          w.opts.ID,
@@ -75,12 +82,13 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 		Middleware:                  []rivertype.Middleware{&textGuard{logger: w.opts.Logger, running: &w.running}},
 		PeriodicJobs:                w.periodicJobs(),
 		FetchCooldown:               fetchCooldown,
-		FetchPollInterval:           fetchPollInterval,
+		FetchPollInterval:           pollInterval,
+		PollOnly:                    w.opts.PollOnly,
 		FetchOnlyKnownKinds:         true,
 		JobTimeout:                  w.opts.JobTimeout,
 		RescueStuckJobsAfter:        w.opts.RescueAfter,
 		SoftStopTimeout:             w.opts.SoftStop,
-		CompletedJobRetentionPeriod: completedRetention,
+		CompletedJobRetentionPeriod: cmp.Or(w.opts.KeepJobs, completedRetention),
 		CancelledJobRetentionPeriod: cancelledRetention,
 		DiscardedJobRetentionPeriod: discardedRetention,
 		ReindexerIndexNames:         reindexed(),

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -27,7 +29,7 @@ type whose struct {
 // attemptTally contains the counters for a destination's attempts, or for a source's events.
 type attemptTally struct {
 	attempts, done, first, firstFailed *measure.Counter
-	took                               *measure.Timer
+	took, firstTook                    *measure.Timer
 }
 
 func (t *tally) attemptsOf(w whose) *attemptTally {
@@ -38,6 +40,7 @@ func (t *tally) attemptsOf(w whose) *attemptTally {
 	made := &attemptTally{
 		attempts: counter(measure.Attempts), done: counter(measure.Done),
 		first: counter(measure.First), firstFailed: counter(measure.FirstFailed),
+		firstTook: t.counts.FirstTimer(w.kind, w.name),
 	}
 	if w.kind == measure.OfDestination {
 		made.took = t.counts.Timer(w.kind, w.name) // the timer of a source measures accepts
@@ -64,6 +67,32 @@ func (t *tally) dispatched(source identity.Source, outcome inbox.Outcome) {
 	t.counts.Of(measure.OfSource, string(source), what).Add(1)
 }
 
+// planned counts the effects of a dispatch by route.
+func (t *tally) planned(effects []ledger.NewEffect, d outbox.Dispatched) {
+	for _, e := range effects {
+		switch {
+		case slices.Contains(d.Created, e.EffectID):
+			t.counts.Of(measure.OfRoute, e.Route, measure.Created).Add(1)
+			if e.Unrendered() {
+				t.counts.Of(measure.OfRoute, e.Route, measure.Unrendered).Add(1)
+			}
+		case slices.Contains(d.Suppressed, e.EffectID):
+			t.counts.Of(measure.OfRoute, e.Route, measure.Suppressed).Add(1)
+		}
+	}
+}
+
+// ended counts an effect by route if its run decided it.
+func (t *tally) ended(effect *ledger.Effect, outcome string) {
+	what, decided := map[string]measure.What{
+		outcomeDone: measure.Done, string(ledger.EffectFailed): measure.Failed,
+		string(ledger.EffectParked): measure.Parked, string(ledger.ClaimSuperseded): measure.Superseded,
+	}[outcome]
+	if decided && effect.Route != "" {
+		t.counts.Of(measure.OfRoute, effect.Route, what).Add(1)
+	}
+}
+
 // abandoned counts an attempt whose sender did not return.
 func (t *tally) abandoned(destination string) {
 	t.counts.Of(measure.OfDestination, destination, measure.Abandoned).Add(1)
@@ -72,6 +101,11 @@ func (t *tally) abandoned(destination string) {
 // handler counts a handler run.
 func (t *tally) handler(source identity.Source, first bool, outcome string, took time.Duration) {
 	t.attemptsOf(whose{measure.OfSource, string(source)}).add(first, outcome, took)
+}
+
+// breaker counts the opening or closing of a destination's breaker.
+func (t *tally) breaker(destination string, what measure.What) {
+	t.counts.Of(measure.OfTimeline, destination, what).Add(1)
 }
 
 func (a *attemptTally) add(first bool, outcome string, took time.Duration) {
@@ -85,6 +119,7 @@ func (a *attemptTally) add(first bool, outcome string, took time.Duration) {
 		if !done {
 			a.firstFailed.Add(1)
 		}
+		a.firstTook.Add(took)
 	}
 	a.took.Add(took)
 }

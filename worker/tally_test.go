@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"maps"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -37,7 +39,51 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	stop(t, w)
 	require.NoError(t, counts.Stop(t.Context()))
 
-	found, err := b.pool.Query(t.Context(), `SELECT kind || ' ' || name || ' ' || what, sum(n)::bigint FROM hooklatch.minutes WHERE what NOT LIKE 'took:%' GROUP BY 1`)
+	sums := b.minutes(t)
+	require.Equal(t, map[string]int64{
+		"destination app attempts": 3, "destination app first": 1, "destination app first_failed": 1, "destination app done": 1,
+		"source stripe attempts": 3, "source stripe first": 1, "source stripe first_failed": 1, "source stripe done": 1,
+		"source stripe dispatched": 1, "source stripe skipped": 1,
+		"route everything created": 1, "route everything done": 1,
+	}, sums)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts`), "as the ledger has it")
+	require.Equal(t, 3, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'destination' AND what LIKE 'took:%'`))
+	for _, kind := range []string{"source", "destination"} {
+		require.Equal(t, 1, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = $1 AND what LIKE 'first_took:%'`, kind))
+	}
+}
+
+// Effects count for their route: created or suppressed by the dispatch, and then by what decided
+// them.
+func TestEffectsAreCountedByRoute(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
+	require.NoError(t, err)
+	b.opts.Minutes = counts
+	b.to(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	b.opts.Routes = append(b.opts.Routes,
+		route.Route{Name: "keyed", From: []string{"*"}, To: "app", Key: `"same"`},
+		route.Route{Name: "broken", From: []string{"*"}, To: "app", HTTP: &route.HTTPRequest{Body: "body.missing"}})
+	w := b.worker(t)
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	b.accept(t, "evt_2", false)
+	waitFor(t, b, `SELECT CASE count(*) WHEN 3 THEN 1 ELSE 0 END FROM hooklatch.effects WHERE state = 'failed'`)
+	stop(t, w)
+	require.NoError(t, counts.Stop(t.Context()))
+	sums := b.minutes(t)
+	maps.DeleteFunc(sums, func(of string, _ int64) bool { return !strings.HasPrefix(of, "route ") })
+	require.Equal(t, map[string]int64{
+		"route everything created": 2, "route everything failed": 2, "route keyed created": 1, "route keyed suppressed": 1, "route keyed failed": 1,
+		"route broken created": 2, "route broken unrendered": 2,
+	}, sums)
+}
+
+// minutes returns the sums of the counts, without durations, by kind, name and count.
+func (b *bundle) minutes(t *testing.T) map[string]int64 {
+	t.Helper()
+	found, err := b.pool.Query(t.Context(), `SELECT kind || ' ' || name || ' ' || what, sum(n)::bigint FROM hooklatch.minutes WHERE what NOT LIKE '%took:%' GROUP BY 1`)
 	require.NoError(t, err)
 	sums := map[string]int64{}
 	var of string
@@ -47,11 +93,5 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, map[string]int64{
-		"destination app attempts": 3, "destination app first": 1, "destination app first_failed": 1, "destination app done": 1,
-		"source stripe attempts": 3, "source stripe first": 1, "source stripe first_failed": 1, "source stripe done": 1,
-		"source stripe dispatched": 1, "source stripe skipped": 1,
-	}, sums)
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts`), "as the ledger has it")
-	require.Equal(t, 3, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'destination' AND what LIKE 'took:%'`))
+	return sums
 }

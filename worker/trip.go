@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // tripTimeout bounds a breaker change.
@@ -32,11 +33,16 @@ func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}
 	}
-	if err := t.fleet.Trip(ctx, l.Name, reason, l.Breaker.Probe); err != nil {
+	opened, err := t.fleet.Trip(ctx, l.Name, reason, l.Breaker.Probe)
+	if err != nil {
 		// The next failed attempts will try again.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return
 	}
+	if !opened {
+		return // another attempt of this or another process did, and this one was in flight
+	}
+	t.telemetry.tally.breaker(l.Name, measure.BreakerOpened)
 	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
 	if err := probeFromJob(ctx, l.Name); err != nil {

@@ -85,6 +85,11 @@ type backfillArgs struct{}
 // Kind implements river.JobArgs.
 func (backfillArgs) Kind() string { return kindBackfill }
 
+// upkeep returns the worker of a kind of upkeep, whose jobs have no arguments.
+func upkeep[Args river.JobArgs](work func(context.Context) error) river.Worker[Args] {
+	return river.WorkFunc(func(ctx context.Context, _ *river.Job[Args]) error { return work(ctx) })
+}
+
 // periodicJobs returns the jobs that the leading process inserts. ByPeriod prevents duplicate jobs
 // when the leader changes. A failed run is not repeated: the next period begins soon.
 func (w *Worker) periodicJobs() []*river.PeriodicJob {
@@ -115,17 +120,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 	}
 }
 
-// partitionsWorker creates the partitions of deliveries ahead of time.
-type partitionsWorker struct {
-	river.WorkerDefaults[partitionsArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *partitionsWorker) Work(ctx context.Context, _ *river.Job[partitionsArgs]) error {
-	return w.makePartitions(ctx)
-}
-
+// makePartitions creates the partitions of deliveries ahead of time.
 func (w *Worker) makePartitions(ctx context.Context) error {
 	made, err := w.outbox.MakePartitions(ctx)
 	if err != nil {
@@ -137,20 +132,9 @@ func (w *Worker) makePartitions(ctx context.Context) error {
 	return nil
 }
 
-// reconcileWorker gives a new job to every event and effect without a job (I5).
-type reconcileWorker struct {
-	river.WorkerDefaults[reconcileArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *reconcileWorker) Work(ctx context.Context, _ *river.Job[reconcileArgs]) error {
-	return w.reconcile(ctx)
-}
-
-// reconcile gives new jobs to work that lost its job. The periodic job calls reconcile, and every
-// process calls it once at start: no other process may have run for a while, or the leader may have
-// another version.
+// reconcile gives new jobs to events and effects without a job (I5). The periodic job calls
+// reconcile, and every process calls it once at start: no other process may have run for a while,
+// or the leader may have another version.
 func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
 	if err != nil {
@@ -170,14 +154,8 @@ func (w *Worker) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// retentionWorker deletes expired data.
-type retentionWorker struct {
-	river.WorkerDefaults[retentionArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs]) error {
+// deleteExpired deletes expired data.
+func (w *Worker) deleteExpired(ctx context.Context) error {
 	if w.opts.Retention == nil {
 		return nil
 	}
@@ -188,6 +166,9 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	w.tellRetention(ctx, report)
 	if err != nil {
 		return fmt.Errorf("retention: %w", err)
+	}
+	if report.Exporting {
+		return river.JobSnooze(time.Second) // a day may take longer than one run
 	}
 	return nil
 }
@@ -212,14 +193,8 @@ func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 	}
 }
 
-// minutesWorker sums up hours and measures the tables.
-type minutesWorker struct {
-	river.WorkerDefaults[minutesArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *minutesWorker) Work(ctx context.Context, _ *river.Job[minutesArgs]) error {
+// sumUpMinutes sums up hours and measures the tables.
+func (w *Worker) sumUpMinutes(ctx context.Context) error {
 	if w.opts.Minutes == nil {
 		return nil
 	}
@@ -229,44 +204,26 @@ func (w *minutesWorker) Work(ctx context.Context, _ *river.Job[minutesArgs]) err
 	return nil
 }
 
-// alarmWorker notifies operators of what needs attention. A process without an Alarm leaves
+// evaluateAlerts notifies operators of what needs attention. A process without an Alarm leaves
 // that to the next run.
-type alarmWorker struct {
-	river.WorkerDefaults[alarmArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *alarmWorker) Work(ctx context.Context, _ *river.Job[alarmArgs]) error {
+func (w *Worker) evaluateAlerts(ctx context.Context) error {
 	if w.opts.Alarm == nil {
 		return nil
 	}
 	return w.opts.Alarm.Turn(ctx)
 }
 
-// backfillWorker fetches events that webhooks did not deliver.
-type backfillWorker struct {
-	river.WorkerDefaults[backfillArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *backfillWorker) Work(ctx context.Context, _ *river.Job[backfillArgs]) error {
+// startPasses fetches events that webhooks did not deliver.
+func (w *Worker) startPasses(ctx context.Context) error {
 	if w.opts.Backfill == nil {
 		return nil
 	}
 	return w.opts.Backfill.Turn(ctx)
 }
 
-// redactWorker redacts content that sources do not keep. A process without Redactions skips the
+// redactContent redacts content that sources do not keep. A process without Redactions skips the
 // run; a later run reaches a process that has them.
-type redactWorker struct {
-	river.WorkerDefaults[redactArgs]
-	*Worker
-}
-
-// Work implements river.Worker.
-func (w *redactWorker) Work(ctx context.Context, _ *river.Job[redactArgs]) error {
+func (w *Worker) redactContent(ctx context.Context) error {
 	if w.opts.Redactions == nil {
 		return nil
 	}

@@ -40,6 +40,7 @@ type Worker struct {
 	routing   atomic.Pointer[routing]
 	attempts  *attempter
 	births    *births
+	near      *nearPlanner
 
 	running      underway
 	handlerSlots chan struct{}
@@ -47,7 +48,7 @@ type Worker struct {
 	foreign      sync.Map // sources and destinations of other processes that were already logged
 	handlersTx   pgx.TxOptions
 	noStagger    bool // tests do not wait for River's staggered start
-	keepsJobs    bool // if true, jobs that finish at their first run are kept; for tests
+	keepsJobs    bool // see Options.KeepJobs
 
 	announcing sync.Mutex // guards announcements to other processes; locked before mu where both are held
 	withdrawn  bool       // if true, no more announcements follow
@@ -89,6 +90,7 @@ func New(opts Options) (*Worker, error) {
 		fleet:        opts.Outbox.Fleet(),
 		telemetry:    telemetry,
 		made:         time.Now(),
+		keepsJobs:    opts.KeepJobs > 0,
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
@@ -107,7 +109,8 @@ func New(opts Options) (*Worker, error) {
 	w.putRouting(routing)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
 	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip, patience: senderPatience}
-	w.births = newBirths(w.attempts, w.lanes, &w.running)
+	w.births = newBirths(w.attempts, w.lanes, &w.running, w.keepsJobs)
+	w.near = &nearPlanner{dispatch: &dispatchWorker{Worker: w}}
 	return w, nil
 }
 
@@ -172,6 +175,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	if all {
 		w.finder = w.findQueues(client, queues)
 	}
+	if w.opts.Accepts && len(w.handlers) == 0 && !w.keepsJobs {
+		w.outbox.PlanWith(w.near)
+	}
 	return nil
 }
 
@@ -203,6 +209,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 func (w *Worker) drain() {
 	defer close(w.ended)
 	_ = failpoint.Hit("worker.draining") // no caller receives an error here
+	w.near.stop()
 	ended := w.births.stop(w.opts.SoftStop)
 	defer ended()
 	if w.pauses != nil {
@@ -210,6 +217,9 @@ func (w *Worker) drain() {
 	}
 	if w.finder != nil {
 		w.finder.stop()
+	}
+	for _, l := range w.lanes {
+		l.Close()
 	}
 	if w.client != nil {
 		_ = w.client.Stop(context.Background()) // Stop fails only if its context ends

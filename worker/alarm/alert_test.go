@@ -167,6 +167,24 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	}
 }
 
+func TestEventsAsideAreCountedInASentence(t *testing.T) {
+	t.Parallel()
+	f := healthy()
+	for _, of := range []measure.EventsAside{{Source: "one", Count: 1}, {Source: "three", Count: 3}} {
+		for _, of.State = range []string{"failed", "held"} {
+			f.EventsAside = append(f.EventsAside, of)
+		}
+	}
+	var messages []string
+	for _, found := range alarm.Judge(f) {
+		messages = append(messages, found.Message)
+	}
+	require.ElementsMatch(t, []string{
+		"1 event of one could not be dispatched", "3 events of three could not be dispatched",
+		"1 event of one is held as a suspected replay", "3 events of three are held as suspected replays",
+	}, messages)
+}
+
 func TestTheMostUrgentComesFirst(t *testing.T) {
 	t.Parallel()
 	f := healthy()

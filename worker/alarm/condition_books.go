@@ -89,17 +89,18 @@ func aside(state, one, several string) func(Facts) []Alert {
 	}
 }
 
-func eventsAside(state, what, command string) func(Facts) []Alert {
+func eventsAside(state, one, several, command string) func(Facts) []Alert {
 	return func(f Facts) []Alert {
 		var found []Alert
 		for _, of := range f.EventsAside {
-			if of.State == state {
-				found = append(found, Alert{
-					Subject: of.Source, Since: of.Since, Count: of.Count,
-					Message: fmt.Sprintf("events of %s %s: %d", of.Source, what, of.Count),
-					Command: fmt.Sprintf(command, of.Source),
-				})
+			if of.State != state {
+				continue
 			}
+			text := fmt.Sprintf("%d events of %s %s", of.Count, of.Source, several)
+			if of.Count == 1 {
+				text = fmt.Sprintf("1 event of %s %s", of.Source, one)
+			}
+			found = append(found, Alert{Subject: of.Source, Since: of.Since, Count: of.Count, Message: text, Command: fmt.Sprintf(command, of.Source)})
 		}
 		return found
 	}
@@ -123,6 +124,13 @@ func eventsSkipped(f Facts) []Alert {
 func retentionStopped(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Retention {
+		if of.ExportFailedSince != nil {
+			found = append(found, Alert{
+				Subject: "export", Since: *of.ExportFailedSince,
+				Message: "retention has stopped because a day cannot be exported, or an erasure not repeated in the export: until then the tables grow",
+				Command: "hooklatch check",
+			})
+		}
 		if of.StoppedSince == nil {
 			continue
 		}

@@ -64,7 +64,7 @@ const (
 	crashing             // it is rolled back at each point of interruption
 )
 
-// asSecond is the suffix of the second id of an event that is delivered under two.
+// asSecond is the suffix of an event's second id, if the event is delivered under two ids.
 const asSecond = "-again"
 
 // deliveries is the number of parallel deliveries of one event.

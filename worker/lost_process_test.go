@@ -1,0 +1,59 @@
+package worker
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The jobs of a process that was killed are worked on long before River would rescue them. Other
+// processes keep theirs, and so do handlers.
+func TestJobsOfALostProcessAreGivenBack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.to(t, func(http.ResponseWriter, *http.Request) {})
+	w := b.worker(t)
+	b.start(t, w)
+	_, err := b.pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.workers (id, started_at, seen_at, config_hash, destinations, queues)
+		SELECT id, now(), now() - make_interval(secs => silent), '', '{}', '{}'
+		FROM (VALUES ('lost', 21), ('slow', 19)) AS w (id, silent)`)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		what, process, kind, queue string
+		since                      int // seconds since the job was fetched
+		freed                      int64
+	}{
+		{"an event", "lost", "dispatch", "dispatch", 21, 1},
+		{"an effect", "lost", "effect", "dst_app", 21, 1},
+		{"an effect of a process that withdrew", "unknown", "effect", "dst_app", 21, 1},
+		{"an effect of a process that has been silent for a while", "slow", "effect", "dst_app", 21, 0},
+		{"an effect of this process", w.opts.ID, "effect", "dst_app", 3600, 0},
+		{"an effect of a process that has just begun", "unknown", "effect", "dst_app", 19, 0},
+		{"an event of a handler", "lost", "dispatch", "handlers_stripe", 21, 0},
+		{"upkeep", "lost", kindReconcile, "upkeep", 21, 0},
+	} {
+		// No process takes the effects of this queue: the cases are about the statement.
+		_, err := b.pool.Exec(t.Context(), `
+			INSERT INTO hooklatch.river_job (state, kind, queue, args, max_attempts, attempt, attempted_by, attempted_at)
+			VALUES ('running', $1, CASE WHEN $2 = 'dst_app' THEN 'dst_elsewhere' ELSE $2 END, '{"destination": "app", "scope": "none", "key": "none", "generation": 1}', 25, 1,
+				ARRAY['before', $3], now() - make_interval(secs => $4))`, c.kind, c.queue, c.process, c.since)
+		require.NoError(t, err)
+		freed, err := w.fleet.FreeJobs(t.Context(), rescueError)
+		require.NoError(t, err)
+		require.Equal(t, c.freed, freed, c.what)
+	}
+
+	// The whole way: the process was lost when it had fetched the job of an event.
+	stop(t, w)
+	b.accept(t, "evt_1", false)
+	_, err = b.pool.Exec(t.Context(), `
+		UPDATE hooklatch.river_job
+		SET state = 'running', attempt = 1, attempted_by = ARRAY['lost'], attempted_at = now() - interval '21 seconds'
+		WHERE kind = 'dispatch' AND state = 'available'`)
+	require.NoError(t, err)
+	b.start(t, b.worker(t))
+	waitFor(t, b, effectDone)
+	require.EqualValues(t, 2, b.counted(t, "hooklatch.rescued", map[string]any{"kind": "dispatch"}), "with the one above")
+}
