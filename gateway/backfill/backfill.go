@@ -36,8 +36,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -66,7 +66,7 @@ type Options struct {
 	// GatewayGone is the maximum time since the last sign of a running gateway. After it, no
 	// redelivery is requested. Defaults to 30 seconds.
 	GatewayGone time.Duration
-	// Logger defaults to one that discards, MeterProvider to the global one.
+	// Logger defaults to a logger that discards, MeterProvider to the global one.
 	Logger        *slog.Logger
 	MeterProvider metric.MeterProvider
 }

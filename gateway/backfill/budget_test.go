@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"time"
 
@@ -51,6 +52,13 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 	const events = 60 * 20 // 60 pages
 	w.happen(events, "push", func(int) int { return 0 })
 	w.backfill.opts.Budget, w.source.Settings.Rate = time.Second, 40
+	w.turn()
+	runs, err := w.outbox.Coverage().Runs(t.Context(), "gitlab", 1)
+	require.NoError(t, err)
+	require.Equal(t, "the pass used up its time before its end: the next pass continues from there", runs[0].Outcome())
+	runs[0].Lost = 1
+	require.Contains(t, runs[0].Outcome(), "events are lost; the pass used up its time")
+	require.Zero(t, w.state().Failures)
 	require.Eventually(t, func() bool {
 		w.turn()
 		return w.stored("backfill") == events
@@ -78,4 +86,23 @@ func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 	runs, err := w.outbox.Coverage().Runs(t.Context(), "other", 1)
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
+}
+
+// A provider that does not respond uses up the turn. That is a failure of the provider, and not
+// a pass that continues in the next turn.
+func TestAProviderThatDoesNotRespondIsReported(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.backfill.opts.Budget = time.Second
+	w.refuse = func(_ http.ResponseWriter, r *http.Request) bool {
+		if isList(r) {
+			<-r.Context().Done()
+		}
+		return isList(r)
+	}
+	before := w.state()
+	require.Equal(t, "GET /v1/events: no response within 1s", w.turn().Error)
+	after := w.state()
+	require.Equal(t, 1, after.Failures)
+	require.Equal(t, before.LastOKAt, after.LastOKAt)
 }

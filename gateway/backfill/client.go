@@ -182,16 +182,27 @@ func (p *pass) call(ctx context.Context, method, address string) (answer, error)
 	if err := p.authorize(request); err != nil {
 		return answer{}, err
 	}
+	began := time.Now()
+	got, err := p.send(request)
+	if waited := time.Since(began); errors.Is(err, context.DeadlineExceeded) && waited >= min(requestTimeout, p.b.opts.Budget/2) {
+		return answer{}, fmt.Errorf("%s %s: no response within %s", method, target.Path, waited.Round(time.Second)) // not an end of the pass's time
+	}
+	return got, err
+}
+
+// send sends a request and reads the response.
+func (p *pass) send(request *http.Request) (answer, error) {
+	about := request.Method + " " + request.URL.Path
 	response, err := p.client.http.Do(request)
 	if err != nil {
 		if failed, is := errors.AsType[*url.Error](err); is {
 			err = failed.Err // the error's URL contains a cursor
 		}
-		return answer{}, fmt.Errorf("%s %s: %w", method, target.Path, err)
+		return answer{}, fmt.Errorf("%s: %w", about, err)
 	}
 	defer response.Body.Close()
-	p.b.meters.requests.Add(ctx, 1, p.attributes(response.StatusCode))
-	got, err := read(response, method+" "+target.Path)
+	p.b.meters.requests.Add(request.Context(), 1, p.attributes(response.StatusCode))
+	got, err := read(response, about)
 	if refusal, is := errors.AsType[*statusError](err); is && p.list.Scopes != "" {
 		refusal.needs, refusal.scopes = p.list.Rights, safetext.Excerpt(response.Header.Get(p.list.Scopes), 200)
 	}

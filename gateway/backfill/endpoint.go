@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/internal/wildcard"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
 // maxWhy limits the stored text in which the provider describes our endpoint's state, in

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -23,15 +23,16 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	})
 	left := len(items)
 	for batch := range slices.Chunk(items, batchItems) {
+		move := p.move
 		if left -= len(batch); left == 0 && !p.order.partial() {
-			p.move = behind
+			move = behind
 		}
 		missing, err := p.sift(ctx, batch)
 		if err != nil {
 			return err
 		}
 		p.stored = 0
-		if err := p.bring(ctx, missing); err != nil {
+		if err := p.bring(ctx, missing, move); err != nil {
 			return err
 		}
 		p.rest(ctx, p.stored, (left+batchItems-1)/batchItems)
@@ -45,8 +46,7 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	if len(items) > 0 || p.order.partial() {
 		return nil
 	}
-	p.move = behind
-	return p.accept(ctx, nil)
+	return p.accept(ctx, nil, behind)
 }
 
 // once keeps the newest of several deliveries of one event and marks it as delivered if any of
@@ -112,20 +112,20 @@ func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	return missing, nil
 }
 
-// bring fetches the missing items or requests their redelivery.
-func (p *pass) bring(ctx context.Context, missing []*Item) error {
+// bring fetches the missing items or requests their redelivery, and then makes the move.
+func (p *pass) bring(ctx context.Context, missing []*Item, move coverage.Move) error {
 	if p.reports() || len(missing) == 0 {
-		return p.accept(ctx, nil)
+		return p.accept(ctx, nil, move)
 	}
 	via := cmp.Or(p.order.Via, p.source.Settings.Via)
 	if p.list.Redeliver != "" && via != ViaPull {
-		return p.redeliver(ctx, missing)
+		return p.redeliver(ctx, missing, move)
 	}
-	return p.pull(ctx, missing)
+	return p.pull(ctx, missing, move)
 }
 
 // pull stores items from the list.
-func (p *pass) pull(ctx context.Context, missing []*Item) error {
+func (p *pass) pull(ctx context.Context, missing []*Item, move coverage.Move) error {
 	var whole []*Item
 	for _, i := range missing {
 		if err := p.fetch(ctx, i); err != nil {
@@ -140,11 +140,13 @@ func (p *pass) pull(ctx context.Context, missing []*Item) error {
 			whole = append(whole, i)
 		}
 	}
-	return p.accept(ctx, whole)
+	return p.accept(ctx, whole, move)
 }
 
-// accept stores items and moves the watermark after them, in one transaction.
-func (p *pass) accept(ctx context.Context, items []*Item) error {
+// accept stores items and makes a move, in one transaction. A move that is not committed is not
+// the pass's position: the pass may still record its position, and the events before the move
+// may not be stored.
+func (p *pass) accept(ctx context.Context, items []*Item, move coverage.Move) error {
 	if p.dry() {
 		return nil
 	}
@@ -166,7 +168,7 @@ func (p *pass) accept(ctx context.Context, items []*Item) error {
 				p.run.Invalid++ // its id or type cannot be stored
 			}
 		}
-		if err := p.coverage().MoveTx(ctx, tx, p.row, p.move); err != nil {
+		if err := p.coverage().MoveTx(ctx, tx, p.row, move); err != nil {
 			return err
 		}
 		if len(ids) > 0 {
@@ -180,7 +182,7 @@ func (p *pass) accept(ctx context.Context, items []*Item) error {
 		p.run.Counts = before
 		return err
 	}
-	if len(items) > 0 {
+	if p.move = move; len(items) > 0 {
 		p.stored = time.Since(began)
 	}
 	if p.count(ctx); p.order.Progress != nil {

@@ -40,7 +40,8 @@ type history struct {
 	kill      context.CancelFunc // cancels the newest pass
 	takeovers int
 	arriving  sync.WaitGroup
-	failures  []error // errors of webhooks
+	striking  sync.WaitGroup // requests that meet trouble
+	failures  []error        // errors of webhooks
 }
 
 // happens makes events happen. Events that happen during a pass may be listed behind its
@@ -141,6 +142,22 @@ func (h *history) pass(deep bool) error {
 	return h.process(func() Source { return source }).Turn(ctx)
 }
 
+// endLease expires the lease of a pass, so that another pass can begin.
+func (h *history) endLease() {
+	if _, err := h.pool.Exec(context.Background(), `UPDATE hooklatch.coverage SET lease_until = '-infinity' WHERE source = $1`, h.source.Name); err != nil {
+		panic(err)
+	}
+}
+
+// calm ends all trouble, and waits for requests that meet it: a cancelled pass does not wait for
+// its request, which may still cancel the next pass or begin another one.
+func (h *history) calm() {
+	h.mu.Lock()
+	h.troubles = nil
+	h.mu.Unlock()
+	h.striking.Wait()
+}
+
 // readUntil returns the time up to which passes have read, according to their watermark.
 func (h *history) readUntil() (until time.Time) {
 	if err := h.pool.QueryRow(context.Background(), `SELECT GREATEST(covered_until, pass_until) FROM hooklatch.coverage WHERE source = $1`, h.source.Name).Scan(&until); err != nil {
@@ -155,7 +172,13 @@ func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
 	at := h.request
 	h.request++
 	troubles := h.troubles
+	if len(troubles) > 0 {
+		h.striking.Add(1)
+	}
 	h.mu.Unlock()
+	if len(troubles) > 0 {
+		defer h.striking.Done()
+	}
 	for _, one := range troubles {
 		if one.At == at && h.strike(out, one) {
 			return true
@@ -194,6 +217,7 @@ func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 		h.mu.Lock()
 		h.takeovers++
 		h.mu.Unlock()
+		h.endLease()
 		_ = h.pass(false) // this pass may meet trouble as well
 	case "500":
 		out.WriteHeader(http.StatusInternalServerError)

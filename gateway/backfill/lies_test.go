@@ -12,7 +12,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
 // A list that lies, or a provider that fails, leads to a readable error. Nothing is stored,

@@ -45,6 +45,7 @@ func (p *pass) count(ctx context.Context) {
 	}{
 		{"known", now.Known, p.counted.Known}, {"recovered", now.Recovered, p.counted.Recovered}, {"lost", now.Lost, p.counted.Lost},
 		{"filtered", now.Filtered, p.counted.Filtered}, {"invalid", now.Invalid, p.counted.Invalid}, {"altered", now.Altered, p.counted.Altered},
+		{"unlisted", now.Unlisted, p.counted.Unlisted},
 	} {
 		if one.now > one.before {
 			p.b.meters.events.Add(ctx, one.now-one.before, metric.WithAttributes(attribute.String("source", p.source.Name), attribute.String("result", one.result)))

@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/safetext"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -44,8 +44,8 @@ type pass struct {
 	version       string                    // payload version that our endpoint receives
 	gateway       bool                      // true if a running gateway can receive redeliveries
 	waiting       map[identity.EventID]bool // requested redeliveries that are not due again
-	move          coverage.Move
-	stored        time.Duration // duration of the batch's transaction; 0: it stored no event
+	move          coverage.Move             // the position that is committed
+	stored        time.Duration             // duration of the batch's transaction; 0: it stored no event
 }
 
 // dry reports whether the pass writes nothing.
@@ -84,7 +84,7 @@ func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) 
 	since, until, deep := p.span()
 	p.run = &coverage.Run{Stream: p.row.Stream, Since: since, Until: until, Mode: p.mode(), RequestedBy: o.By}
 	err = p.make(ctx, since, until, deep)
-	return p.run, p.end(context.WithoutCancel(ctx), err)
+	return p.run, p.end(ctx, err)
 }
 
 func (p *pass) mode() coverage.Mode {
@@ -161,12 +161,16 @@ func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) erro
 	if err != nil || !deep {
 		return err
 	}
-	p.move.DeepUntil = p.row.Now
-	return p.accept(ctx, nil)
+	move := p.move
+	move.DeepUntil = p.row.Now
+	return p.accept(ctx, nil, move)
 }
 
-// end records how the pass ended. It fails if our database is unavailable.
+// end records how the pass ended. It fails if our database is unavailable. A timeout while the
+// pass still has time is a failure of the provider or of our database.
 func (p *pass) end(ctx context.Context, err error) error {
+	timeIsUp := errors.Is(err, errBudget) || ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
+	ctx = context.WithoutCancel(ctx)
 	if p.dry() {
 		if err != nil && !errors.Is(err, errLimit) {
 			p.run.Error = safetext.Excerpt(err.Error(), maxError)
@@ -183,10 +187,13 @@ func (p *pass) end(ctx context.Context, err error) error {
 		}
 		return nil
 	case errors.Is(err, errLimit):
-	case errors.Is(err, errBudget), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		if end.Next = 0; p.order.By != "" {
-			p.run.Error = "the pass used up its time before its end: what it stored is kept, and starting it again continues from there"
+	case timeIsUp:
+		end.Next = 0
+		goesOn := "the next pass continues from there"
+		if p.order.By != "" {
+			goesOn = "what it stored is kept, and starting it again continues from there"
 		}
+		p.run.Error = "the pass used up its time before its end: " + goesOn
 	case isThrottled:
 		end.Error, end.Next, end.RetryAfter = err.Error(), throttled.after, throttled.after
 		p.b.meters.throttled.Add(ctx, throttled.after.Seconds(), metric.WithAttributes(attribute.String("source", p.source.Name)))
@@ -199,13 +206,15 @@ func (p *pass) end(ctx context.Context, err error) error {
 			return err
 		}
 	}
-	p.tell(ctx)
+	p.tell(ctx, end.Error)
 	return p.coverage().End(ctx, p.row, end)
 }
 
-// tell logs what the pass found. A silent repair would hide the outage that made it necessary.
-func (p *pass) tell(ctx context.Context) {
+// tell logs what the pass found, and why the list could not be read. A silent repair would hide the
+// outage that made it necessary.
+func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
+	p.tellUnlisted(ctx)
 	attrs := []slog.Attr{
 		slog.String(logkey.Source, p.source.Name), slog.Int64(logkey.Run, p.run.ID), slog.Int64(logkey.Listed, p.run.Listed), slog.Int64(logkey.Missing, p.run.Missing),
 		slog.Int64(logkey.Recovered, p.run.Recovered), slog.Int64(logkey.Asked, p.run.Asked), slog.Int64(logkey.Lost, p.run.Lost), slog.Int64(logkey.Invalid, p.run.Invalid),
@@ -215,8 +224,8 @@ func (p *pass) tell(ctx context.Context) {
 	case p.run.Found():
 		attrs = append(attrs, slog.Time(logkey.Oldest, p.run.Oldest), slog.Time(logkey.Newest, p.run.Newest))
 		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider has events that its webhook did not deliver", attrs...)
-	case p.run.Error != "":
-		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider could not be read", append(attrs, slog.String(logkey.Err, p.run.Error))...)
+	case unread != "":
+		logger.LogAttrs(ctx, slog.LevelWarn, "the list of the provider could not be read", append(attrs, slog.String(logkey.Err, unread))...)
 	}
 }
 

@@ -6,12 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/hooklatch/hooklatch/internal/fault"
-	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // watched makes the database record each watermark that is committed beyond a listed event
@@ -64,18 +60,10 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	for name, list := range listings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool := pgtest.New(t)
+			db, f := newFaulty(t, nil)
 			isBehind, column := watermark(name)
-			_, err := pool.Exec(t.Context(), fmt.Sprintf(watched, isBehind, column))
+			_, err := db.pool.Exec(t.Context(), fmt.Sprintf(watched, isBehind, column))
 			require.NoError(t, err)
-			config, err := pgxpool.ParseConfig(pgtest.URL(t, pool))
-			require.NoError(t, err)
-			f := new(fault.Fault)
-			f.Apply(config)
-			faulty, err := pgxpool.NewWithConfig(t.Context(), config)
-			require.NoError(t, err)
-			t.Cleanup(faulty.Close)
-			db := database{pool: pool, outbox: newOutbox(t, pool), passes: newOutbox(t, faulty)}
 			checks := 0
 			rapid.Check(t, func(t *rapid.T) {
 				checks++
@@ -92,6 +80,7 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 					h.troubles, h.request = rapid.SliceOfN(rapid.Custom(drawTrouble), 0, 4).Draw(t, "troubles"), 0
 					h.mu.Unlock()
 					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // it may meet trouble
+					h.calm()
 				}
 				h.heal()
 			})
@@ -120,9 +109,6 @@ func (h *history) rest(d time.Duration) {
 // over the complete window must store the rest.
 func (h *history) heal() {
 	h.t.Helper()
-	h.mu.Lock()
-	h.troubles = nil
-	h.mu.Unlock()
 	h.fault.Arm("", 0)
 	_, err := h.pool.Exec(h.t.Context(), "DELETE FROM refusals WHERE source = $1", h.source.Name)
 	require.NoError(h.t, err)
@@ -162,17 +148,24 @@ func (h *history) within() (soon []string) {
 	return soon
 }
 
-// untilWhole runs passes until two in a row have finished and nothing waits.
+// maxPasses limits the passes until a list without trouble is read. Only redeliveries need
+// several passes, and a busy machine's database may let one fail.
+const maxPasses = 50
+
+// untilWhole runs passes until two in a row have finished and nothing waits. No other pass is
+// running: a lease belongs to a pass that could not record its end.
 func (h *history) untilWhole(deep bool) {
 	h.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for whole := 0; whole < 2; whole++ {
-		require.True(h.t, time.Now().Before(deadline), "the passes come to no end: %+v", h.state())
-		require.NoError(h.t, h.pass(deep))
+	for whole, passes := 0, 0; whole < 2; whole++ {
+		passes++
+		require.LessOrEqual(h.t, passes, maxPasses, "the passes come to no end: %+v", h.state())
+		h.endLease()
+		before := h.lastRun().ID
+		err := h.pass(deep)
 		for id, times := range h.asked {
 			require.LessOrEqual(h.t, times, 3+h.takeovers, "redelivery of %s", id)
 		}
-		if h.lastRun().Error != "" || h.state().Waiting > 0 {
+		if run := h.lastRun(); err != nil || run.ID == before || run.EndedAt.IsZero() || run.Error != "" || h.state().Waiting > 0 {
 			whole = -1
 		}
 	}

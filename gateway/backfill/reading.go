@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
 const (
@@ -116,11 +116,9 @@ func (p *pass) beginMark(ctx context.Context) error {
 	}
 	mark := walkMark{}
 	mark.see(pg.items)
-	p.move.Mark = mark.newest
-	if p.move.Mark == "" {
-		p.move.Mark = "0"
-	}
-	return p.accept(ctx, nil)
+	move := p.move
+	move.Mark = cmp.Or(mark.newest, "0")
+	return p.accept(ctx, nil, move)
 }
 
 // pause stores what was read and leaves the rest to the next pass.
@@ -150,16 +148,13 @@ func aged(err error) bool {
 	return is && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity}, refusal.status)
 }
 
-// follow reads a feed, starting at its cursor. The cursor is committed with the events.
+// follow reads a feed, starting at its cursor. The cursor is committed with the events. A feed
+// may show old events late: it is ordered by its cursor, not by time. No later pass reads what
+// is before the cursor, so a page is stored whatever the times of its events.
 func (p *pass) follow(ctx context.Context, since time.Time) error {
-	cursor := p.row.Mark
+	cursor, oldest := p.row.Mark, p.row.CreatedAt
 	if p.order.By != "" && !p.order.Since.IsZero() {
-		cursor = ""
-	}
-	// A feed may show old events late: it is ordered by its cursor, not by time.
-	oldest := p.row.CreatedAt
-	if p.order.By != "" && !p.order.Since.IsZero() {
-		oldest = p.order.Since
+		cursor, oldest = "", p.order.Since
 	}
 	places := map[string]bool{}
 	for {
@@ -167,26 +162,28 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 			return errors.New("the list repeats itself: a page links to one that was already read")
 		}
 		places[cursor] = true
-		pg, err := p.page(ctx, query{since: since, cursor: cursor})
+		pg, err := p.page(ctx, p.after(query{since: since}, cursor))
 		if aged(err) && cursor != "" && cursor == p.row.Mark {
-			cursor = "" // restart from the watermark; dedup handles events that are read twice
+			// After the cursor the feed may show events from before the watermark. Dedup drops
+			// the events that are read twice.
+			cursor, since = "", latest(oldest, p.row.Now.Add(-p.source.Settings.Window))
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		var c collection
-		if err := c.add(pg, oldest, p.row.Now.Add(time.Hour)); err != nil {
-			return err
-		}
+		listed := len(pg.items)
 		behind := coverage.Move{CoveredUntil: p.run.Until, Mark: cmp.Or(pg.next, cursor)}
-		if len(pg.items) > 0 {
-			behind.CoveredUntil = pg.items[len(pg.items)-1].At
+		if listed > 0 && pg.items[listed-1].At.Before(p.run.Until) {
+			behind.CoveredUntil = pg.items[listed-1].At
 		}
-		if err := p.handle(ctx, c.items, behind); err != nil {
+		items := slices.DeleteFunc(pg.items, func(i Item) bool {
+			return !i.At.IsZero() && (i.At.Before(oldest) || !p.order.Until.IsZero() && !i.At.Before(p.order.Until))
+		})
+		if err := p.handle(ctx, items, behind); err != nil {
 			return err
 		}
-		if len(pg.items) == 0 || pg.next == "" {
+		if listed == 0 || pg.next == "" {
 			return nil
 		}
 		cursor = pg.next

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -24,20 +24,20 @@ const (
 
 // redeliver requests deliveries again. Each request is recorded before it is sent: if the
 // process is lost in between, the try is counted and the next pass knows of it.
-func (p *pass) redeliver(ctx context.Context, missing []*Item) error {
+func (p *pass) redeliver(ctx context.Context, missing []*Item, move coverage.Move) error {
 	var asked []coverage.Redelivery
 	for _, i := range missing {
 		if id := identity.EventID(i.Events[0].ID); !p.waiting[id] {
 			asked = append(asked, coverage.Redelivery{EventID: id, Ref: i.Ref, HappenedAt: i.At})
 		}
 	}
-	return p.ask(ctx, asked)
+	return p.ask(ctx, asked, move)
 }
 
-// ask requests redeliveries. While no gateway could receive them it requests nothing and
-// counts no try.
-func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
-	open, err := p.coverage().Ask(ctx, p.row.Stream, asked, false)
+// ask requests redeliveries, and then makes the move. While no gateway could receive them it
+// requests nothing and counts no try.
+func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move coverage.Move) error {
+	tries, err := p.coverage().Ask(ctx, p.row.Stream, asked...)
 	if err != nil {
 		return err
 	}
@@ -45,11 +45,13 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 		if !p.gateway || len(p.waiting) > maxWaiting {
 			break
 		}
-		if !open[r.EventID] {
+		tried, open := tries[r.EventID]
+		if !open {
 			continue // already given up
 		}
 		p.waiting[r.EventID] = true
-		if _, err := p.coverage().Ask(ctx, p.row.Stream, []coverage.Redelivery{r}, true); err != nil {
+		r.Tries = tried + 1
+		if _, err := p.coverage().Ask(ctx, p.row.Stream, r); err != nil {
 			return err
 		}
 		_, err := p.call(ctx, http.MethodPost, p.expand(p.list.Redeliver, query{}, r.Ref))
@@ -61,7 +63,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery) error {
 		}
 		p.run.Asked++
 	}
-	return p.accept(ctx, nil)
+	return p.accept(ctx, nil, move)
 }
 
 // settleRedeliveries checks which requested redeliveries have arrived.
@@ -101,7 +103,7 @@ func (p *pass) settleRedeliveries(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.ask(ctx, again)
+	return p.ask(ctx, again, p.move)
 }
 
 // pullWaiting fetches an event whose redelivery never arrived. If the provider no longer lists
@@ -115,5 +117,5 @@ func (p *pass) pullWaiting(ctx context.Context, r coverage.Redelivery) error {
 	if err != nil {
 		return err
 	}
-	return p.accept(ctx, []*Item{i})
+	return p.accept(ctx, []*Item{i}, p.move)
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
 const (
@@ -69,8 +69,13 @@ func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) er
 			}
 			err = p.handle(ctx, items, behind)
 		}
+		if err == nil && p.compares(deep) {
+			err = p.compareHeld(ctx, items, since, end)
+		}
 		if err != nil && (errors.Is(err, errBudget) || ctx.Err() != nil) {
-			return p.interrupt(context.WithoutCancel(ctx), until, sliceMark{Since: since, Length: half, Deep: deep})
+			if failed := p.interrupt(context.WithoutCancel(ctx), until, sliceMark{Since: since, Length: half, Deep: deep}); failed != nil {
+				return failed
+			}
 		}
 		if err != nil {
 			return err
@@ -85,13 +90,12 @@ func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) er
 // interrupt records that a slice did not fit into the budget. The next pass begins with half
 // of the slice.
 func (p *pass) interrupt(ctx context.Context, until time.Time, mark sliceMark) error {
-	if p.order.By == "" {
-		p.move.PassUntil, p.move.PageToken = until, mark.token()
-		if err := p.accept(ctx, nil); err != nil {
-			return err
-		}
+	if p.order.By != "" {
+		return nil
 	}
-	return errBudget
+	move := p.move
+	move.PassUntil, move.PageToken = until, mark.token()
+	return p.accept(ctx, nil, move)
 }
 
 func (p *pass) slice(ctx context.Context, since, until time.Time) ([]Item, error) {

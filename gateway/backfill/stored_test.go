@@ -62,3 +62,9 @@ func (w *world) isRecovered(h *happened) bool {
 		OR EXISTS (SELECT FROM hooklatch.redeliveries WHERE source = $1 AND event_id = $2 AND outcome = 'arrived')`, w.source.Name, h.id).Scan(&is))
 	return is
 }
+
+// mark returns the cursor of a feed, or the largest number of a list without times.
+func (w *world) mark() string {
+	w.t.Helper()
+	return w.column("SELECT mark FROM hooklatch.coverage WHERE source = $1")[0]
+}

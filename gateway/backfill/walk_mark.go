@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
 // walkMark records the current position in a walk down a list and the position at which it

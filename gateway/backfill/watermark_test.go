@@ -1,8 +1,8 @@
 package backfill
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 	"testing"
 	"time"
 
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/sjson"
 
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
 // All 300 events within one second are read, whichever page and slice they are on.
@@ -30,38 +30,6 @@ func TestWhatIsListedLateIsMet(t *testing.T) {
 	require.EqualValues(t, 9, w.turn().Recovered)
 	w.list(late)
 	require.EqualValues(t, 1, w.turn().Recovered)
-}
-
-// A feed shows old events late: its cursor, not a time, determines where it continues.
-func TestAFeedMayShowOldEventsLate(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
-	w.source.Settings.Overlap = time.Millisecond
-	old := w.event("user.lifecycle.create", time.Millisecond, true)
-	w.happen(2, "user.lifecycle.create", never)
-	require.EqualValues(t, 2, w.turn().Recovered)
-	w.list(old)
-	require.EqualValues(t, 1, w.turn().Recovered)
-}
-
-// A cursor that the provider no longer knows does not stop a feed: it continues from the
-// watermark.
-func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
-	w.happen(3, "user.lifecycle.create", never)
-	require.EqualValues(t, 3, w.turn().Recovered)
-	w.happen(150, "user.lifecycle.create", never)
-	w.refuse = func(out http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Query().Get("after") != "3" {
-			return false
-		}
-		out.WriteHeader(http.StatusBadRequest)
-		return true
-	}
-	run := w.turn()
-	require.Empty(t, run.Error)
-	require.EqualValues(t, 150, run.Recovered)
 }
 
 // The watermark is committed with the events before it, or neither is.
@@ -105,6 +73,42 @@ func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	require.Zero(t, w.turn().Recovered)
 	w.source.Settings.Deep = time.Nanosecond
 	require.EqualValues(t, 2, w.turn().Recovered)
+}
+
+// A pass whose time ends before its last batch is stored records its position. The position
+// may not be after that batch, although the batch was the last one of its page or slice.
+func TestAPassWhoseTimeEndsMovesToWhatIsStored(t *testing.T) {
+	t.Parallel()
+	for name, c := range listings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, name, c.endpoint)
+			w.source.Settings.Overlap = time.Millisecond
+			w.happen(3, c.eventType, never)
+			before := w.mark()
+			holder, err := w.pool.Begin(t.Context())
+			require.NoError(t, err)
+			_, err = holder.Exec(t.Context(), "LOCK TABLE hooklatch.processed_events IN ACCESS EXCLUSIVE MODE")
+			require.NoError(t, err)
+			w.hurry()
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			ended := make(chan error, 1)
+			go func() { ended <- w.backfill.Turn(ctx) }()
+			require.Eventually(t, func() bool {
+				return w.count(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'hooklatch.processed_events'::regclass
+					AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND $1 <> ''`) > 0
+			}, 2*time.Minute, time.Millisecond, "the pass asks which events are stored")
+			end()
+			require.NoError(t, <-ended)
+			require.NoError(t, holder.Rollback(t.Context()))
+			require.False(t, w.state().CoveredUntil.After(w.events[0].at), "nothing is stored")
+			require.Equal(t, before, w.mark())
+			w.turn()
+			w.turn() // learns which redeliveries have arrived
+			require.ElementsMatch(t, ids(w.events), w.dispatched())
+		})
+	}
 }
 
 // A pass that is lost between two batches has recorded nothing beyond the first batch: the
@@ -163,7 +167,7 @@ func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
 	c, stream := w.outbox.Coverage(), w.source.stream("")
 	before := w.state().CoveredUntil
 	waits := before.Add(time.Minute)
-	_, err := c.Ask(t.Context(), stream, []coverage.Redelivery{{EventID: "e", Ref: "1", HappenedAt: waits}}, true)
+	_, err := c.Ask(t.Context(), stream, coverage.Redelivery{EventID: "e", Ref: "1", HappenedAt: waits, Tries: 1})
 	require.NoError(t, err)
 	row, err := c.Begin(t.Context(), stream, true, time.Minute, 0)
 	require.NoError(t, err)
@@ -174,6 +178,18 @@ func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
 	require.Equal(t, before, w.state().CoveredUntil)
 	move(coverage.Move{CoveredUntil: waits.Add(time.Hour)})
 	require.Equal(t, waits, w.state().CoveredUntil)
+
+	// The source's other lists are not held back.
+	another := w.source.stream("another account")
+	other, err := c.Begin(t.Context(), another, true, time.Minute, 0)
+	require.NoError(t, err)
+	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error {
+		return c.MoveTx(t.Context(), tx, other, coverage.Move{CoveredUntil: other.Now.Add(time.Hour)})
+	}))
+	states, err := c.States(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, another, states[1].Stream)
+	require.Equal(t, other.Now.Add(time.Hour), states[1].CoveredUntil)
 
 	// An older pass can write nothing more.
 	_, err = c.Begin(t.Context(), stream, true, time.Minute, 0)

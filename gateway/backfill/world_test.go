@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -131,7 +131,7 @@ func newWorldOn(t reporter, db database, source, name, endpoint string) *world {
 // process returns another process that runs passes.
 func (w *world) process(source func() Source) *Backfill {
 	w.t.Helper()
-	b, err := New(Options{Outbox: w.passes, Sources: func() []Source { return []Source{source()} }, Budget: 2 * time.Minute, GatewayGone: time.Hour})
+	b, err := New(Options{Outbox: w.passes, Sources: func() []Source { return []Source{source()} }, Budget: time.Hour, GatewayGone: time.Hour})
 	require.NoError(w.t, err)
 	return b
 }
