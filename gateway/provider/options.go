@@ -99,9 +99,9 @@ type Options struct {
 	// Separator is the text between the pairs. Default ",".
 	Separator string `yaml:"separator,omitempty"`
 
-	// Each is set if a delivery carries several events: a JSON pointer to the list of
-	// events, or "body" if the body is the list. The pointers of EventID, Type and
-	// OccurredAt then start at the item.
+	// Each is the location of the list, if a delivery carries several events: a JSON
+	// pointer to the list of events, or "body" if the body is the list. The pointers
+	// of EventID, Type and OccurredAt then start at the item.
 	Each string `yaml:"each,omitempty"`
 	// EventID is the location of the id by which two deliveries are the same event.
 	// Required for a custom scheme, unless the id is signed (IDHeader). For every

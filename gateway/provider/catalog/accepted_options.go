@@ -67,18 +67,19 @@ func givenIn(o provider.Options) []given {
 	return set
 }
 
-// acceptOnly refuses every option except the accepted ones and those that every provider
-// accepts because they override its keys.
-func acceptOnly(o provider.Options, name string, accepted []string) error {
+// options lists the accepted options in alphabetical order: the provider's own, and those that
+// every provider accepts because they override its keys.
+func (e entry) options() []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.accepts, proof.OverrideOptions))))
+}
+
+// acceptOnly refuses every option except the accepted ones.
+func (e entry) acceptOnly(o provider.Options) error {
+	accepted := e.options()
 	for _, g := range givenIn(o) {
-		if slices.Contains(accepted, g.field) || slices.Contains(proof.OverrideOptions, g.field) {
-			continue
+		if !slices.Contains(accepted, g.field) {
+			return &provider.OptionError{Field: g.field, Value: g.value, Allowed: fmt.Sprintf("provider %s accepts only %s", e.name, strings.Join(accepted, ", "))}
 		}
-		takes := "only event_id and dedup.ignore"
-		if len(accepted) > 0 {
-			takes = "only " + strings.Join(accepted, ", ")
-		}
-		return &provider.OptionError{Field: g.field, Value: g.value, Allowed: fmt.Sprintf("provider %s accepts %s", name, takes)}
 	}
 	return nil
 }

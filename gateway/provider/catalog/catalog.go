@@ -19,7 +19,7 @@ import (
 // entry is one provider: its slug, its accepted options and its constructor.
 type entry struct {
 	name    string
-	accepts []string // options, by their configuration name
+	accepts []string // its own options, by their configuration name
 	make    func(o provider.Options) (*provider.Provider, error)
 }
 
@@ -111,7 +111,7 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 		if e.name != name {
 			continue
 		}
-		if err := acceptOnly(opts, name, e.accepts); err != nil {
+		if err := e.acceptOnly(opts); err != nil {
 			return nil, err
 		}
 		p, err := e.make(opts)
@@ -162,7 +162,7 @@ func Describe(name string) (Description, error) {
 	}
 	for _, e := range entries() {
 		if e.name == name {
-			d.Options = slices.Sorted(slices.Values(e.accepts))
+			d.Options = e.options()
 		}
 	}
 	return d, nil

@@ -50,5 +50,5 @@ func ExampleNew() {
 func ExampleNew_wrongOption() {
 	_, err := catalog.New("github", provider.Options{Tolerance: time.Minute})
 	fmt.Println(err)
-	// Output: tolerance: "1m0s" is not allowed: provider github accepts only event_id and dedup.ignore
+	// Output: tolerance: "1m0s" is not allowed: provider github accepts only dedup.ignore, event_id
 }

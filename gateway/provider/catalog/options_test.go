@@ -101,7 +101,7 @@ func TestDescribe(t *testing.T) {
 	require.NotEmpty(t, hmac.About.Setup)
 	stripe, err := Describe("stripe")
 	require.NoError(t, err)
-	require.Equal(t, []string{"tolerance"}, stripe.Options)
+	require.Equal(t, []string{"dedup.ignore", "event_id", "tolerance"}, stripe.Options)
 	require.Empty(t, stripe.Example)
 	_, err = Describe("strip")
 	require.ErrorContains(t, err, "must be one of adyen")

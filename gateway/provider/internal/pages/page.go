@@ -44,7 +44,7 @@ func newPage(name string, sdks []string) (page, error) {
 		Methods:   strings.Join(p.Methods, ", "),
 		Handshake: "none",
 		Guard:     "not needed",
-		Options:   "none",
+		Options:   "`" + strings.Join(p.Options, "`, `") + "`",
 		By:        map[string]string{},
 	}
 	if p.List != nil {
@@ -74,9 +74,6 @@ func newPage(name string, sdks []string) (page, error) {
 		pg.Guard = "refuses by default: the signature is not tied to the body"
 	case p.UnsignedID:
 		pg.Guard = "flags by default: the id is not signed"
-	}
-	if len(p.Options) > 0 {
-		pg.Options = "`" + strings.Join(p.Options, "`, `") + "`"
 	}
 	for _, step := range p.About.Setup {
 		pg.Setup = append(pg.Setup, strings.ReplaceAll(step, "{url}", "`https://YOUR-HOST/webhooks/"+name+"`"))

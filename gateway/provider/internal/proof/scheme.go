@@ -77,6 +77,25 @@ func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	}
 }
 
+// SignedBody declares an HMAC-SHA256 of the body alone, which follows prefix in one header. The
+// secret itself is the key.
+func SignedBody(header, prefix string, encoding Encoding) *Scheme {
+	return &Scheme{
+		Headers:  []HeaderNames{{Signature: header}},
+		Prefix:   prefix,
+		Hash:     sha256.New,
+		Encoding: encoding,
+		Template: Template{InBody},
+		Secret:   KeySpelling{Encoding: Raw},
+	}
+}
+
+// SignedBy returns p with the functions of a sender that signs with one scheme.
+func SignedBy(s *Scheme, p *provider.Provider) *provider.Provider {
+	p.Verify, p.CheckSecret, p.Sign = s.Verify, s.CheckSecret, s.Sign
+	return p
+}
+
 // Claim is what a request claims before any of it is verified.
 type Claim struct {
 	Signatures    [][]byte

@@ -23,7 +23,7 @@ type WebToken struct {
 	Header string // in canonical form
 	Prefix string // prefix of the header's value
 
-	Algorithms []string  // allowed ones; without keys all HS*, with keys none
+	Algorithms []string  // allowed algorithms; if empty, all HS* without Keys and none with Keys
 	Keys       KeyFinder // nil: the source's secrets
 
 	Issuers     []string // allowed issuers; empty: any

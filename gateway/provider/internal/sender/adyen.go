@@ -102,8 +102,8 @@ func adyenAccepted() *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
-// maxAdyenTest exceeds the largest delivery without items, in bytes; maxAdyenItem exceeds the
-// largest item.
+// maxAdyenTest limits the size of a delivery without items, in bytes, and maxAdyenItem the size of an
+// item. Adyen's largest are smaller.
 const (
 	maxAdyenTest = 4 << 10
 	maxAdyenItem = 64 << 10

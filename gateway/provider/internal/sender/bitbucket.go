@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -18,16 +17,9 @@ import (
 func Bitbucket(provider.Options) (*provider.Provider, error) {
 	cloud, dataCenter, event := proof.InHeader("X-Request-UUID"), proof.InHeader("X-Request-Id"), proof.InHeader("X-Event-Key")
 	attempt := proof.InHeader("X-Attempt-Number")
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature"}},
-		Prefix:   "sha256=",
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-		Single:   []string{cloud.Header, dataCenter.Header, event.Header},
-	}
-	return &provider.Provider{
+	s := proof.SignedBody("X-Hub-Signature", "sha256=", proof.Hex)
+	s.Single = []string{cloud.Header, dataCenter.Header, event.Header}
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "bitbucket",
 		Title:          "Bitbucket",
 		HeaderFamilies: []string{"X-Attempt-Number", "X-Event-Key", "X-Hook-Uuid", "X-Request-Id", "X-Request-Uuid", "X-Hub-Signature*"},
@@ -54,7 +46,6 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
 		},
-		Verify: s.Verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			id := proof.Verbatim(cloud)
 			if len(r.Header[cloud.Header]) == 0 && len(r.Header[dataCenter.Header]) > 0 {
@@ -63,15 +54,13 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 			}
 			return proof.Facts{ID: id, Kind: event, NeedJSON: true}.Events(r)
 		},
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleBitbucket,
 		UnsignedID:  true,
 		ReplayToken: s.ReplayToken,
 		Retry:       proof.RetrySigns{Number: attempt, First: 1, Token: cloud}.Of,
 		Deadline:    10 * time.Second,
 		RetryWindow: 10 * time.Minute,
-	}, nil
+	}), nil
 }
 
 func sampleBitbucket(eventType, id string, now time.Time) *provider.Request {

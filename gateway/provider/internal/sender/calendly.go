@@ -17,7 +17,7 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 		Kind:     proof.At("/event"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "calendly",
 		Title:          "Calendly",
 		HeaderFamilies: []string{"Calendly-*"},
@@ -44,14 +44,11 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /scheduled_events?min_start_time= and the invitees of each: state, not events.",
 			Docs:     "https://developer.calendly.com/api-docs/ZG9jOjM2MzE2MDM4-webhook-signatures",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleCalendly,
 		Deadline:    15 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleCalendly(eventType, id string, now time.Time) *provider.Request {

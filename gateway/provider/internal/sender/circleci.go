@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"net/http"
 	"strings"
 	"time"
@@ -17,20 +16,14 @@ import (
 // Source: circleci.com/docs/outbound-webhooks ("Communication protocol",
 // "Validate webhooks") and circleci.com/docs/webhooks-reference.
 func CircleCI(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Circleci-Signature"}},
-		Pairs:    &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1"},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("Circleci-Signature", "", proof.Hex)
+	s.Pairs = &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1"}
 	f := proof.Facts{
 		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/happened_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "circleci",
 		Title:          "CircleCI",
 		HeaderFamilies: []string{"Circleci-*"},
@@ -57,15 +50,12 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /api/v2/project/{slug}/pipeline and the workflows of each pipeline: their state, not the events.",
 			Docs:     "https://circleci.com/docs/outbound-webhooks",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
 		Methods:     []string{http.MethodPost},
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleCircleCI,
 		Deadline:    5 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleCircleCI(eventType, id string, now time.Time) *provider.Request {

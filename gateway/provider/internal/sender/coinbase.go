@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"net/http"
 	"strings"
 	"time"
@@ -16,18 +15,12 @@ import (
 // Coinbase declares the webhooks of Coinbase Commerce.
 // Source: coinbase/coinbase-commerce-node, Webhook and its tests.
 func Coinbase(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: http.CanonicalHeaderKey("X-CC-Webhook-Signature")}},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody(http.CanonicalHeaderKey("X-CC-Webhook-Signature"), "", proof.Hex)
 	f := proof.Facts{
 		ID: proof.Verbatim(proof.At("/event/id")), Kind: proof.At("/event/type"), Version: proof.At("/event/api_version"),
 		Occurred: proof.Clock{Pointer: "/event/created_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "coinbase",
 		Title:          "Coinbase Commerce",
 		HeaderFamilies: []string{"X-Cc-*"},
@@ -51,14 +44,11 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://docs.cdp.coinbase.com/commerce/docs/webhooks",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleCoinbase,
 		Retry:       proof.RetrySigns{Number: proof.At("/attempt_number"), First: 1}.Of,
 		RetryWindow: 3 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleCoinbase(eventType, id string, now time.Time) *provider.Request {

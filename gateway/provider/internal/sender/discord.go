@@ -69,7 +69,7 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 				"An interaction must be answered within 3 s. Hooklatch answers it as deferred: the application then has 15 minutes to send the " +
 					"real answer with the token in the body, which is stored with it.",
 				"Autocompletion needs its choices in the response: Hooklatch answers with an empty list and stores nothing.",
-				"Discord never resends interactions. It retries events for 10 minutes, then sends an e-mail and may stop sending them.",
+				"Discord never resends interactions. It retries events for 10 minutes, then sends an email and may stop sending them.",
 				"To send samples, set the secret to the private key: its 32 bytes and those of the public key, 128 hex digits.",
 			},
 			Docs: "https://docs.discord.com/developers/events/webhook-events",

@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"math"
 	"net/http"
 	"strconv"
@@ -21,19 +20,13 @@ import (
 // separate header. Source: developers.docusign.com/platform/webhooks/connect, .../validate and
 // .../legacy-message-formats.
 func DocuSign(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: http.CanonicalHeaderKey("X-DocuSign-Signature")}},
-		Numbered: true,
-		Hash:     sha256.New,
-		Encoding: proof.Base64,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody(http.CanonicalHeaderKey("X-DocuSign-Signature"), "", proof.Base64)
+	s.Numbered = true
 	f := proof.Facts{
 		ID:   proof.Whole("/retryCount"),
 		Kind: proof.At("/event"), Version: proof.At("/apiVersion"), Occurred: proof.Clock{Pointer: "/generatedDateTime", Unit: proof.RFC3339},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "docusign",
 		Title:          "DocuSign Connect",
 		HeaderFamilies: []string{"X-Docusign-*"},
@@ -67,22 +60,19 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /restapi/v2.1/accounts/{id}/connect/failures, and envelopes by from_date (unconfirmed).",
 			Docs:     "https://developers.docusign.com/platform/webhooks/connect/",
 		},
-		Verify: s.Verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			if elements.IsXML(r.Body) {
 				return docusignXML(r)
 			}
 			return f.Events(r)
 		},
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleDocuSign,
 		Retry:       proof.RetrySigns{Number: proof.At("/retryCount")}.Of,
 		OtherBodies: "XML",
 		MaxBody:     25 << 20,
 		Deadline:    100 * time.Second,
 		RetryWindow: 15 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleDocuSign(eventType, id string, now time.Time) *provider.Request {

@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"net/http"
 	"time"
 
@@ -15,13 +14,7 @@ import (
 // Dropbox declares the files API's webhooks. They only name the accounts in which something
 // changed. Source: dropbox.com/developers/reference/webhooks.
 func Dropbox(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Dropbox-Signature"}},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("X-Dropbox-Signature", "", proof.Hex)
 	account := proof.Facts{ID: proof.EveryTime(proof.At("")), Kind: proof.Fixed("list_folder")}
 	accounts := proof.Each("/list_folder/accounts", account.Of)
 	other := proof.Facts{ID: proof.EveryTime(proof.Fixed(proof.UnknownType)), Kind: proof.Fixed(proof.UnknownType)}
@@ -32,7 +25,7 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 		}
 		return accounts(d)
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "dropbox",
 		Title:          "Dropbox",
 		HeaderFamilies: []string{"X-Dropbox-*"},
@@ -61,17 +54,14 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 			Backfill: "/files/list_folder/continue with the cursor kept for each account.",
 			Docs:     "https://www.dropbox.com/developers/reference/webhooks",
 		},
-		Verify:      s.Verify,
 		Events:      rule.Events,
 		Handshake:   dropboxChallenge,
 		Methods:     []string{http.MethodPost, http.MethodGet},
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleDropbox,
 		ReplayToken: s.ReplayToken,
 		Deadline:    10 * time.Second,
 		RetryWindow: 10 * time.Minute,
-	}, nil
+	}), nil
 }
 
 // dropboxChallenge answers the unsigned check of a new URI.

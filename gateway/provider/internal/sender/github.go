@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -16,15 +15,8 @@ import (
 // Source: docs.github.com, "Validating webhook deliveries".
 func GitHub(provider.Options) (*provider.Provider, error) {
 	delivery, event := proof.InHeader("X-GitHub-Delivery"), proof.InHeader("X-GitHub-Event")
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature-256"}},
-		Prefix:   "sha256=",
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-		Single:   []string{delivery.Header, event.Header, "Content-Type"},
-	}
+	s := proof.SignedBody("X-Hub-Signature-256", "sha256=", proof.Hex)
+	s.Single = []string{delivery.Header, event.Header, "Content-Type"}
 	f := proof.Facts{
 		ID:       proof.Verbatim(delivery),
 		Kind:     event,
@@ -32,7 +24,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		Payload:  "payload",
 		NeedJSON: true,
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "github",
 		Title:          "GitHub",
 		HeaderFamilies: []string{"X-Github-*", "X-Hub-Signature*"},
@@ -59,10 +51,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
 		},
 		List:         githubList(),
-		Verify:       s.Verify,
 		Events:       f.Events,
-		CheckSecret:  s.Secret.Check,
-		Sign:         s.Sign,
 		Sample:       sampleGitHub,
 		UnsignedID:   true,
 		ReplayToken:  s.ReplayToken,
@@ -70,7 +59,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 		MaxForm:      75 << 20,
 		Deadline:     10 * time.Second,
 		ResendWindow: 3 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleGitHub(eventType, id string, now time.Time) *provider.Request {

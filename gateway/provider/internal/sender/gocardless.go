@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -14,20 +13,14 @@ import (
 // Source: developer.gocardless.com, "Webhooks"; support.gocardless.com,
 // "Webhook retries / failures"; gocardless-pro libraries.
 func GoCardless(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Webhook-Signature"}}, // Standard Webhooks uses the same name
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("Webhook-Signature", "", proof.Hex) // Standard Webhooks uses the same name
 	rule := proof.Each("/events", proof.Facts{
 		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/resource_type"),
 		Detail:   proof.At("/action"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}.Of)
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "gocardless",
 		Title:          "GoCardless",
 		HeaderFamilies: []string{"Webhook-Signature"},
@@ -54,14 +47,11 @@ func GoCardless(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /events?after= lists the same events with the same ids.",
 			Docs:     "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks",
 		},
-		Verify:      s.Verify,
 		Events:      rule.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleGoCardless,
 		Deadline:    10 * time.Second,
 		RetryWindow: proof.Day, ResendWindow: 30 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleGoCardless(eventType, id string, now time.Time) *provider.Request {

@@ -78,7 +78,7 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, issued for the URL of the endpoint or the configured audience, " +
-				"with the e-mail of your service account. The token does not protect the body.",
+				"with the email of your service account. The token does not protect the body.",
 			KeyRule: "The subscription and messageId.",
 			Setup: []string{
 				"Create a service account, and allow the Pub/Sub service agent to create tokens for it (roles/iam.serviceAccountTokenCreator).",

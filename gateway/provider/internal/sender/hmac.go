@@ -35,7 +35,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		return nil, err
 	}
 	s.Single = g.Headers()
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:  "hmac",
 		Title: "Custom HMAC",
 		About: provider.About{
@@ -59,16 +59,13 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 				"An id in a header that is not signed can be changed by anyone who sees a request. Prefer one in the body.",
 			},
 		},
-		Verify:      s.Verify,
 		Events:      g.Events,
 		SignsURL:    s.Template.Has(proof.InURL),
-		CheckSecret: s.Secret.Check,
 		SecretAs:    s.Secret.SecretAs,
-		Sign:        s.Sign,
 		Sample:      g.Sample,
 		UnsignedID:  g.UnsignedID() && !s.Template.Has(proof.InTimestamp),
 		ReplayToken: s.ReplayToken,
-	}, nil
+	}), nil
 }
 
 // hmacScheme builds the scheme that the options describe.

@@ -19,16 +19,10 @@ import (
 // Source: developers.intercom.com/docs/webhooks; intercom-developer-hub,
 // "Signed Notifications".
 func Intercom(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature"}},
-		Prefix:   "sha1=",
-		Hash:     sha1.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("X-Hub-Signature", "sha1=", proof.Hex)
+	s.Hash = sha1.New
 	f := proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/topic"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "intercom",
 		Title:          "Intercom",
 		HeaderFamilies: []string{"X-Hub-Signature*"},
@@ -54,7 +48,6 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://developers.intercom.com/docs/webhooks",
 		},
-		Verify: s.Verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			d := &proof.Document{R: r}
 			if root, err := d.JSON(); err == nil && proof.Lookup(root, "/topic").Str == "ping" && proof.Lookup(root, "/id").Type == gjson.Null {
@@ -64,13 +57,11 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 		},
 		Handshake:   probed,
 		Methods:     []string{http.MethodPost, http.MethodHead},
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleIntercom,
 		Retry:       proof.RetrySigns{Number: proof.At("/delivery_attempts"), First: 1}.Of,
 		Deadline:    5 * time.Second,
 		RetryWindow: time.Minute,
-	}, nil
+	}), nil
 }
 
 // probed responds to senders that check whether an endpoint exists.

@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strconv"
 	"time"
 
@@ -16,17 +15,10 @@ import (
 // developer.atlassian.com/cloud/jira/platform/webhooks.
 func Jira(provider.Options) (*provider.Provider, error) {
 	id, attempt := proof.InHeader("X-Atlassian-Webhook-Identifier"), proof.InHeader("X-Atlassian-Webhook-Retry")
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature"}},
-		Prefix:   "sha256=",
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-		Single:   []string{id.Header},
-	}
+	s := proof.SignedBody("X-Hub-Signature", "sha256=", proof.Hex)
+	s.Single = []string{id.Header}
 	f := proof.Facts{ID: proof.Verbatim(id), Kind: proof.At("/webhookEvent"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds}}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "jira",
 		Title:          "Jira Cloud",
 		HeaderFamilies: []string{"X-Atlassian-Webhook-*", "X-Hub-Signature*"},
@@ -54,7 +46,6 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			Backfill: "JQL with updated >=; for dynamic webhooks GET /rest/api/3/webhook/failed (unconfirmed).",
 			Docs:     "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
 		},
-		Verify: s.Verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			d := &proof.Document{R: r}
 			// A workflow's post function sends no event name.
@@ -65,8 +56,6 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			}
 			return f.Of(d)
 		},
-		CheckSecret:  s.CheckSecret,
-		Sign:         s.Sign,
 		Sample:       sampleJira,
 		UnsignedID:   true,
 		ReplayToken:  s.ReplayToken,
@@ -74,7 +63,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 		Deadline:     30 * time.Second,
 		RetryWindow:  75 * time.Minute,
 		ResendWindow: 3 * proof.Day, // failed deliveries can be fetched and forwarded
-	}, nil
+	}), nil
 }
 
 func sampleJira(eventType, id string, now time.Time) *provider.Request {

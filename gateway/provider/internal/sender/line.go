@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -15,19 +14,13 @@ import (
 // Source: developers.line.biz, "Receive messages (webhook)", "Check webhook
 // signature"; line-bot-sdk-nodejs test/validate-signature.spec.ts.
 func LINE(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Line-Signature"}},
-		Hash:     sha256.New,
-		Encoding: proof.Base64,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("X-Line-Signature", "", proof.Base64)
 	rule := proof.Each("/events", proof.Facts{
 		ID:       proof.Verbatim(proof.At("/webhookEventId")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Milliseconds},
 	}.Of)
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "line",
 		Title:          "LINE",
 		HeaderFamilies: []string{"X-Line-*"},
@@ -54,15 +47,12 @@ func LINE(provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://developers.line.biz/en/docs/messaging-api/receiving-messages/",
 		},
-		Verify:      s.Verify,
 		Events:      rule.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleLINE,
 		Retry:       proof.RetrySigns{Again: proof.At("/events/0/deliveryContext/isRedelivery")}.Of,
 		Deadline:    2 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleLINE(eventType, id string, now time.Time) *provider.Request {

@@ -3,7 +3,6 @@ package sender
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -22,14 +21,8 @@ const linearTolerance = 8 * time.Hour
 // Source: linear.app/developers/webhooks; @linear/sdk, LinearWebhookClient.
 func Linear(o provider.Options) (*provider.Provider, error) {
 	id, sentAt := proof.InHeader("Linear-Delivery"), proof.Clock{Pointer: "/webhookTimestamp", Unit: proof.Milliseconds}
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Linear-Signature"}},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-		Single:   []string{id.Header},
-	}
+	s := proof.SignedBody("Linear-Signature", "", proof.Hex)
+	s.Single = []string{id.Header}
 	f := proof.Facts{ID: proof.Verbatim(id), Kind: proof.At("/type"), Detail: proof.At("/action"), Occurred: proof.Clock{Pointer: "/createdAt"}}
 	tolerance := proof.Tolerance(o, linearTolerance)
 	return &provider.Provider{

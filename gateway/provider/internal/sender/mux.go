@@ -21,7 +21,7 @@ func Mux(o provider.Options) (*provider.Provider, error) {
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "mux",
 		Title:          "Mux",
 		HeaderFamilies: []string{"Mux-*"},
@@ -46,14 +46,11 @@ func Mux(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /video/v1/assets: state, not events.",
 			Docs:     "https://www.mux.com/docs/core/verify-webhook-signatures",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleMux,
 		Deadline:    5 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleMux(eventType, id string, now time.Time) *provider.Request {

@@ -29,7 +29,7 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 		Kind:     proof.At("/event_type"),
 		Occurred: proof.Clock{Pointer: "/occurred_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "paddle",
 		Title:          "Paddle",
 		HeaderFamilies: []string{"Paddle-*"},
@@ -62,16 +62,13 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 			Docs:     "https://developer.paddle.com/webhooks/overview",
 		},
 		List:        paddleList(),
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      samplePaddle,
 		ReplayToken: s.ReplayToken,
 		TestEvent:   proof.TestWherePrefix(proof.At("/event_id"), "ntfsimevt_"),
 		Deadline:    5 * time.Second,
 		RetryWindow: 3 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func samplePaddle(eventType, id string, now time.Time) *provider.Request {

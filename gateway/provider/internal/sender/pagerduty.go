@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -14,20 +13,14 @@ import (
 // Source: github.com/PagerDuty/developer-docs docs/webhooks; go-pagerduty
 // webhookv3.
 func PagerDuty(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Pagerduty-Signature"}},
-		Pairs:    &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1"},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("X-Pagerduty-Signature", "", proof.Hex)
+	s.Pairs = &proof.Pairs{Separator: ",", Assign: "=", Signature: "v1"}
 	f := proof.Facts{
 		ID:       proof.Verbatim(proof.At("/event/id")),
 		Kind:     proof.At("/event/event_type"),
 		Occurred: proof.Clock{Pointer: "/event/occurred_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "pagerduty",
 		Title:          "PagerDuty",
 		HeaderFamilies: []string{"X-Pagerduty-*", "X-Webhook-Id"},
@@ -54,14 +47,11 @@ func PagerDuty(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /log_entries?since= and GET /incidents?since=.",
 			Docs:     "https://developer.pagerduty.com/docs/webhooks-overview",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      samplePagerDuty,
 		Deadline:    5 * time.Second,
 		RetryWindow: 2 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func samplePagerDuty(eventType, id string, now time.Time) *provider.Request {

@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -14,16 +13,10 @@ import (
 // Source: razorpay/markdown-docs, webhooks/validate-test and best-practices.
 func Razorpay(provider.Options) (*provider.Provider, error) {
 	id := proof.InHeader("X-Razorpay-Event-Id")
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Razorpay-Signature"}},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-		Single:   []string{id.Header},
-	}
+	s := proof.SignedBody("X-Razorpay-Signature", "", proof.Hex)
+	s.Single = []string{id.Header}
 	f := proof.Facts{ID: proof.Verbatim(id), Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/created_at", Unit: proof.Seconds}}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "razorpay",
 		Title:          "Razorpay",
 		HeaderFamilies: []string{"X-Razorpay-*"},
@@ -51,10 +44,7 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://razorpay.com/docs/webhooks/",
 		},
-		Verify:           s.Verify,
 		Events:           f.Events,
-		CheckSecret:      s.CheckSecret,
-		Sign:             s.Sign,
 		Sample:           sampleRazorpay,
 		UnsignedID:       true,
 		ReplayToken:      s.ReplayToken,
@@ -62,7 +52,7 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 		RetryWindow:      proof.Day,
 		ResendWindow:     15 * proof.Day, // according to its support
 		OldSecretRetries: true,
-	}, nil
+	}), nil
 }
 
 func sampleRazorpay(eventType, id string, now time.Time) *provider.Request {

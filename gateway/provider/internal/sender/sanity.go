@@ -25,11 +25,10 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 		Detail:   proof.At("/_type"),
 		NeedJSON: true,
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "sanity",
 		Title:          "Sanity",
 		HeaderFamilies: []string{"Idempotency-Key", "Sanity-*"},
-		Verify:         s.Verify,
 		About: provider.About{
 			Confirmed: provider.Confirmed{
 				Signature:   provider.Documentation | provider.Vector,
@@ -61,12 +60,10 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 			events[0].OccurredAt = proof.HeaderTime(r, committed)
 			return events, nil
 		},
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleSanity,
 		Deadline:    30 * time.Second,
 		RetryWindow: 5 * time.Minute,
-	}, nil
+	}), nil
 }
 
 func sampleSanity(eventType, id string, now time.Time) *provider.Request {

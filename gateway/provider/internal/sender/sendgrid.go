@@ -35,7 +35,7 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 		},
 		Kind: proof.At("/event"), Occurred: proof.Clock{Pointer: "/timestamp", Unit: proof.Seconds},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "sendgrid",
 		Title:          "Twilio SendGrid",
 		HeaderFamilies: []string{"X-Twilio-Email-Event-Webhook-*"},
@@ -66,15 +66,12 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
 		},
-		Verify:      s.Verify,
 		Events:      proof.Each("", f.Of).Events,
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleSendGrid,
 		MaxBody:     2 << 20,
 		Deadline:    10 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleSendGrid(eventType, id string, now time.Time) *provider.Request {

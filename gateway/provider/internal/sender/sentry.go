@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strconv"
 	"strings"
 	"time"
@@ -18,21 +17,15 @@ import (
 // sentry_apps.
 func Sentry(provider.Options) (*provider.Provider, error) {
 	request, resource := proof.InHeader("Request-ID"), proof.InHeader("Sentry-Hook-Resource")
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Sentry-Hook-Signature"}},
-		Hash:     sha256.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-		Single:   []string{request.Header, resource.Header},
-	}
+	s := proof.SignedBody("Sentry-Hook-Signature", "", proof.Hex)
+	s.Single = []string{request.Header, resource.Header}
 	f := proof.Facts{
 		ID:       proof.Verbatim(request),
 		Kind:     resource,
 		Detail:   proof.At("/action"),
 		NeedJSON: true,
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "sentry",
 		Title:          "Sentry",
 		HeaderFamilies: []string{"Request-Id", "Sentry-Hook-*"},
@@ -59,15 +52,12 @@ func Sentry(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /api/0/organizations/{organization}/issues/: state, not events.",
 			Docs:     "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleSentry,
 		UnsignedID:  true,
 		ReplayToken: s.ReplayToken,
 		Deadline:    time.Second,
-	}, nil
+	}), nil
 }
 
 func sampleSentry(eventType, id string, now time.Time) *provider.Request {

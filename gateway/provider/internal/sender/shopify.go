@@ -25,7 +25,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 		Single:   append(classic.all(), events.all()...),
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "shopify",
 		Title:          "Shopify",
 		HeaderFamilies: []string{"Shopify-*", "X-Shopify-*"},
@@ -53,7 +53,6 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			Backfill: "There is no list of events. Compare with the Admin API, by `updated_at`.",
 			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
 		},
-		Verify: s.Verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			names := classic
 			if s.Names(r.Header).Signature == events.signature {
@@ -61,14 +60,12 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			}
 			return names.events(r)
 		},
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleShopify,
 		UnsignedID:  true,
 		ReplayToken: s.ReplayToken,
 		Deadline:    5 * time.Second,
 		RetryWindow: proof.Day, // 8 retries within 4 h, but deliveries may arrive up to a day late
-	}, nil
+	}), nil
 }
 
 // shopifyHeaders is one of the two families of header names.

@@ -28,7 +28,7 @@ func Square(provider.Options) (*provider.Provider, error) {
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "square",
 		Title:          "Square",
 		HeaderFamilies: []string{"Square-*", "X-Square-*"},
@@ -60,18 +60,15 @@ func Square(provider.Options) (*provider.Provider, error) {
 			Docs:     "https://developer.squareup.com/docs/webhooks/overview",
 		},
 		List:        squareList(),
-		Verify:      s.Verify,
 		Events:      f.Events,
 		SignsURL:    true,
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleSquare,
 		ReplayToken: s.ReplayToken,
 		TestEvent:   proof.TestWherePrefix(proof.InHeader("Square-Environment"), "sandbox"),
 		Retry:       proof.RetrySigns{Number: proof.InHeader("Square-Retry-Number"), Reason: proof.InHeader("Square-Retry-Reason")}.Of,
 		Deadline:    10 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleSquare(eventType, id string, now time.Time) *provider.Request {

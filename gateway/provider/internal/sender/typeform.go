@@ -2,7 +2,6 @@ package sender
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"strings"
 	"time"
 
@@ -13,20 +12,13 @@ import (
 // Typeform declares Typeform's webhooks. Source: typeform.com/developers/webhooks, "Secure
 // your webhooks".
 func Typeform(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "Typeform-Signature"}},
-		Prefix:   "sha256=",
-		Hash:     sha256.New,
-		Encoding: proof.Base64,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("Typeform-Signature", "sha256=", proof.Base64)
 	f := proof.Facts{
 		ID:       proof.Verbatim(proof.At("/event_id")),
 		Kind:     proof.At("/event_type"),
 		Occurred: proof.Clock{Pointer: "/form_response/submitted_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "typeform",
 		Title:          "Typeform",
 		HeaderFamilies: []string{"Typeform-*"},
@@ -52,14 +44,11 @@ func Typeform(provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /forms/{form_id}/responses?since=&after=&page_size=1000.",
 			Docs:     "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleTypeform,
 		Deadline:    30 * time.Second,
 		RetryWindow: 10 * time.Hour,
-	}, nil
+	}), nil
 }
 
 func sampleTypeform(eventType, id string, now time.Time) *provider.Request {

@@ -12,19 +12,14 @@ import (
 // Vercel declares the webhooks of accounts and integrations.
 // Source: vercel.com/docs/webhooks, "Securing webhooks".
 func Vercel(provider.Options) (*provider.Provider, error) {
-	s := &proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: "X-Vercel-Signature"}},
-		Hash:     sha1.New,
-		Encoding: proof.Hex,
-		Template: proof.Template{proof.InBody},
-		Secret:   proof.KeySpelling{Encoding: proof.Raw},
-	}
+	s := proof.SignedBody("X-Vercel-Signature", "", proof.Hex)
+	s.Hash = sha1.New
 	f := proof.Facts{
 		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/type"),
 		Occurred: proof.Clock{Pointer: "/createdAt", Unit: proof.Milliseconds},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "vercel",
 		Title:          "Vercel",
 		HeaderFamilies: []string{"X-Vercel-Signature"},
@@ -48,14 +43,11 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 			},
 			Docs: "https://vercel.com/docs/webhooks/webhooks-api",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.Secret.Check,
-		Sign:        s.Sign,
 		Sample:      sampleVercel,
 		Deadline:    30 * time.Second,
 		RetryWindow: proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleVercel(eventType, id string, now time.Time) *provider.Request {

@@ -17,7 +17,7 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 		Kind:     proof.At("/event"),
 		Occurred: proof.Clock{Pointer: "/created_at"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "workos",
 		Title:          "WorkOS",
 		HeaderFamilies: []string{"Workos-*"},
@@ -44,14 +44,11 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 			Backfill: "GET /events?events[]=...&after=: in order, with the same ids. Unconfirmed: 30 to 90 days back.",
 			Docs:     "https://workos.com/docs/events/data-syncing/webhooks",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleWorkOS,
 		ReplayToken: s.ReplayToken,
 		RetryWindow: 3 * proof.Day,
-	}, nil
+	}), nil
 }
 
 func sampleWorkOS(eventType, id string, now time.Time) *provider.Request {

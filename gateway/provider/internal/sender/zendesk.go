@@ -42,7 +42,7 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		},
 		Kind: proof.At("/type"), Fallback: proof.Fixed(proof.UnknownType), Version: proof.At("/zendesk_event_version"), Occurred: proof.Clock{Pointer: "/time"},
 	}
-	return &provider.Provider{
+	return proof.SignedBy(s, &provider.Provider{
 		Name:           "zendesk",
 		Title:          "Zendesk",
 		HeaderFamilies: []string{"X-Zendesk-*"},
@@ -71,16 +71,13 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 			Backfill: "The incremental export of tickets.",
 			Docs:     "https://developer.zendesk.com/documentation/webhooks/",
 		},
-		Verify:      s.Verify,
 		Events:      f.Events,
-		CheckSecret: s.CheckSecret,
-		Sign:        s.Sign,
 		Sample:      sampleZendesk,
 		UnsignedID:  true, // for triggers and automations
 		ReplayToken: s.ReplayToken,
 		Deadline:    10 * time.Second,
 		RetryWindow: 5 * time.Minute,
-	}, nil
+	}), nil
 }
 
 func sampleZendesk(eventType, id string, now time.Time) *provider.Request {
