@@ -14,6 +14,7 @@ const (
 	admitted        admission = ""
 	refusedFull     admission = "overload"
 	refusedSource   admission = "overload_source"
+	refusedCell     admission = "overload_cell"
 	refusedAddress  admission = "overload_address"
 	refusedNetwork  admission = "overload_network"
 	refusedDraining admission = "shutting_down"
@@ -24,6 +25,7 @@ type flightLimits struct {
 	arriving  int // deliveries whose bodies are being read
 	all       int // deliveries with complete bodies, which are verified, committed and answered
 	perSource int // part of all that one source may use
+	perCell   int // part of all that the sources of one cell may use
 	// perAddress limits an address's deliveries in both stages until their sender is verified.
 	// One source may take half of it: behind an unconfigured proxy all senders share one
 	// address, and one source's senders must not block the other sources. A network of unknown
@@ -54,6 +56,7 @@ type flights struct {
 	arriving  stage
 	placed    stage
 	bySource  map[string]*sourceFlights // at most one entry per source
+	byCell    map[string]int            // deliveries with a commit slot, if there are cells
 	byAddress map[netip.Prefix]int      // unverified deliveries
 	byNetwork map[netip.Prefix]int      // unverified deliveries from unknown senders
 	byOrigin  map[origin]int            // unverified deliveries
@@ -87,6 +90,7 @@ func newFlights(limits flightLimits) *flights {
 	return &flights{
 		limits:    limits,
 		bySource:  make(map[string]*sourceFlights),
+		byCell:    make(map[string]int),
 		byAddress: make(map[netip.Prefix]int),
 		byNetwork: make(map[netip.Prefix]int),
 		byOrigin:  make(map[origin]int),
@@ -144,8 +148,13 @@ func (f *flights) place(one *flight) admission {
 		return refusedFull
 	case of.placed.full(f.limits.perSource, one.known):
 		return refusedSource
+	case one.cell != "" && f.byCell[one.cell] >= f.limits.perCell:
+		return refusedCell
 	}
 	one.placed = true
+	if one.cell != "" {
+		count(f.byCell, one.cell, 1)
+	}
 	f.placed.add(1, one.known)
 	of.placed.add(1, one.known)
 	return admitted
@@ -170,6 +179,9 @@ func (f *flights) leave(one *flight) {
 	f.arrived(one)
 	f.forgetUnproven(one)
 	if one.placed {
+		if one.cell != "" {
+			count(f.byCell, one.cell, -1)
+		}
 		f.placed.add(-1, one.known)
 		f.of(one.from.source).placed.add(-1, one.known)
 	}

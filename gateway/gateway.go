@@ -48,6 +48,7 @@ type Gateway struct {
 	log           *deliveryLog
 	progress      progress
 	nowhere       tally // counts requests to unknown sources
+	leaving       atomic.Bool
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -71,7 +72,7 @@ func New(opts Options) (*Gateway, error) {
 		opts:    opts,
 		proxies: opts.TrustedProxies,
 		flights: newFlights(flightLimits{
-			arriving: opts.MaxArriving, all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perAddress: opts.MaxUnprovenPerAddress,
+			arriving: opts.MaxArriving, all: opts.MaxInFlight, perSource: opts.MaxInFlightPerSource, perCell: half(opts.MaxInFlight), perAddress: opts.MaxUnprovenPerAddress,
 		}),
 		memory:  newMemory(int64(opts.MaxBuffered)),
 		log:     newDeliveryLog(opts.Logger, opts.Now),

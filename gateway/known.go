@@ -26,13 +26,14 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 		return false
 	}
 	if g.keepsRefused(src) {
-		return g.opts.Quarantine.Known(identity.Source(src.Name), address)
+		return src.cell.Quarantine.Known(identity.Source(src.Name), address)
 	}
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
 // knowsPeer does the same as knowsOrigin for all sources together. A new connection does not
-// belong to a source yet.
+// belong to a source yet. The quarantines of cells are not asked: an address that is known
+// there is known here while the process runs.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }
@@ -44,9 +45,12 @@ func (rx *reception) noteSender(r *reply) {
 	}
 	strangers.Proven(rx.echo.Request().Context())
 	if rx.gateway.keepsRefused(rx.source) {
-		rx.gateway.opts.Quarantine.Accepted(identity.Source(rx.source.Name), rx.flight.from.address)
-		return
+		rx.source.cell.Quarantine.Accepted(identity.Source(rx.source.Name), rx.flight.from.address)
+		if rx.source.Cell == nil {
+			return
+		}
+	} else {
+		rx.gateway.acquaintances.Note(rx.flight.from)
 	}
-	rx.gateway.acquaintances.Note(rx.flight.from)
 	rx.gateway.acquaintances.Note(origin{address: rx.flight.from.address})
 }

@@ -30,7 +30,7 @@ var _ Quarantine = (*quarantine.Keeper)(nil)
 
 // keepsRefused reports whether a source has a quarantine. src is nil for an unknown source.
 func (g *Gateway) keepsRefused(src *source) bool {
-	return g.opts.Quarantine != nil && src != nil && !src.QuarantineOff
+	return src != nil && src.cell.Quarantine != nil && !src.QuarantineOff
 }
 
 // keep offers a refused request to the quarantine if the request may prove genuine once our
@@ -41,7 +41,7 @@ func (rx *reception) keep(r *refusal) {
 	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || len(rx.request.Body) == 0 {
 		return
 	}
-	rx.gateway.opts.Quarantine.Keep(identity.Source(rx.source.Name), rx.flight.from.address, len(rx.request.Body), func() quarantine.Refused {
+	rx.source.cell.Quarantine.Keep(identity.Source(rx.source.Name), rx.flight.from.address, len(rx.request.Body), func() quarantine.Refused {
 		return rx.refused(r)
 	})
 }

@@ -179,7 +179,7 @@ func (rx *reception) admit() *refusal {
 func (rx *reception) newFlight() {
 	address := addressOf(rx.echo.RealIP())
 	rx.flight = flight{
-		from: origin{source: rx.source.Name, address: address}, network: strangers.Network(address),
+		from: origin{source: rx.source.Name, address: address}, cell: rx.source.cell.Name, network: strangers.Network(address),
 		known: rx.gateway.knowsOrigin(rx.source, address), began: time.Now(),
 		// Echo wraps net/http's own Writer; the controller needs the inner one.
 		connection: http.NewResponseController(rx.echo.Response().Writer),
@@ -261,7 +261,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	// The outbox gets the request's context: if the client hangs up while its delivery waits
 	// in the queue, the delivery is dropped there. The outbox never commits with this context.
 	rx.handedOver = true
-	acceptance, err := rx.gateway.opts.Accepter.Accept(rx.ctx, rx.delivery(request, events))
+	acceptance, err := rx.source.cell.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	if err != nil {
 		return nil, refuseAccept(err)
 	}

@@ -21,6 +21,7 @@ const (
 // body's reader writes.
 type flight struct {
 	from    origin
+	cell    string       // the source's cell, or "" if all sources have one database
 	network netip.Prefix // network that contains the address
 	known   bool         // true if earlier deliveries from there were verified
 	began   time.Time    // when the body began to arrive

@@ -104,9 +104,12 @@ func (g *Gateway) Start() error {
 	case g.listener != nil:
 		return errors.New("gateway: already started")
 	}
-	listener, err := net.Listen("tcp", g.opts.Listen)
-	if err != nil {
-		return fmt.Errorf("gateway: address %q: %w", g.opts.Listen, err)
+	listener := g.opts.Listener
+	if listener == nil {
+		var err error
+		if listener, err = net.Listen("tcp", g.opts.Listen); err != nil {
+			return fmt.Errorf("gateway: address %q: %w", g.opts.Listen, err)
+		}
 	}
 	listener = g.connections.Listener(listener)
 	if g.opts.TLS != nil {
@@ -130,6 +133,16 @@ func (g *Gateway) Addr() net.Addr {
 		return nil
 	}
 	return g.listener.Addr()
+}
+
+// Leave makes every response close its connection; deliveries are accepted as before. Call it a few
+// seconds before Stop if load balancers learn late that this gateway stops. A listener of
+// Options.Listener is closed: new connections wait for the next process.
+func (g *Gateway) Leave() {
+	g.leaving.Store(true)
+	if g.opts.Listener != nil {
+		g.stopListening()
+	}
 }
 
 // Stop drains the gateway: it closes the listener and waits for the deliveries in flight.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/payload"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
 // Source is one inbound endpoint: POST /webhooks/{Name}.
@@ -48,12 +49,27 @@ type Source struct {
 	Livemode bool
 	// QuarantineOff turns the quarantine off: no refused delivery is kept.
 	QuarantineOff bool
+	// Cell is the source's database, if the sources have several. Nil means the one of Options.
+	Cell *Cell
+}
+
+// Cell is one of several databases: what commits, keeps and counts the deliveries of its
+// sources. Their deliveries may use half of Options.MaxInFlight, so that they leave the other
+// cells room while their database is away.
+type Cell struct {
+	// Name of the cell. Required.
+	Name string
+	// Accepter, Quarantine and Minutes are as in Options.
+	Accepter   Accepter
+	Quarantine Quarantine
+	Minutes    *measure.Counts
 }
 
 // source is a Source in the form that the receive path uses. It is immutable.
 type source struct {
 	Source
 
+	cell          Cell // its name is empty if all sources have one database
 	keys          keyring
 	maxBody       int64
 	maxForm       int64 // limit for a form; at least maxBody
@@ -119,7 +135,11 @@ func newSource(s Source, opts Options) *source {
 	}
 	src.sent = s.sentSecrets()
 	src.counted = newCountedAs(src.labels, len(s.Secrets))
-	src.tally = newTally(opts.Minutes, s.Name, len(s.Secrets))
+	src.cell = Cell{Accepter: opts.Accepter, Quarantine: opts.Quarantine, Minutes: opts.Minutes}
+	if s.Cell != nil {
+		src.cell = *s.Cell
+	}
+	src.tally = newTally(src.cell.Minutes, s.Name, len(s.Secrets))
 	return src
 }
 

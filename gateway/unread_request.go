@@ -22,6 +22,9 @@ var (
 func (g *Gateway) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strangers.Handled(r.Context())
+		if g.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
 		g.echo.ServeHTTP(w, r)
 	})
 }
