@@ -11,11 +11,15 @@ import (
 type History struct {
 	Attempts    []ledger.Attempt    `json:"attempts,omitempty"`
 	Transitions []ledger.Transition `json:"transitions,omitempty"`
+	// ResentFrom is the key of the effect that this effect repeats, and ResentAs are the keys of
+	// the effects that repeat this effect.
+	ResentFrom string   `json:"resent_from,omitzero"`
+	ResentAs   []string `json:"resent_as,omitempty"`
 }
 
 // Data returns the JSON of one effect.
 func (e Effect) Data() plainjson.Joined {
-	return plainjson.Joined{e.Effect, History{e.Attempts, e.Transitions}}
+	return plainjson.Joined{e.Effect, History{e.Attempts, e.Transitions, e.ResentFrom(), e.ResentAs}}
 }
 
 // eventLife is the part of an event's JSON that lists omit.
@@ -33,7 +37,7 @@ type eventLife struct {
 func (l *Event) Data() plainjson.Joined {
 	more := eventLife{TraceID: TraceOf(l.Event), Replays: l.Replays, Actions: l.Actions, Routes: l.Routes, OtherRoutes: l.OtherRoutes}
 	for i, link := range l.Links {
-		more.Effects = append(more.Effects, plainjson.Joined{link, History{l.Effects[i].Attempts, l.Effects[i].Transitions}})
+		more.Effects = append(more.Effects, plainjson.Joined{link, History{Attempts: l.Effects[i].Attempts, Transitions: l.Effects[i].Transitions, ResentFrom: l.Effects[i].ResentFrom()}})
 	}
 	return plainjson.Joined{l.Event, more}
 }

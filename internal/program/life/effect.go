@@ -13,12 +13,22 @@ type Effect struct {
 
 	Attempts    []ledger.Attempt
 	Transitions []ledger.Transition
-	Suppressed  bool // true if an earlier event created the effect
+	Suppressed  bool     // true if an earlier event created the effect
+	ResentAs    []string // keys of the effects that repeat it; only ReadEffect sets it
 }
 
 // ReadEffect reads the effect with an idempotency key. It also accepts a key from before the
 // effect's key was changed. Errors: ledger.ErrNotFound.
 func ReadEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, error) {
+	effect, err := readEffect(ctx, o, key)
+	if err == nil {
+		effect.ResentAs, err = o.Ledger().Resends(ctx, effect.IdempotencyKey)
+	}
+	return effect, err
+}
+
+// readEffect reads an effect without its resends.
+func readEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, error) {
 	e, err := o.Ledger().Effect(ctx, key)
 	if err != nil {
 		return Effect{}, err

@@ -5,6 +5,7 @@ package life
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/hooklatch/hooklatch/internal/tracing"
 	"github.com/hooklatch/hooklatch/outbox"
@@ -26,6 +27,10 @@ type Event struct {
 	NoRoutes    string // why Routes is unknown
 }
 
+// sentBefore bounds how long before an event's receipt an action on it may be recorded: a test event
+// is recorded before it is delivered.
+const sentBefore = time.Minute
+
 // maxActions is the maximum number of operator actions shown.
 const maxActions = 1_000
 
@@ -33,28 +38,62 @@ const maxActions = 1_000
 // ledger.ErrNotFound if an effect was deleted meanwhile.
 func ReadEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*Event, error) {
 	l := &Event{Event: e}
+	if e.Recalled != nil {
+		err := l.recall(ctx, o)
+		return l, err
+	}
 	var err error
 	if l.Links, err = o.Ledger().EffectsOfEvent(ctx, e.EventRef); err != nil {
 		return nil, err
 	}
+	e.EffectStates = ledger.StateCounts{}
 	targets := []string{e.EventRef.String()}
 	for _, link := range l.Links {
-		effect, err := ReadEffect(ctx, o, link.IdempotencyKey)
+		effect, err := readEffect(ctx, o, link.IdempotencyKey)
 		if err != nil {
 			return nil, err
 		}
 		effect.Suppressed = link.Suppressed
 		l.Effects = append(l.Effects, effect)
+		e.EffectStates[effect.State]++
 		targets = append(targets, link.IdempotencyKey)
 	}
 	if l.Replays, err = o.Inbox().EventReplays(ctx, e.EventRef); err != nil {
 		return nil, err
 	}
-	if l.Actions, err = o.Ledger().OperatorLog(ctx, e.ReceivedAt, maxActions, targets...); err != nil {
-		return nil, err
+	err = l.readActions(ctx, o, targets)
+	return l, err
+}
+
+// recall reads an event that only the export has.
+func (l *Event) recall(ctx context.Context, o *outbox.Outbox) error {
+	recalled, err := o.Ledger().Recall(ctx, l.Event.Recalled.Effects)
+	if err != nil {
+		return err
+	}
+	l.Event.EffectStates = ledger.StateCounts{}
+	l.Replays = l.Event.Recalled.Replays
+	targets := []string{l.Event.EventRef.String()}
+	for _, r := range recalled {
+		e := r.Effect
+		l.Links = append(l.Links, ledger.EventEffect{
+			EffectID: e.EffectID, Suppressed: r.Suppressed, IdempotencyKey: e.IdempotencyKey, Destination: e.Destination, State: e.State, Attempt: e.Attempt,
+		})
+		l.Effects = append(l.Effects, Effect{Effect: e, Attempts: r.Attempts, Transitions: r.Transitions, Suppressed: r.Suppressed})
+		l.Event.EffectStates[e.State]++
+		targets = append(targets, e.IdempotencyKey)
+	}
+	return l.readActions(ctx, o, targets)
+}
+
+// readActions reads the operator actions on the event or its effects.
+func (l *Event) readActions(ctx context.Context, o *outbox.Outbox, targets []string) error {
+	var err error
+	if l.Actions, err = o.Ledger().OperatorLog(ctx, l.Event.ReceivedAt.Add(-sentBefore), maxActions, targets...); err != nil {
+		return err
 	}
 	slices.Reverse(l.Actions)
-	return l, nil
+	return nil
 }
 
 // Explain sets each route's result for the event, with the reason. Another configuration may have

@@ -2,6 +2,7 @@
 package loopback
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"net/netip"
@@ -23,4 +24,17 @@ func Called(r *http.Request) bool {
 		host = name
 	}
 	return Is(host)
+}
+
+// Reachable returns the address at which this machine reaches a listener. It is a loopback address
+// if the listener uses all addresses.
+func Reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, cmp.Or(port, "80"))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/propagation"
@@ -64,8 +65,10 @@ type Telemetry struct {
 	// Metrics serves all metrics in Prometheus's text format.
 	Metrics http.Handler
 
-	logger *slog.Logger
-	stop   []func(context.Context) error // in stop order
+	logger   *slog.Logger
+	service  *resource.Resource
+	registry *prometheus.Registry
+	stop     []func(context.Context) error // in stop order
 }
 
 // Start creates the providers. It sets no globals; ctx is used only to connect exporters. An error
@@ -85,10 +88,11 @@ func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.service = service
 	if err := t.startTraces(ctx, service); err != nil {
 		return nil, err
 	}
-	if err := t.startMetrics(ctx, service); err != nil {
+	if err := t.startMetrics(ctx); err != nil {
 		return nil, errors.Join(err, t.Stop(ctx))
 	}
 	return t, nil
@@ -138,16 +142,38 @@ func (t *Telemetry) startTraces(ctx context.Context, service *resource.Resource)
 	return nil
 }
 
-func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource) error {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
+func (t *Telemetry) startMetrics(ctx context.Context) (err error) {
+	t.registry = prometheus.NewRegistry()
+	t.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewBuildInfoCollector(),
 	)
+	t.Metrics = promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
+		ErrorLog:          slog.NewLogLogger(t.logger.Handler(), slog.LevelWarn),
+		Registry:          t.registry,
+		EnableOpenMetrics: true,
+	})
+	t.MeterProvider, err = t.newMeterProvider(ctx, t.registry, t.service)
+	return err
+}
+
+// Cell returns the telemetry of a cell. Its metrics have the label cell, and leave with those of t.
+func (t *Telemetry) Cell(ctx context.Context, name string) (*Telemetry, error) {
+	labelled, err := resource.Merge(t.service, resource.NewSchemaless(attribute.String("hooklatch.cell", name)))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: describe cell: %w", err)
+	}
+	cell := *t
+	cell.MeterProvider, err = t.newMeterProvider(ctx, prometheus.WrapRegistererWith(prometheus.Labels{"cell": name}, t.registry), labelled)
+	return &cell, err
+}
+
+// newMeterProvider returns a MeterProvider that stops with t.
+func (t *Telemetry) newMeterProvider(ctx context.Context, registry prometheus.Registerer, service *resource.Resource) (metric.MeterProvider, error) {
 	pull, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo())
 	if err != nil {
-		return fmt.Errorf("telemetry: prometheus exporter: %w", err)
+		return nil, fmt.Errorf("telemetry: prometheus exporter: %w", err)
 	}
 	options := []sdkmetric.Option{
 		sdkmetric.WithResource(service),
@@ -157,7 +183,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 	if asked("METRICS") {
 		push, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return fmt.Errorf("telemetry: export metrics with %s: %w", given("METRICS"), err)
+			return nil, fmt.Errorf("telemetry: export metrics with %s: %w", given("METRICS"), err)
 		}
 		options = append(options, sdkmetric.WithReader(push))
 	}
@@ -167,14 +193,8 @@ func (t *Telemetry) startMetrics(ctx context.Context, service *resource.Resource
 		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	}
 	provider := sdkmetric.NewMeterProvider(options...)
-	t.MeterProvider = provider
 	t.stop = append(t.stop, provider.Shutdown)
-	t.Metrics = promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		ErrorLog:          slog.NewLogLogger(t.logger.Handler(), slog.LevelWarn),
-		Registry:          registry,
-		EnableOpenMetrics: true,
-	})
-	return nil
+	return provider, nil
 }
 
 // instanceNamespace is the namespace that OpenTelemetry specifies for derived instance ids.
