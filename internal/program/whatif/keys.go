@@ -1,0 +1,87 @@
+package whatif
+
+import (
+	"fmt"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+)
+
+// mostKeys bounds the keys that a Report keeps in memory.
+const mostKeys = 1 << 20
+
+// Together counts the effects of all compared events together. The ledger creates an effect only for
+// the first event with its key, so events that share keys have fewer effects than planned.
+type Together struct {
+	Gone  int `json:"gone"`
+	Added int `json:"added"`
+}
+
+// keys contains the keys that the plans of the compared events have.
+type keys struct {
+	of      map[identity.EffectID]sides
+	planned Together // without regard to keys that events share
+	tooMany bool
+}
+
+// sides are the configurations that plan a key.
+type sides struct{ old, new bool }
+
+func (k *keys) add(before, after []ledger.NewEffect) {
+	old, next := map[identity.EffectID]bool{}, map[identity.EffectID]bool{}
+	for i := range before {
+		old[before[i].EffectID] = true
+		k.note(before[i].EffectID, sides{old: true})
+	}
+	for i := range after {
+		next[after[i].EffectID] = true
+		k.note(after[i].EffectID, sides{new: true})
+	}
+	for id := range old {
+		if !next[id] {
+			k.planned.Gone++
+		}
+	}
+	for id := range next {
+		if !old[id] {
+			k.planned.Added++
+		}
+	}
+}
+
+func (k *keys) note(id identity.EffectID, by sides) {
+	known, is := k.of[id]
+	if k.tooMany = k.tooMany || !is && len(k.of) >= mostKeys; k.tooMany {
+		k.of = nil
+		return
+	}
+	k.of[id] = sides{old: known.old || by.old, new: known.new || by.new}
+}
+
+// together returns the counts of all events together, or nil if the keys were too many.
+func (k *keys) together() *Together {
+	if k.tooMany {
+		return nil
+	}
+	var t Together
+	for _, by := range k.of {
+		switch {
+		case !by.old:
+			t.Added++
+		case !by.new:
+			t.Gone++
+		}
+	}
+	return &t
+}
+
+// SharedKeys is a sentence about keys that compared events share, or empty if they change no count.
+func (r *Report) SharedKeys() string {
+	switch {
+	case r.Together == nil:
+		return "the keys are too many to say which of them events share; compare fewer events"
+	case *r.Together == r.keys.planned:
+		return ""
+	}
+	return fmt.Sprintf("events share keys, and only the first event with a key creates the effect: together, %d effects are added and %d are gone", r.Together.Added, r.Together.Gone)
+}
