@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+func TestCommandsThatListReadFromTheStandby(t *testing.T) {
+	t.Parallel()
+	primary := pgtest.New(t, pgtest.Own())
+	follower, at := pgtest.Standby(t, primary)
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "database: {url: %q, read_url: %q, allow: [fsync_off]}\n", pgtest.URL(t, primary), at), 0o600))
+	box, err := outbox.New(outbox.Options{Pool: primary, AcceptTimeout: time.Minute})
+	require.NoError(t, err)
+	accept := func(id identity.EventID) {
+		t.Helper()
+		_, err := box.Accept(t.Context(), outbox.Delivery{Source: "stripe", Provider: "stripe", Body: []byte("{}"), Events: []outbox.Incoming{{ID: id, Type: "invoice.paid"}}})
+		require.NoError(t, err)
+	}
+	reading := func(args ...string) (stdout, stderr string) {
+		t.Helper()
+		var c command
+		require.Zero(t, c.run(t.Context(), append(args, "--config", path)...), c.stderr.String())
+		return c.stdout.String(), c.stderr.String()
+	}
+	accept("evt_1")
+	for _, args := range [][]string{{"events", "list"}, {"events", "show", "stripe", "evt_1"}, {"effects", "list"}, {"find", "evt_1"}, {"audit"}, {"runs", "list"}, {"routes", "list"}} {
+		require.Eventually(t, func() bool {
+			_, stderr := reading(args...)
+			return stderr == "Read from the standby, 0.0 s behind the primary.\n" || args[0] == "find" && len(stderr) > 0
+		}, patience, tick, args)
+	}
+	checked, _ := reading("check")
+	require.Contains(t, checked, "Read from the standby")
+
+	onStandby, err := pgxpool.New(t.Context(), at)
+	require.NoError(t, err)
+	t.Cleanup(onStandby.Close)
+	_, err = onStandby.Exec(t.Context(), "SELECT pg_wal_replay_pause()")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		var paused bool
+		err := onStandby.QueryRow(t.Context(), "SELECT pg_get_wal_replay_pause_state() = 'paused'").Scan(&paused)
+		return err == nil && paused
+	}, patience, tick)
+	accept("evt_2")
+	listed, note := reading("events", "list")
+	require.NotContains(t, listed, "evt_2")
+	require.Regexp(t, `^Read from the standby, \d+\.\d s behind the primary\.\n$`, note)
+	shown, note := reading("events", "show", "stripe", "evt_2")
+	require.Contains(t, shown, "evt_2")
+	require.Equal(t, "Read from the primary: the standby could not answer.\n", note)
+
+	pgtest.Kill(follower)
+	listed, note = reading("events", "list")
+	require.Contains(t, listed, "evt_2")
+	require.Equal(t, "Read from the primary: the standby does not answer.\n", note)
+	checked, _ = reading("check")
+	require.Regexp(t, `warn  read_url .* the standby does not answer`, checked)
+}

@@ -1,0 +1,54 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/console/api"
+	"github.com/hooklatch/hooklatch/internal/program/standby"
+)
+
+// fromStandby serves a page from the standby while it is usable, and from the primary otherwise. The
+// page must not decide anything, and must not write a response before its last step. The primary
+// also serves a page that fails on the standby: it may lack a row that was just stored, and refuses
+// statements that conflict with what it replays.
+func fromStandby(p page) page {
+	return func(r *request) error {
+		if r.opts.Standby == nil {
+			return p(r)
+		}
+		state := r.opts.Standby.Look(r.Context())
+		if state.Usable() {
+			err := r.onStandby(p, state)
+			if err == nil || r.Context().Err() != nil {
+				return err
+			}
+			state = standby.State{Refused: "the standby could not answer this request", Cause: err}
+			if errors.Is(err, context.DeadlineExceeded) {
+				r.opts.Standby.Refuse()
+			}
+		}
+		r.opts.Logger.LogAttrs(r.Context(), slog.LevelDebug, "a page was read from the primary", slog.String(logkey.Path, r.URL.Path),
+			slog.String(logkey.Reason, state.Refused), slog.Any(logkey.Err, state.Cause))
+		r.say(state)
+		return p(r)
+	}
+}
+
+// onStandby serves a page from the standby. It leaves enough time for the primary.
+func (r *request) onStandby(p page, state standby.State) error {
+	ctx, cancel := context.WithTimeout(r.Context(), standby.Timeout)
+	defer cancel()
+	reads := *r
+	reads.Request, reads.Console = r.WithContext(ctx), r.shown
+	reads.say(state)
+	return p(&reads)
+}
+
+// say tells the reader where the page was read.
+func (r *request) say(state standby.State) {
+	r.read = state.String()
+	r.w.Header().Set(api.ReadFrom, r.read)
+}

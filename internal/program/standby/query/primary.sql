@@ -1,0 +1,8 @@
+-- Where the primary is in its WAL.
+SELECT
+    now() AS now,
+    pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS written,
+    s.system_id,
+    s.timeline,
+    pg_postmaster_start_time() AS started
+FROM hooklatch.this_server() AS s;

@@ -1,0 +1,209 @@
+// Package standby decides whether lists may be read from a standby: it must be a standby of the
+// primary, and have replayed the primary's recent changes. No decision is ever based on such a read.
+package standby
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+const (
+	// maxLag is how far a standby may be behind the primary.
+	maxLag = 30 * time.Second
+	// Timeout limits a page's or a command's reads from the standby. The primary answers afterwards.
+	Timeout = 4 * time.Second
+
+	// lookTimeout limits the questions to a server.
+	lookTimeout = time.Second
+	// usedFor is how long a standby is used after it was checked, and refusedFor how long it is not
+	// used after a failed check. A standby that has not replayed a known change is checked again
+	// after catchUp.
+	usedFor    = time.Second
+	refusedFor = 5 * time.Second
+	catchUp    = 100 * time.Millisecond
+)
+
+//go:embed query/*.sql
+var queries embed.FS
+
+type statements struct{ Primary, Standby statement.Bound }
+
+// State says where reads go.
+type State struct {
+	// Refused says why the standby cannot be used. If empty, it can.
+	Refused string
+	// Cause is the error behind Refused, if there is one. It may name hosts and users.
+	Cause error
+	// Lag is how far the standby was behind the primary when it was checked.
+	Lag time.Duration
+}
+
+// Usable reports whether reads may go to the standby.
+func (s State) Usable() bool { return s.Refused == "" }
+
+// String describes the state to a user, as a sentence.
+func (s State) String() string {
+	if !s.Usable() {
+		return "Read from the primary: " + s.Refused + "."
+	}
+	return "Read from the standby, " + behind(s.Lag) + " behind the primary."
+}
+
+// Standby is a server that replays the primary's changes. It is safe for concurrent use.
+type Standby struct {
+	// MaxLag is how far the standby may be behind the primary. New sets 30 seconds.
+	MaxLag time.Duration
+
+	primary, standby *pgxpool.Pool
+	sql              statements
+
+	mu      sync.Mutex
+	state   State
+	until   time.Time // when state is checked again
+	changed bool      // true after a change that reads must show
+	needed  int64     // position in the WAL that the standby must have replayed
+}
+
+// New returns a Standby whose primary and standby are reached through pools.
+func New(primary, standby *pgxpool.Pool, name schema.Name) (*Standby, error) {
+	s := &Standby{MaxLag: maxLag, primary: primary, standby: standby}
+	err := statement.Load(&s.sql, queries, "query", name.OrDefault().SQL)
+	return s, err
+}
+
+// Pool connects to the standby.
+func (s *Standby) Pool() *pgxpool.Pool { return s.standby }
+
+// Changed makes the standby wait for what the primary has committed: it is not used until it has
+// replayed that.
+func (s *Standby) Changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = true
+}
+
+// Refuse makes all reads go to the primary for a few seconds, because the standby did not answer one.
+func (s *Standby) Refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.until = State{Refused: "the standby did not answer the last request"}, time.Now().Add(refusedFor)
+}
+
+// Look returns the current state. It asks the servers at most once a second.
+func (s *Standby) Look(ctx context.Context) State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.until) && !(s.changed && s.state.Usable()) {
+		return s.state
+	}
+	s.state = s.look(ctx)
+	switch {
+	case s.state.Usable():
+		s.until = time.Now().Add(usedFor)
+	case s.state.Refused == notYet:
+		s.until = time.Now().Add(catchUp)
+	default:
+		s.until = time.Now().Add(refusedFor)
+	}
+	return s.state
+}
+
+// written is a row of query/primary.sql, and replayed one of query/standby.sql.
+type (
+	written struct {
+		now      time.Time
+		position int64
+		server   server
+	}
+	replayed struct {
+		follows   bool
+		position  *int64
+		committed *time.Time
+		server    server
+	}
+	server struct {
+		system   *int64
+		timeline *int32
+		started  time.Time
+	}
+)
+
+// notYet refuses a standby that has not replayed an action of this process.
+const notYet = "the standby does not have the last action yet"
+
+// look asks both servers.
+func (s *Standby) look(ctx context.Context) State {
+	var w written
+	err := ask(ctx, s.sql.Primary, s.primary, &w.now, &w.position, &w.server.system, &w.server.timeline, &w.server.started)
+	if err != nil {
+		return State{Refused: "the primary does not say how far it is", Cause: err}
+	}
+	if s.changed {
+		s.changed, s.needed = false, w.position
+	}
+	var r replayed
+	err = ask(ctx, s.sql.Standby, s.standby, &r.follows, &r.position, &r.committed, &r.server.system, &r.server.timeline, &r.server.started)
+	if err != nil {
+		return State{Refused: "the standby does not answer", Cause: err}
+	}
+	if why := r.foreign(w); why != "" {
+		return State{Refused: why}
+	}
+	if *r.position < s.needed {
+		return State{Refused: notYet}
+	}
+	return r.behind(w, s.MaxLag)
+}
+
+// foreign says why the server is no standby of the primary, or returns "".
+func (r replayed) foreign(w written) string {
+	switch {
+	case r.server.system != nil && w.server.system != nil && *r.server.system != *w.server.system:
+		return "database.read_url leads to another database system"
+	case !r.follows && !r.server.started.Equal(w.server.started):
+		return "database.read_url leads to a server that is not a standby"
+	case r.server.timeline != nil && w.server.timeline != nil && *r.server.timeline > *w.server.timeline:
+		return "the standby follows another primary"
+	case r.position == nil:
+		return "the standby does not say what it has replayed"
+	}
+	return ""
+}
+
+// behind returns how far the standby is behind. Both times are from the primary's clock.
+func (r replayed) behind(w written, most time.Duration) State {
+	if *r.position >= w.position {
+		return State{}
+	}
+	if r.committed == nil {
+		return State{Refused: "the standby has not replayed any transaction yet"}
+	}
+	lag := max(w.now.Sub(*r.committed), 0)
+	if lag > most {
+		return State{Refused: fmt.Sprintf("the standby is %s behind, and at most %s are allowed", behind(lag), behind(most))}
+	}
+	return State{Lag: lag}
+}
+
+func ask(ctx context.Context, question statement.Bound, pool *pgxpool.Pool, into ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return question.QueryRow(ctx, pool).Scan(into...)
+}
+
+// behind formats a lag, to tenths of a second below a minute.
+func behind(lag time.Duration) string {
+	if lag >= time.Minute {
+		return clock.Roughly(lag)
+	}
+	return fmt.Sprintf("%.1f s", lag.Seconds())
+}
