@@ -1,0 +1,80 @@
+package firstrun
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// ErrByHand is returned for a file that Add cannot change without changing its style.
+var ErrByHand = errors.New("`sources` is not a mapping with one source in each line")
+
+// Addition is a source to add to a configuration that exists.
+type Addition struct {
+	Provider string
+	Given    secret.Value // empty: generated if possible
+}
+
+// Add returns the configuration's text and .env's text with the source of a provider, named like it.
+// All other lines and comments stay as they are.
+func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err error) {
+	if err := checkProvider(a.Provider); err != nil {
+		return "", "", err
+	}
+	d, err := catalog.Describe(a.Provider)
+	if err != nil {
+		return "", "", err
+	}
+	v, hasSecret, err := secretOf(d, a.Given)
+	if err != nil {
+		return "", "", err
+	}
+	if hasSecret {
+		if err := checkDotenv(v.name, v.value); err != nil {
+			return "", "", err
+		}
+		dotenv = mergeDotenv(dotenv, []variable{v}, true)
+	}
+	reference := Reference(v.name)
+	if strings.Contains(config, CredentialsFolder) {
+		reference = credential(v.name)
+	}
+	snippet := func(indent string) string { return Source(d, indent, reference) }
+	file, err := parser.ParseBytes([]byte(config), 0)
+	if err != nil {
+		return "", "", err
+	}
+	if len(file.Docs) != 1 {
+		return "", "", ErrByHand
+	}
+	root, ok := file.Docs[0].Body.(*ast.MappingNode)
+	if !ok {
+		return "", "", ErrByHand
+	}
+	at := slices.IndexFunc(root.Values, func(value *ast.MappingValueNode) bool { return value.Key.String() == "sources" })
+	if at < 0 {
+		return strings.TrimRight(config, "\n") + "\n\nsources:\n" + snippet("  "), dotenv, nil
+	}
+	sources, ok := root.Values[at].Value.(*ast.MappingNode)
+	if !ok || sources.IsFlowStyle || len(sources.Values) == 0 {
+		return "", "", fmt.Errorf("%w: add these lines to it:\n%s", ErrByHand, snippet("  "))
+	}
+	first := sources.Values[0].Key.GetToken().Position
+	for _, one := range sources.Values {
+		if one.Key.GetToken().Value == a.Provider {
+			return "", "", fmt.Errorf("the configuration has a source %q: give the new source another name by hand", a.Provider)
+		}
+	}
+	lines := slices.Collect(strings.Lines(config))
+	indent := strings.Repeat(" ", first.Column-1)
+	// The line after the key: comments above the first source stay with it.
+	key := root.Values[at].Key.GetToken().Position.Line
+	return strings.Join(slices.Concat(lines[:key], []string{snippet(indent)}, lines[key:]), ""), dotenv, nil
+}

@@ -1,0 +1,207 @@
+package firstrun
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// Questions asks on a terminal for the answers that are missing.
+type Questions struct {
+	In  io.Reader
+	Out io.Writer
+	// Hidden reads a line without echo. It is called while no other read of In runs.
+	Hidden func(context.Context) (string, error)
+
+	// Shown are the providers whose steps at the sender were printed.
+	Shown []string
+
+	lines *bufio.Reader
+}
+
+// maxRepeats limits how often a question is asked again after an answer that is not allowed.
+const maxRepeats = 3
+
+// Complete asks at most five questions, and for each sender's secret.
+func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
+	var err error
+	if len(a.Providers) == 0 {
+		names, err := q.ask(ctx, "Which services send you webhooks? Names, such as stripe github", "", func(text string) error {
+			if text == "" {
+				return errors.New("name at least one; `hooklatch providers` lists all")
+			}
+			for _, name := range words(text) {
+				if err := checkProvider(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return a, err
+		}
+		a.Providers = words(names)
+	}
+	if a.Target == "" {
+		target, err := q.ask(ctx, "How will Hooklatch run? "+targetNames(), string(Binary), func(text string) error {
+			if !slices.Contains(Targets(), Target(text)) {
+				return fmt.Errorf("%q is none of %s", text, targetNames())
+			}
+			return nil
+		})
+		if err != nil {
+			return a, err
+		}
+		a.Target = Target(target)
+	}
+	if a.To == "" {
+		a.To, err = q.ask(ctx, "Which URL of your application receives the events?", DefaultTo(a.Target), func(text string) error { return CheckURL("this URL", text) })
+		if err != nil {
+			return a, err
+		}
+	}
+	if a.Database.IsZero() && a.Target != Compose {
+		url, err := q.ask(ctx, "Which Postgres stores them? Its connection URL", DefaultDatabase, func(text string) error { return checkDotenv(databaseURL, secret.New(text)) })
+		if err != nil {
+			return a, err
+		}
+		a.Database = secret.New(url)
+	}
+	if a.PublicURL == "" {
+		a.PublicURL, err = q.ask(ctx, "Which URL do senders call? Yours or your proxy's, with https", PlaceholderURL, func(text string) error { return CheckURL("this URL", text) })
+		if err != nil {
+			return a, err
+		}
+	}
+	a.Given, err = q.secrets(ctx, a)
+	return a, err
+}
+
+// secrets asks for each sender's secret, without echo.
+func (q *Questions) secrets(ctx context.Context, a Answers) (map[string]secret.Value, error) {
+	given := map[string]secret.Value{}
+	for _, name := range a.Providers {
+		d, err := catalog.Describe(name)
+		if err != nil {
+			return nil, err
+		}
+		variable := catalog.SecretVariable(name)
+		if given[variable] = a.Given[variable]; d.Keyless || !given[variable].IsZero() {
+			continue
+		}
+		q.Shown = append(q.Shown, name)
+		fmt.Fprintf(q.Out, "\n%s:\n", d.Title)
+		for i, step := range Steps(d, a.WebhookURL(name)) {
+			fmt.Fprintf(q.Out, "  %d. %s\n", i+1, step)
+		}
+		if given[variable], err = q.Secret(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
+// Secret asks for a sender's secret without echo. It returns an empty secret if the operator leaves
+// it for later.
+func (q *Questions) Secret(ctx context.Context, d catalog.Description) (secret.Value, error) {
+	for range maxRepeats {
+		fmt.Fprintf(q.Out, "Secret of %s, not shown (Enter: later): ", d.Title)
+		text, err := q.Hidden(ctx)
+		fmt.Fprintln(q.Out)
+		if err != nil {
+			return secret.Value{}, err
+		}
+		one := secret.New(strings.TrimSpace(text))
+		if one.IsZero() && !NewSecret(d).IsZero() {
+			return one, nil
+		}
+		if d.CheckSecret != nil {
+			err = d.CheckSecret(one)
+		}
+		if err == nil {
+			err = checkDotenv("the secret", one)
+		}
+		if err == nil {
+			return one, nil
+		}
+		fmt.Fprintf(q.Out, "That cannot be the secret: %s\n", err)
+	}
+	return secret.Value{}, fmt.Errorf("no usable secret of %s after %d tries: start again, and press Enter to give it later", d.Title, maxRepeats)
+}
+
+// Confirm asks a question whose default answer is yes.
+func (q *Questions) Confirm(ctx context.Context, question string) (bool, error) {
+	text, err := q.ask(ctx, question, "yes", func(text string) error {
+		if !slices.Contains([]string{"y", "yes", "n", "no"}, strings.ToLower(text)) {
+			return errors.New("answer yes or no")
+		}
+		return nil
+	})
+	return strings.HasPrefix(strings.ToLower(text), "y"), err
+}
+
+// ask repeats a question until its answer is allowed.
+func (q *Questions) ask(ctx context.Context, question, usual string, check func(string) error) (string, error) {
+	for range maxRepeats {
+		fmt.Fprint(q.Out, question)
+		if usual != "" {
+			fmt.Fprintf(q.Out, " [%s]", usual)
+		}
+		fmt.Fprint(q.Out, ": ")
+		text, err := q.line(ctx)
+		if err != nil {
+			return "", err
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			text = usual
+		}
+		err = check(text)
+		if err == nil {
+			return text, nil
+		}
+		fmt.Fprintf(q.Out, "%s\n", err)
+	}
+	return "", fmt.Errorf("no usable answer after %d tries: %s", maxRepeats, question)
+}
+
+// line reads a line, or returns when ctx is done: a read of a terminal cannot be interrupted.
+func (q *Questions) line(ctx context.Context) (string, error) {
+	if q.lines == nil {
+		q.lines = bufio.NewReader(q.In)
+	}
+	type result struct {
+		text string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		text, err := q.lines.ReadString('\n')
+		read <- result{text, err}
+	}()
+	select {
+	case r := <-read:
+		if r.err != nil {
+			return "", fmt.Errorf("read the answer: %w", r.err)
+		}
+		return r.text, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// words splits names that spaces or commas separate.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+}
+
+// WebhookURL returns the URL to enter at a sender.
+func (a Answers) WebhookURL(provider string) string {
+	return strings.TrimRight(a.WithDefaults().PublicURL, "/") + "/webhooks/" + provider
+}

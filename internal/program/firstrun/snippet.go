@@ -1,0 +1,25 @@
+package firstrun
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+)
+
+// Source returns the YAML of a provider's source, with each line indented. secret is the text of
+// its secret in the file, such as a reference to a variable.
+func Source(d catalog.Description, indent, secret string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s:\n%s  provider: %s\n", indent, d.Name, indent, d.Name)
+	if !d.Keyless {
+		fmt.Fprintf(&b, "%s  secrets: [%s]\n", indent, secret)
+	}
+	for line := range strings.Lines(d.Example) {
+		fmt.Fprintf(&b, "%s  %s\n", indent, strings.TrimRight(line, "\n"))
+	}
+	return b.String()
+}
+
+// Reference returns the text of a secret that is in an environment variable.
+func Reference(variable string) string { return `"${` + variable + `}"` }
