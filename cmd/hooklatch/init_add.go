@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
+)
+
+func (c *cli) newInitAdd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "add PROVIDER",
+		Short: "Add a source to the configuration",
+		Long: `Add a source of PROVIDER to the configuration, and its secret to .env beside it. All other
+lines and comments of both files stay as they are.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			i := &initial{cli: c}
+			i.place()
+			return i.add(cmd, args[0])
+		},
+	}
+}
+
+func (i *initial) add(cmd *cobra.Command, provider string) error {
+	path := filepath.Join(i.dir, i.name)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s does not exist: write it with `%s init %s`, or name another file with --config", path, i.cli.name, provider)
+	}
+	if err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	dotenv, err := readDotenv(i.dir)
+	if err != nil {
+		return err
+	}
+	i.answers.Providers = []string{provider}
+	if err := i.detect(firstrun.ReadDotenv(dotenv)); err != nil {
+		return err
+	}
+	variable := catalog.SecretVariable(provider)
+	given := i.answers.Given[variable]
+	d, err := catalog.Describe(provider)
+	if err != nil {
+		return err
+	}
+	if i.ask = i.questions(); i.ask != nil && given.IsZero() && !d.Keyless {
+		if given, err = i.ask.Secret(cmd.Context(), d); err != nil {
+			return err
+		}
+	}
+	config, newDotenv, err := firstrun.Addition{Provider: provider, Given: given}.Add(string(text), dotenv)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if strings.Contains(config, firstrun.CredentialsFolder) {
+		i.answers.Target = firstrun.Systemd
+	}
+	files := []firstrun.File{{Name: i.name, Text: config, Mode: 0o644}, {Name: firstrun.Dotenv, Text: newDotenv, Mode: 0o600}}
+	if info, err := os.Stat(path); err == nil {
+		files[0].Mode = info.Mode().Perm()
+	}
+	written, done, err := i.commandsOf(files)
+	if err != nil {
+		return err
+	}
+	defer done()
+	// Variables may be set only where the program runs. A file without problems must stay so.
+	if err := checkText(path, config, written.env); err != nil && checkText(path, string(text), written.env) == nil {
+		return fmt.Errorf("nothing was written, because the configuration would have problems:\n%w", err)
+	}
+	if err := i.write(files); err != nil {
+		return err
+	}
+	fmt.Fprintf(i.stdout, "added the source %s to %s", provider, path)
+	if newDotenv != dotenv {
+		fmt.Fprintf(i.stdout, ", and %s to %s", variable, filepath.Join(i.dir, firstrun.Dotenv))
+	}
+	fmt.Fprintln(i.stdout)
+	if newDotenv != dotenv {
+		i.printPassing(variable)
+	}
+	url := i.answers.WebhookURL(provider)
+	if cfg, err := written.loadConfig(); err == nil {
+		url = sourceURL(cfg, provider)
+	}
+	return i.printSender(provider, url)
+}
+
+// printPassing prints how the secret reaches a process that this file alone does not start.
+func (i *initial) printPassing(variable string) {
+	if i.answers.Target == firstrun.Systemd {
+		fmt.Fprintf(i.stdout, "add the secret to the unit, with: systemctl edit hooklatch\n  %s\n", firstrun.LoadCredential(variable))
+	}
+	if _, err := os.Stat(filepath.Join(i.dir, firstrun.ComposeFile)); err == nil {
+		fmt.Fprintf(i.stdout, "add the variable to `environment` in %s\n  %s: ${%s:?set it in .env}\n", firstrun.ComposeFile, variable, variable)
+	}
+}
+
+// sourceURL returns the URL to enter at a source's sender.
+func sourceURL(cfg *config.Config, source string) string {
+	if own := cfg.Sources[source].PublicURL; own != "" {
+		return own
+	}
+	return firstrun.Answers{PublicURL: cfg.Gateway.PublicURL}.WebhookURL(source)
+}

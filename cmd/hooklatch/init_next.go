@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+)
+
+// answerTimeout is the time within which Postgres must answer for init to use it.
+const answerTimeout = 3 * time.Second
+
+// conclude checks what was written, and prints what to do next.
+func (i *initial) conclude(ctx context.Context, files []firstrun.File, written *cli) error {
+	var names []string
+	for _, file := range files {
+		names = append(names, file.Name)
+	}
+	fmt.Fprintf(i.stdout, "wrote %s in %s; the secrets are in %s\n\n", strings.Join(names, ", "), safetext.Shown(i.dir), firstrun.Dotenv)
+	migrated, err := i.check(ctx, written)
+	if err != nil {
+		return err
+	}
+	for _, name := range i.answers.Providers {
+		if i.ask != nil && slices.Contains(i.ask.Shown, name) {
+			continue
+		}
+		if err := i.printSender(name, i.answers.WebhookURL(name)); err != nil {
+			return err
+		}
+	}
+	i.section("next")
+	for _, line := range i.next(migrated, files) {
+		fmt.Fprintf(i.stdout, "  %s\n", line)
+	}
+	return nil
+}
+
+// check runs the checks that can succeed already, and migrates the database if it answers.
+func (i *initial) check(ctx context.Context, written *cli) (migrated bool, err error) {
+	found := &checkup{cli: written}
+	cfg := found.configuration()
+	// The database of a container or a cluster has a name that this machine does not know.
+	if i.answers.Target == firstrun.Binary || i.answers.Target == firstrun.Systemd {
+		if err := answers(ctx, i.answers.Database); err != nil {
+			reason := err.Error()
+			fmt.Fprintf(i.stdout, "Postgres does not answer yet: start it, or correct DATABASE_URL in %s\n  %s\n\n",
+				firstrun.Dotenv, safetext.Shown(strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])))
+		} else if migrated, err = i.migrate(ctx, written); err != nil {
+			return false, err
+		} else if migrated {
+			found.database(ctx, cfg)
+		}
+	}
+	found.findings = slices.DeleteFunc(found.findings, func(f doctor.Finding) bool { return f.Level == doctor.OK && f.Check != "configuration" })
+	return migrated, found.print()
+}
+
+// answers reports as an error why Postgres does not answer.
+func answers(ctx context.Context, url secret.Value) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	pool, err := openPool(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return pool.Ping(ctx)
+}
+
+// migrate applies the migrations if the operator agrees.
+func (i *initial) migrate(ctx context.Context, written *cli) (bool, error) {
+	agreed := i.migrates
+	if i.ask != nil {
+		var err error
+		if agreed, err = i.ask.Confirm(ctx, "Postgres answers. Create the tables of Hooklatch in its schema \"hooklatch\" now?"); err != nil {
+			return false, err
+		}
+	}
+	if !agreed {
+		return false, nil
+	}
+	return true, written.withMigrator(ctx, func(m *schema.Migrator) error {
+		steps, err := m.Up(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(i.stdout, "%s done\n", counted(len(steps), "migration"))
+		return err
+	})
+}
+
+// printSender prints what to do at the sender's side.
+func (c *cli) printSender(name, url string) error {
+	d, err := catalog.Describe(name)
+	if err != nil {
+		return err
+	}
+	c.section("at " + d.Title)
+	for n, step := range firstrun.Steps(d, url) {
+		fmt.Fprintf(c.stdout, "  %d. %s\n", n+1, wrapped(step, 5))
+	}
+	return nil
+}
+
+// next returns the commands that lead to the first event.
+func (i *initial) next(migrated bool, files []firstrun.File) []string {
+	flag := ""
+	if i.configPath != "" {
+		flag = " --config " + safetext.Shell(i.configPath)
+	}
+	in := func(name string) string { return safetext.Shell(filepath.Join(i.dir, name)) }
+	load := "set -a; . ./" + firstrun.Dotenv + "; set +a"
+	if i.dir != "." {
+		load = "set -a; . " + in(firstrun.Dotenv) + "; set +a"
+	}
+	own := func(command string) string { return i.cli.name + " " + command + flag }
+	send := own("send " + i.answers.Providers[0])
+	switch i.answers.Target {
+	case firstrun.Compose:
+		compose := "docker compose --file " + in(firstrun.ComposeFile)
+		lines := []string{compose + " up --detach --wait", compose + " exec server hooklatch send " + i.answers.Providers[0] + " --config /etc/hooklatch/hooklatch.yaml"}
+		if i.answers.Version == "" {
+			lines = slices.Insert(lines, 0, "docker build --tag "+firstrun.BuiltImage+" CLONE   # CLONE: the clone of the repository with this build, which no released image contains")
+		}
+		return lines
+	case firstrun.Kubernetes:
+		return []string{
+			"kubectl create secret generic --from-env-file=" + in(firstrun.Dotenv) + " hooklatch",
+			"{ echo config:; sed 's/^/  /' " + in(i.name) + "; } | helm install webhooks CHART --values -   # CHART: the folder docs/kubernetes/chart of the repository",
+		}
+	case firstrun.Systemd:
+		lines := []string{
+			"sudo install -D -m 644 " + in(i.name) + " /etc/hooklatch/hooklatch.yaml",
+			"sudo install -D -m 644 " + in("credentials.conf") + " /etc/systemd/system/hooklatch.service.d/credentials.conf",
+			load,
+		}
+		for _, variable := range firstrun.Variables(files[1].Text) {
+			lines = append(lines, fmt.Sprintf(`printf %%s "$%s" | sudo install -m 600 /dev/stdin /etc/hooklatch/%s`, variable, firstrun.Credential(variable)))
+		}
+		return append(lines, "sudo systemctl daemon-reload", "sudo systemctl enable --now hooklatch.socket hooklatch.service")
+	}
+	lines := []string{load}
+	if !migrated {
+		lines = append(lines, own("migrate up"))
+	}
+	return append(lines, own("serve"), send+"   # in another terminal, after the first line above")
+}

@@ -1,0 +1,104 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
+)
+
+// openTerminal returns both ends of a pseudo-terminal.
+func openTerminal(t *testing.T) (operator, program *os.File) {
+	t.Helper()
+	operator, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals here: %s", err)
+	}
+	t.Cleanup(func() { _ = operator.Close() })
+	require.NoError(t, unix.IoctlSetPointerInt(int(operator.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(operator.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = program.Close() })
+	return operator, program
+}
+
+// echoes reports whether a terminal shows what the operator types.
+func echoes(t *testing.T, terminal *os.File) bool {
+	t.Helper()
+	settings, err := unix.IoctlGetTermios(int(terminal.Fd()), unix.TCGETS)
+	require.NoError(t, err)
+	return settings.Lflag&unix.ECHO != 0
+}
+
+// An interrupt at the question for a secret gives the terminal back as it was, and writes nothing.
+func TestAnInterruptedInitRestoresTheTerminal(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	operator, terminal := openTerminal(t)
+	p := newProgram(t, append([]string{"init", "stripe", "--for", "binary", "--to", "http://localhost:1", "--database", "postgres://127.0.0.1:1/none", "--public-url", "http://localhost"}, flag...)...)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = terminal, terminal, terminal
+	go func() { _, _ = io.Copy(io.Discard, operator) }()
+	require.True(t, echoes(t, terminal))
+	require.NoError(t, p.cmd.Start())
+	require.Eventually(t, func() bool { return !echoes(t, terminal) }, patience, tick, "the echo is off")
+	p.signal(t, unix.SIGINT)
+	require.Error(t, p.cmd.Wait())
+	require.True(t, echoes(t, terminal))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// random matches what differs between two runs.
+var random = regexp.MustCompile(`(=|whsec_)[A-Za-z0-9+/=]{20,}`)
+
+// The questions on a terminal lead to the same files as flags, and secrets are not echoed.
+func TestInitAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	const own = "whsec_0123456789abcdefghijklmnopqrstuv"
+	dir, flag := initFolder(t)
+	operator, terminal := openTerminal(t)
+	p := newProgram(t, append([]string{"init"}, flag...)...)
+	var shown syncBuffer
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = terminal, &p.stdout, terminal
+	go func() { _, _ = io.Copy(&shown, operator) }()
+	require.NoError(t, p.cmd.Start())
+	for _, dialogue := range [][2]string{
+		{"Which services send you webhooks?", "stripe github"},
+		{"How will Hooklatch run?", ""},
+		{"Which URL of your application", ""},
+		{"Which Postgres stores them?", "postgres://127.0.0.1:1/none"},
+		{"Which URL do senders call?", ""},
+		{"Secret of Stripe, not shown", own},
+		{"Secret of GitHub, not shown", ""},
+	} {
+		require.Eventually(t, func() bool { return strings.Contains(shown.String(), dialogue[0]) }, patience, tick, "%s:\n%s", dialogue[0], &shown)
+		if dialogue[1] == own {
+			require.Eventually(t, func() bool { return !echoes(t, terminal) }, patience, tick, "the echo is off")
+		}
+		_, err := fmt.Fprintln(operator, dialogue[1])
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.cmd.Wait(), "%s\n%s", &shown, &p.stdout)
+	require.NotContains(t, shown.String(), own)
+	require.Equal(t, 1, strings.Count(shown.String()+p.stdout.String(), "https://hooks.example.com/webhooks/stripe"), "the steps are printed once")
+	require.Contains(t, readIn(t, dir, firstrun.Dotenv), "STRIPE_WEBHOOK_SECRET="+own+"\n")
+
+	byFlags, flag := initFolder(t)
+	c := command{env: map[string]string{"STRIPE_WEBHOOK_SECRET": own}}
+	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe", "github", "--database", "postgres://127.0.0.1:1/none"}, flag...)...), c.stderr.String())
+	require.Equal(t, readIn(t, byFlags, config.DefaultPath), readIn(t, dir, config.DefaultPath))
+	require.Equal(t, random.ReplaceAllString(readIn(t, byFlags, firstrun.Dotenv), "$1"), random.ReplaceAllString(readIn(t, dir, firstrun.Dotenv), "$1"))
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/freeport"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// initFolder is a folder for init, with the flag that names its configuration.
+func initFolder(t *testing.T) (dir string, flag []string) {
+	t.Helper()
+	dir = t.TempDir()
+	return dir, []string{"--config", filepath.Join(dir, config.DefaultPath)}
+}
+
+func readIn(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// withDotenv returns a command with the variables of a folder's .env, and with its credentials.
+func withDotenv(t *testing.T, dir string) *command {
+	t.Helper()
+	c := &command{env: map[string]string{"CREDENTIALS_DIRECTORY": t.TempDir()}}
+	for name, value := range firstrun.ReadDotenv(readIn(t, dir, firstrun.Dotenv)) {
+		c.env[name] = value.Reveal()
+		require.NoError(t, os.WriteFile(filepath.Join(c.env["CREDENTIALS_DIRECTORY"], firstrun.Credential(name)), []byte(value.Reveal()), 0o600))
+	}
+	return c
+}
+
+func TestInitWritesWhatCheckAccepts(t *testing.T) {
+	t.Parallel()
+	for _, target := range firstrun.Targets() {
+		t.Run(string(target), func(t *testing.T) {
+			t.Parallel()
+			dir, flag := initFolder(t)
+			url := pgtest.URL(t, pgtest.New(t, pgtest.Empty()))
+			var c command
+			require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe", "github", "--yes", "--for", string(target), "--database", url}, flag...)...), c.stderr.String())
+			require.Contains(t, c.stdout.String(), "at Stripe\n  1. ")
+			require.Contains(t, c.stdout.String(), "https://hooks.example.com/webhooks/github")
+
+			if target == firstrun.Compose { // of a build without a version, for which there is no released image
+				require.Contains(t, readIn(t, dir, firstrun.ComposeFile), "image: "+firstrun.BuiltImage+"\n")
+				require.Contains(t, c.stdout.String(), "docker build --tag "+firstrun.BuiltImage+" CLONE")
+			}
+			if target == firstrun.Systemd {
+				require.Contains(t, readIn(t, dir, config.DefaultPath), "  migrate: on_start")
+			}
+
+			checking := withDotenv(t, dir)
+			if target == firstrun.Compose || target == firstrun.Kubernetes {
+				require.Zero(t, checking.run(t.Context(), append([]string{"migrate", "up"}, flag...)...), checking.stderr.String())
+			}
+			code := checking.run(t.Context(), append([]string{"check"}, flag...)...)
+			// Test databases run without fsync, which is a problem for all other databases.
+			out := strings.ReplaceAll(checking.stdout.String(), "FAIL  fsync", "")
+			require.NotContains(t, out, "FAIL", "exit code %d", code)
+			require.Contains(t, out, "2 sources, 1 destination, 1 route")
+
+			again := &command{}
+			require.Equal(t, exitFailed, again.run(t.Context(), append([]string{"init", "stripe", "--yes"}, flag...)...))
+			require.Contains(t, again.stderr.String(), "exists: change it by hand, add a source to it with `hooklatch init add PROVIDER`, or overwrite it with --force")
+			before := readIn(t, dir, firstrun.Dotenv)
+			require.Zero(t, again.run(t.Context(), append([]string{"init", "stripe", "--yes", "--force", "--for", string(target)}, flag...)...), again.stderr.String())
+			require.Equal(t, before, readIn(t, dir, firstrun.Dotenv), "--force keeps the secrets")
+
+			info, err := os.Stat(filepath.Join(dir, firstrun.Dotenv))
+			require.NoError(t, err)
+			require.EqualValues(t, 0o600, info.Mode().Perm())
+		})
+	}
+}
+
+// An event that `send` signs with the written files is accepted by a server that uses them.
+func TestInitLeadsToAnAcceptedEvent(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	free, err := freeport.Addresses(2)
+	require.NoError(t, err)
+	url := pgtest.URL(t, pgtest.New(t, pgtest.Empty()))
+	var c command
+	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe", "--yes", "--database", url}, flag...)...), c.stderr.String())
+	require.Contains(t, c.stdout.String(), "migrations done")
+	require.NotContains(t, c.stdout.String(), "migrate up")
+	require.Contains(t, c.stdout.String(), "hooklatch send stripe --config ")
+	require.Contains(t, c.stdout.String(), "set -a; . "+dir+"/.env; set +a")
+	text := strings.Replace(readIn(t, dir, config.DefaultPath), "\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, config.DefaultPath), []byte(text), 0o600))
+
+	env := withDotenv(t, dir)
+	p := newProgram(t, append([]string{"serve", "--listen", free[0], "--admin-listen", free[1], "--log-format", "text"}, flag...)...)
+	for name, value := range env.env {
+		p.cmd.Env = append(p.cmd.Env, name+"="+value)
+	}
+	require.NoError(t, p.cmd.Start())
+	p.says(t, "msg=ready")
+	require.Zero(t, env.run(t.Context(), append([]string{"send", "stripe", "--url", "http://" + free[0]}, flag...)...), env.stderr.String())
+	require.Contains(t, env.stdout.String(), "1 accepted")
+	p.signal(t, syscall.SIGTERM)
+	require.NoError(t, p.cmd.Wait(), p.stderr.String())
+}
+
+func TestInitRefusesBeforeItWrites(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"":                                 "no provider is named",
+		"stripes":                          `no provider is named "stripes"`,
+		"github stripe github":             "named twice",
+		"stripe --for snap":                `target "snap": it must be one of binary, compose, systemd, kubernetes`,
+		"stripe --to javascript:x":         "it must be an http or https URL",
+		"stripe --to http://h/#x":          "nothing was written",
+		"stripe --public-url http://h/?x":  "must not have a query",
+		"stripe --to http://u:pw@h/":       "has a user name or password",
+		"paypal":                           "set PAYPAL_WEBHOOK_SECRET in the environment",
+		"stripe --for systemd --to h://x":  "http or https",
+		"stripe --database postgres://h/'": "has a quote",
+		"stripe --for systemd --to http://h/?token=x": "may contain a secret",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			dir, flag := initFolder(t)
+			var c command
+			require.NotZero(t, c.run(t.Context(), append(append([]string{"init"}, strings.Fields(args)...), flag...)...))
+			require.Contains(t, c.stderr.String(), want)
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, entries)
+		})
+	}
+}
+
+func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o700)) // as in a repository
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("node_modules"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, firstrun.Dotenv), []byte("DATABASE_URL=postgres://127.0.0.1:1/app\nSTRIPE_WEBHOOK_SECRET=whsec_0123456789abcdef0123\n"), 0o644)) // it was readable before
+	var c command
+	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe"}, flag...)...), c.stderr.String()) // without a terminal, as --yes
+	require.Equal(t, "node_modules\n.env\n", readIn(t, dir, ".gitignore"))
+	require.Contains(t, readIn(t, dir, firstrun.Dotenv), "DATABASE_URL=postgres://127.0.0.1:1/app\n")
+	require.Contains(t, c.stdout.String(), "Postgres does not answer yet")
+	require.Contains(t, c.stdout.String(), "hooklatch migrate up")
+
+	require.Zero(t, c.run(t.Context(), append([]string{"init", "add", "github"}, flag...)...), c.stderr.String())
+	require.Equal(t, "node_modules\n.env\n", readIn(t, dir, ".gitignore"))
+	require.Contains(t, readIn(t, dir, config.DefaultPath), "\n  github:\n    provider: github\n")
+	require.Zero(t, withDotenv(t, dir).run(t.Context(), append([]string{"providers", "github"}, flag...)...))
+
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), append([]string{"init", "stripe", "--force", "--database", "postgres://h/other"}, flag...)...))
+	require.Contains(t, c.stderr.String(), "defines another DATABASE_URL")
+	c = command{}
+	require.Equal(t, exitFailed, c.run(t.Context(), "init", "add", "github", "--config", filepath.Join(t.TempDir(), "none.yaml")))
+	require.Contains(t, c.stderr.String(), "write it with `hooklatch init github`")
+}
+
+// A source that is added later has a secret that the unit or the container must get too.
+func TestInitAddSaysHowTheSecretArrives(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]string{
+		"binary":  "",
+		"systemd": "\n  LoadCredential=slack-webhook-secret:/etc/hooklatch/slack-webhook-secret\n",
+		"compose": "\n  SLACK_WEBHOOK_SECRET: ${SLACK_WEBHOOK_SECRET:?set it in .env}\n",
+	} {
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			dir, flag := initFolder(t)
+			must(t, append([]string{"init", "stripe", "--for", target}, flag...)...)
+			out := must(t, append([]string{"init", "add", "slack"}, flag...)...)
+			require.Contains(t, out, want)
+			require.Equal(t, want != "", strings.Contains(out, "add the "), out)
+			checking := withDotenv(t, dir)
+			require.Zero(t, checking.run(t.Context(), append([]string{"routes", "test", "slack"}, flag...)...), checking.stderr.String())
+		})
+	}
+}
+
+func TestInitsUnitIsSound(t *testing.T) {
+	t.Parallel()
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd-analyze is not installed here")
+	}
+	dir, flag := initFolder(t)
+	must(t, append([]string{"init", "stripe", "--for", "systemd"}, flag...)...)
+	unit := filepath.Join(dir, "hooklatch.service")
+	service, err := os.ReadFile("../../docs/systemd/hooklatch.service")
+	require.NoError(t, err)
+	program, err := exec.LookPath("true") // in place of the program, which its package installs
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(unit, []byte(strings.ReplaceAll(string(service), "/usr/bin/hooklatch", program)), 0o600))
+	require.NoError(t, os.Mkdir(unit+".d", 0o700))
+	require.NoError(t, os.Rename(filepath.Join(dir, "credentials.conf"), filepath.Join(unit+".d", "credentials.conf")))
+	verify := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit)
+	out, err := verify.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Empty(t, string(out))
+}
