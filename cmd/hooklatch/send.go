@@ -7,18 +7,17 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/program/config"
-	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/internal/program/testevent"
 	"github.com/hooklatch/hooklatch/internal/safetext"
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // sendOptions contains the flags of the send command.
@@ -84,28 +83,21 @@ replay, and each is marked as a suspected replay.`,
 // sender delivers signed events to one source.
 type sender struct {
 	*cli
+	*testevent.Sender
 
-	opts     sendOptions
-	source   string
-	provider *provider.Provider
-	key      secret.Value
-	target   target
-	headers  http.Header
-	file     []byte // nil for the provider's sample
-	client   *http.Client
+	opts   sendOptions
+	source string
+	file   []byte // nil for the provider's sample
 	// configFlag is added to commands in texts for the user.
 	configFlag string
 }
-
-// sendTimeout is the time-out of one delivery; no provider waits longer.
-const sendTimeout = 30 * time.Second
 
 func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	headers, err := parseHeaders(opts.headers)
 	if err != nil {
 		return nil, err
 	}
-	base, err := baseURL(opts.url)
+	base, err := baseURL(opts.url, "a gateway", "http://127.0.0.1:8080")
 	if err != nil {
 		return nil, err
 	}
@@ -116,34 +108,35 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 		}
 		return nil, err
 	}
-	s, err := sourceOf(cfg, source)
+	if _, err := sourceOf(cfg, source); err != nil {
+		return nil, err
+	}
+	made, err := testevent.New(cfg, source, base, opts.parallel)
+	if errors.Is(err, testevent.ErrNoSecret) {
+		return nil, fmt.Errorf("%w; see: %s check", err, c.name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.Sender()
-	if err != nil {
-		return nil, cfg.Problem("sources."+source, err.Error())
-	}
-	to, err := newTarget(cfg, source, base)
-	if err != nil {
-		return nil, err
-	}
-	key, ok := s.CurrentSecret(time.Now())
-	if !ok && len(s.Secrets) > 0 {
-		return nil, fmt.Errorf("source %q has no secret that is valid now; see: %s check", source, c.name)
-	}
+	made.Headers = headers
 	configFlag := ""
 	if c.configPath != "" {
 		configFlag = " --config " + safetext.Shell(c.configPath)
 	}
-	return &sender{
-		cli: c, configFlag: configFlag, opts: opts, source: source, provider: made, key: key, target: to, headers: headers,
-		client: &http.Client{
-			Timeout:       sendTimeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     roundtrip.Bounded(&http.Transport{MaxIdleConnsPerHost: opts.parallel, MaxConnsPerHost: opts.parallel, DisableCompression: true}),
-		},
-	}, nil
+	return &sender{cli: c, Sender: made, configFlag: configFlag, opts: opts, source: source}, nil
+}
+
+// baseURL parses --url, the base URL of a server. An error calls the server of, such as "a
+// gateway". It returns nil if the flag was not set.
+func baseURL(given, of, example string) (*url.URL, error) {
+	if given == "" {
+		return nil, nil
+	}
+	base, err := testevent.BaseURL(given)
+	if err != nil {
+		return nil, misused("--url %q: it must be the base URL of %s, such as %s", given, of, example)
+	}
+	return base, nil
 }
 
 func parseHeaders(pairs []string) (http.Header, error) {
@@ -177,27 +170,15 @@ func nonNil(body []byte) []byte {
 
 // event returns the unsigned request for one event.
 func (s *sender) event() *provider.Request {
-	r := s.provider.Sample(s.opts.eventType, s.opts.id, time.Now())
+	r := s.Sample(s.opts.eventType, s.opts.id)
 	if s.file != nil {
 		r.Body = s.file
 	}
 	return r
 }
 
-// signed returns one delivery of the event, signed now. It signs a copy, because signing changes
-// the request.
-func (s *sender) signed(event *provider.Request) (*provider.Request, error) {
-	u := *s.target.signed
-	r := &provider.Request{Method: event.Method, URL: &u, Header: event.Header.Clone(), Body: slices.Clone(event.Body)}
-	maps.Copy(r.Header, s.headers)
-	if err := s.provider.Sign(r, s.key, time.Now()); err != nil {
-		return nil, fmt.Errorf("sign as %s: %w", s.provider.Title, err)
-	}
-	return r, nil
-}
-
 func (s *sender) run(ctx context.Context) error {
-	defer s.client.CloseIdleConnections()
+	defer s.Close()
 	event := s.event()
 	if s.opts.show {
 		if err := s.print(event); err != nil {
@@ -224,26 +205,21 @@ func (s *sender) run(ctx context.Context) error {
 	return nil
 }
 
-// idOf returns the event id that the gateway will find. It returns an empty id if there are several
-// events, or no readable event.
+// idOf returns the event id that the gateway will find, or an empty id if there is not exactly one.
 func (s *sender) idOf(event *provider.Request) string {
 	if s.opts.newIDs {
 		return ""
 	}
-	events, err := s.provider.Events(event)
-	if err != nil || len(events) != 1 {
-		return ""
-	}
-	return events[0].ID
+	return s.IDOf(event)
 }
 
 // print shows the request as sent on the wire.
 func (s *sender) print(event *provider.Request) error {
-	r, err := s.signed(event)
+	r, err := s.Sign(event)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.stdout, "%s %s\n", r.Method, s.target.deliver(r.URL))
+	fmt.Fprintf(s.stdout, "%s %s\n", r.Method, s.Target.URL(r.URL))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
 		for _, value := range r.Header[name] {
 			fmt.Fprintf(s.stdout, "%s: %s\n", name, value)

@@ -1,36 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/program/testevent"
 )
-
-const (
-	maxAnswer = 4 << 10 // maximum bytes read of a response
-)
-
-// answer is the result of one delivery.
-type answer struct {
-	status int    // 0 without a response
-	result string // header Hooklatch-Status
-	body   string // body of a response that is not 2xx
-	err    error
-	took   time.Duration
-}
 
 // deliverAll sends all deliveries, up to opts.parallel simultaneously.
 func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *report {
-	answers := make([]answer, s.opts.times)
+	answers := make([]testevent.Answer, s.opts.times)
 	var next, done atomic.Int64
 	var sending sync.WaitGroup
 	started := time.Now()
@@ -46,7 +30,7 @@ func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *repor
 				if s.opts.newIDs && i > 0 {
 					one = s.event()
 				}
-				answers[i] = s.deliver(ctx, one)
+				answers[i] = s.Deliver(ctx, one)
 				done.Add(1)
 			}
 		})
@@ -54,34 +38,6 @@ func (s *sender) deliverAll(ctx context.Context, event *provider.Request) *repor
 	sending.Wait()
 	stopProgress()
 	return newReport(answers[:min(next.Load(), int64(s.opts.times))], time.Since(started))
-}
-
-// deliver sends one delivery and reads the response.
-func (s *sender) deliver(ctx context.Context, event *provider.Request) answer {
-	signed, err := s.signed(event)
-	if err != nil {
-		return answer{err: err}
-	}
-	r, err := http.NewRequestWithContext(ctx, signed.Method, s.target.deliver(signed.URL), bytes.NewReader(signed.Body))
-	if err != nil {
-		return answer{err: err}
-	}
-	r.Header = signed.Header
-	if host := signed.Header.Get("Host"); host != "" {
-		r.Host = host
-	}
-	started := time.Now()
-	response, err := s.client.Do(r)
-	if err != nil {
-		return answer{err: err, took: time.Since(started)}
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	a := answer{status: response.StatusCode, result: response.Header.Get(gateway.StatusHeader), err: err, took: time.Since(started)}
-	if a.status/100 != 2 {
-		a.body = string(bytes.TrimSpace(body))
-	}
-	return a
 }
 
 // progress shows the progress on a terminal until the caller calls stop.
@@ -120,10 +76,10 @@ func (r *report) unreachable(s *sender) error {
 		return nil
 	}
 	if refused(r.firstErr) {
-		return fmt.Errorf("no gateway listens at %s; start one with: %s dev", s.target.called, s.name)
+		return fmt.Errorf("no gateway listens at %s; start one with: %s dev", s.Target.Called, s.name)
 	}
 	if errors.Is(r.firstErr, context.Canceled) {
 		return r.firstErr
 	}
-	return fmt.Errorf("no response from %s: %w", s.target.called, r.firstErr)
+	return fmt.Errorf("no response from %s: %w", s.Target.Called, r.firstErr)
 }

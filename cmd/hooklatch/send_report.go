@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/program/testevent"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
@@ -38,27 +39,27 @@ type report struct {
 
 const accepted2xx = "2xx"
 
-func newReport(answers []answer, took time.Duration) *report {
+func newReport(answers []testevent.Answer, took time.Duration) *report {
 	r := &report{ByStatus: map[string]int{}, Refused: map[string]string{}, Seconds: took.Seconds()}
 	var times []time.Duration
 	for _, a := range answers {
-		if a.status == 0 {
+		if a.Status == 0 {
 			r.Unanswered++
 			if r.firstErr == nil {
-				r.firstErr = a.err
+				r.firstErr = a.Err
 			}
 			continue
 		}
 		r.Answers++
-		times = append(times, a.took)
-		if a.status/100 != 2 {
-			status := strconv.Itoa(a.status)
+		times = append(times, a.Took)
+		if a.Status/100 != 2 {
+			status := strconv.Itoa(a.Status)
 			r.ByStatus[status]++
-			r.Refused[status] = cmp.Or(r.Refused[status], a.body)
+			r.Refused[status] = cmp.Or(r.Refused[status], a.Body)
 			continue
 		}
 		r.ByStatus[accepted2xx]++
-		switch a.result {
+		switch a.Result {
 		case "accepted":
 			r.Accepted++
 		case "duplicate":

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+)
+
+// sendByAPI sends a test event as a program does, and returns the status and the body.
+func (s *system) sendByAPI(t *testing.T, source, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/api/sources/"+source+"/send", strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", s.admin)
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	return response.StatusCode, getBody(t, response.Body)
+}
+
+// The console signs as every provider does: the gateway verifies the event, stores it and dispatches
+// it like any other. The event's page says who sent it.
+func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	for _, source := range devSourceNames() {
+		var code int
+		var body string
+		require.Eventually(t, func() bool { // one a second
+			code, body = s.sendByAPI(t, source, `{"reason":"a first try"}`)
+			return code != http.StatusTooManyRequests
+		}, patience, tick)
+		require.Equal(t, http.StatusOK, code, body)
+		var sent struct {
+			EventID string `json:"event_id"`
+			Status  int
+			Result  string
+			Error   string
+		}
+		require.NoError(t, json.Unmarshal([]byte(body), &sent))
+		require.Equal(t, "accepted", sent.Result, "%s: %s", source, body)
+		require.NotEmpty(t, sent.EventID, source)
+		s.waitDone(t, source, sent.EventID)
+		require.Contains(t, must(t, s.args("events", "show", source, sent.EventID)...), "source.send", source)
+	}
+	require.Equal(t, len(devSourceNames()), s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send' AND reason = 'a first try'`))
+}
+
+// Where the gateway cannot be reached, the response says so, and the setting that turns test events
+// off is named.
+func TestTestEventsThatReachNoGateway(t *testing.T) {
+	t.Parallel()
+	away := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = "http://127.0.0.1:1" }})
+	code, body := away.sendByAPI(t, "stripe", `{}`)
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, body, `"status":0`)
+	require.Contains(t, body, "connection refused")
+	require.NotContains(t, body, "Post ")
+	off := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = config.TestEventsOff }})
+	code, body = off.sendByAPI(t, "stripe", `{}`)
+	require.Equal(t, http.StatusConflict, code)
+	require.Contains(t, body, "The configuration has admin.test_events: off.")
+	require.Zero(t, off.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send'`))
+}
