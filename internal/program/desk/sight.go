@@ -40,7 +40,7 @@ type View struct {
 	masked []string // pointers to values that are not shown; empty if all are shown
 }
 
-// Of returns a person's view of a source.
+// Of returns a user's view of a source.
 func (s Sight) Of(person signin.Person, source identity.Source) View {
 	if needed := cmp.Or(s.Payloads, signin.Viewer); !person.Role.May(needed) {
 		return View{hidden: fmt.Sprintf("Payloads require the role %s. Your role is %s.", needed, person.Role)}
@@ -122,7 +122,7 @@ func (v View) Conceal(e *ledger.Effect) {
 	}
 }
 
-// RefuseSearch fails if a person searches for values that the person must not see: enough searches
+// RefuseSearch fails if a user searches for values that the user must not see: enough searches
 // would reveal a value.
 func (s Sight) RefuseSearch(person signin.Person, content find.Content, source identity.Source) error {
 	if content.IsZero() {
@@ -139,7 +139,7 @@ func (s Sight) RefuseSearch(person signin.Person, content find.Content, source i
 	return nil
 }
 
-// ConcealRun removes the search condition from a run if the person must not search for it: the
+// ConcealRun removes the search condition from a run if the user must not search for it: the
 // condition together with the number of selected rows would reveal values.
 func (s Sight) ConcealRun(person signin.Person, run runs.Run) runs.Run {
 	if s.RefuseSearch(person, run.Content(), run.Source()) != nil {

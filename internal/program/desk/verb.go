@@ -4,18 +4,20 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // Thing is a kind of object to which verbs apply, with its name in commands and paths.
@@ -54,8 +56,10 @@ func (t Target) String() string {
 
 // Terms are the options of a verb, if the verb has any.
 type Terms struct {
-	NewKeys bool    // for verbs with TakesNewKeys
-	Pace    float64 // for verbs with TakesPace: changes per second, 0 for no limit
+	NewKeys bool          // for verbs with TakesNewKeys
+	Route   string        // for verbs with TakesRoute: the only route that is dispatched again; empty for all
+	Pace    float64       // for verbs with TakesPace: changes per second, 0 for no limit
+	Request ledger.Resend // for verbs with TakesRequest
 }
 
 // Verb is an action that an operator can apply to one thing, and by a bulk run to many things.
@@ -76,8 +80,13 @@ type Verb struct {
 	From []string
 	// Usual is the state used in examples.
 	Usual string
-	// TakesNewKeys and TakesPace select the terms that the verb accepts.
-	TakesNewKeys, TakesPace bool
+	// TakesNewKeys, TakesRoute, TakesPace and TakesRequest select the terms that the verb accepts.
+	TakesNewKeys, TakesRoute, TakesPace, TakesRequest bool
+	// Idempotent is true if applying the verb twice has the same result as applying it once.
+	Idempotent bool
+	// Reversible is true if another verb undoes this one completely: nothing is sent and nothing is
+	// lost.
+	Reversible bool
 	// Doubt returns the reason why an operator must check the receiver before applying the verb to
 	// an effect. If it is nil or returns "", no check is needed.
 	Doubt func(ledger.Effect) string
@@ -159,4 +168,15 @@ func first(is func(Verb) bool) Verb {
 		return all[at]
 	}
 	return Verb{}
+}
+
+// Narrow limits a bulk run over events to one route: to its source, if it has exactly one, and to
+// its type, if it has exactly one, unless the run names others.
+func Narrow(o *runs.Order, r route.Route) {
+	if len(r.From) == 1 && r.From[0] != "*" {
+		o.Events.Source = cmp.Or(o.Events.Source, identity.Source(r.From[0]))
+	}
+	if len(r.Types) == 1 {
+		o.Events.Type = cmp.Or(o.Events.Type, r.Types[0])
+	}
 }

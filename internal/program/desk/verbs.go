@@ -3,9 +3,9 @@ package desk
 import (
 	"context"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -25,6 +25,9 @@ const (
 	Unlisted    = "unlisted"
 )
 
+// ActionSendEvent is the delivery of a test event to the gateway.
+const ActionSendEvent ledger.Action = "source.send"
+
 // Verbs returns all verbs. The first verb that a bulk run can apply to a thing is the default for
 // that thing.
 func Verbs() []Verb {
@@ -33,22 +36,22 @@ func Verbs() []Verb {
 			On: Events, Name: "replay", Action: ledger.ActionReplayEvent, Role: signin.Operator, Button: "Replay",
 			Short: "Dispatch events again with the current routes",
 			Means: "The event is dispatched again with the current routes. Completed effects stay unchanged; all others are retried under their existing keys.",
-			Past:  "replayed", Done: "Replay requested and recorded.", TakesNewKeys: true,
+			Past:  "replayed", Done: "Replay requested and recorded.", TakesNewKeys: true, TakesRoute: true,
 			From: texts(runs.StatesOfEvents(ledger.ActionReplayEvent)),
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
-				_, err := o.Inbox().Replay(ctx, of.Event, by, inbox.ReplayOptions{NewKeys: t.NewKeys})
+				_, err := o.Inbox().Replay(ctx, of.Event, by, inbox.ReplayOptions{NewKeys: t.NewKeys, Route: t.Route})
 				return err
 			},
 		},
 		{
-			On: Events, Name: "release", Action: ledger.ActionReleaseEvent, Role: signin.Operator, Button: "Release",
+			On: Events, Name: "release", Action: ledger.ActionReleaseEvent, Role: signin.Operator, Button: "Release", Idempotent: true,
 			Short: "Dispatch events that a replay guard holds",
 			Means: "The event is dispatched, although its signature was already seen with another id or another type. A dropped event can also be released, one at a time, by its source and id.",
 			Past:  "released", Then: "it is waiting to be dispatched",
 			From: texts([]inbox.Outcome{inbox.Held, inbox.Dropped}), Usual: string(inbox.Held), Do: toEvent((*inbox.Inbox).Release),
 		},
 		{
-			On: Events, Name: "drop", Action: ledger.ActionDropEvent, Role: signin.Operator, Button: "Drop",
+			On: Events, Name: "drop", Action: ledger.ActionDropEvent, Role: signin.Operator, Button: "Drop", Idempotent: true,
 			Short: "Discard events that a replay guard holds, without any effects",
 			Means: "The event is treated as a captured delivery that was sent again, and causes no effects. Its row and body are kept, and it can still be released by its source and id.",
 			Past:  "dropped", Then: "it causes no effects",
@@ -68,21 +71,31 @@ func Verbs() []Verb {
 			From: texts(ledger.StatesFor(ledger.ActionRetryEffect)), Usual: string(ledger.EffectFailed), Doubt: appliedTwice, Do: toEffect((*ledger.Ledger).Retry),
 		},
 		{
-			On: Effects, Name: "park", Action: ledger.ActionParkEffect, Role: signin.Operator, Button: "Park",
+			On: Effects, Name: "park", Action: ledger.ActionParkEffect, Role: signin.Operator, Button: "Park", Idempotent: true, Reversible: true,
 			Short: "Set unfinished effects aside until an operator retries or cancels them",
 			Means: "The effect is set aside until an operator retries or cancels it. The receiver may still apply an attempt that is running, but its result no longer changes the effect.",
 			Past:  "parked",
 			From:  texts(ledger.StatesFor(ledger.ActionParkEffect)), Usual: string(ledger.EffectPending), Do: toEffect((*ledger.Ledger).Park),
 		},
 		{
-			On: Effects, Name: "cancel", Action: ledger.ActionCancelEffect, Role: signin.Operator, Button: "Cancel",
+			On: Effects, Name: "cancel", Action: ledger.ActionCancelEffect, Role: signin.Operator, Button: "Cancel", Idempotent: true,
 			Short: "Give up unfinished effects",
 			Means: "The effect is given up and not attempted any more. The receiver may still apply an attempt that is running, but its result no longer changes the effect. A cancelled effect can be retried later.",
 			Past:  "cancelled",
 			From:  texts(ledger.StatesFor(ledger.ActionCancelEffect)), Usual: string(ledger.EffectParked), Do: toEffect((*ledger.Ledger).Cancel),
 		},
 		{
-			On: Destinations, Name: "resume", Action: ledger.ActionResumeDestination, Role: signin.Operator, Button: "Resume",
+			On: Effects, Name: "resend", Action: ledger.ActionResendEffect, Role: signin.Operator, Button: "Resend",
+			Short: "Send an effect's request again as a new effect, edited or unchanged",
+			Means: "The effect's request is sent to the same destination by a new effect with another key, edited or unchanged. The old effect stays as it is. The new effect belongs to no order (order_by). The pages of both effects link to each other.",
+			Past:  "resent", Done: "Resent and recorded: this is the new effect.", TakesRequest: true, Doubt: otherKey,
+			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
+				_, err := o.Ledger().Resend(ctx, of.Name, t.Request, by)
+				return err
+			},
+		},
+		{
+			On: Destinations, Name: "resume", Action: ledger.ActionResumeDestination, Role: signin.Operator, Button: "Resume", Idempotent: true,
 			Short: "End a destination's pause",
 			Means: "The destination receives its effects again. If the destination's breaker is open, the effects still wait until a probe succeeds.",
 			Past:  "resumed", From: []string{Paused}, Do: paused(false),
@@ -98,9 +111,9 @@ func Verbs() []Verb {
 			},
 		},
 		{
-			On: Destinations, Name: "pause", Action: ledger.ActionPauseDestination, Role: signin.Operator, Button: "Pause",
+			On: Destinations, Name: "pause", Action: ledger.ActionPauseDestination, Role: signin.Operator, Button: "Pause", Idempotent: true, Reversible: true,
 			Short: "Stop starting attempts at a destination, in every process",
-			Means: "The destination is paused: no process starts an attempt until an operator resumes the destination. Attempts that are running finish. Meanwhile the effects wait and use up no attempts. " +
+			Means: "The destination is paused: no process starts an attempt until an operator resumes the destination. Running attempts finish. Meanwhile the effects wait and use up no attempts. " +
 				"Neither its circuit breaker nor a restart ends the pause.",
 			Past: "paused", From: []string{Active, BreakerOpen, Probed}, Do: paused(true),
 		},
@@ -115,19 +128,25 @@ func Verbs() []Verb {
 			},
 		},
 		{
-			On: Runs, Name: "pause", Action: runs.ActionPause, Role: signin.Operator, Button: "Pause",
+			On: Sources, Name: "send", Action: ActionSendEvent, Role: signin.Operator, Button: "Send a test event", Own: true,
+			Short: "Sign a test event as its provider does, and deliver it",
+			Means: "The source receives a test event with a new id, signed as its provider signs it, with the source's first secret that is valid now. The gateway verifies and stores the event like any other, and its routes cause real effects. The event's page shows who sent it.",
+			Past:  "sent", Done: "Test event sent, accepted and recorded.",
+		},
+		{
+			On: Runs, Name: "pause", Action: runs.ActionPause, Role: signin.Operator, Button: "Pause", Idempotent: true, Reversible: true,
 			Short: "Pause a run until it is resumed",
 			Means: "The run stops after the current batch until an operator resumes it. Changes already made stay.",
 			Past:  "paused", From: []string{string(runs.Running)}, Do: toRun((*runs.Runs).Pause),
 		},
 		{
-			On: Runs, Name: "resume", Action: runs.ActionResume, Role: signin.Operator, Button: "Resume",
+			On: Runs, Name: "resume", Action: runs.ActionResume, Role: signin.Operator, Button: "Resume", Idempotent: true,
 			Short: "Continue a paused run",
 			Means: "The run continues where it stopped, in any worker that uses this database.",
 			Past:  "resumed", From: []string{string(runs.Paused)}, Do: toRun((*runs.Runs).Resume),
 		},
 		{
-			On: Runs, Name: "pace", Action: runs.ActionPace, Role: signin.Operator, Button: "Change the pace", Asks: "Change the pace of",
+			On: Runs, Name: "pace", Action: runs.ActionPace, Role: signin.Operator, Button: "Change the pace", Asks: "Change the pace of", Idempotent: true, Reversible: true,
 			Short: "Limit how many changes a run makes per second",
 			Means: "The run continues at this pace, starting with its next batch.",
 			Past:  "at a new pace", Done: "Pace changed and recorded.", From: texts([]runs.State{runs.Running, runs.Paused}), TakesPace: true,
@@ -136,7 +155,7 @@ func Verbs() []Verb {
 			},
 		},
 		{
-			On: Runs, Name: "stop", Action: runs.ActionStop, Role: signin.Operator, Button: "Stop",
+			On: Runs, Name: "stop", Action: runs.ActionStop, Role: signin.Operator, Button: "Stop", Idempotent: true,
 			Short: "End a run permanently",
 			Means: "The run ends after the current batch and cannot be resumed. Changes already made stay. A new run can process the rest.",
 			Past:  "stopped", From: texts([]runs.State{runs.Running, runs.Paused}), Do: toRun((*runs.Runs).Stop),
@@ -163,6 +182,20 @@ func appliedTwice(e ledger.Effect) string {
 		return ""
 	}
 	return "An attempt was started and its outcome is unknown: the receiver may have applied it. The effect is at_most_once, and a retry may apply it twice."
+}
+
+// otherKey returns the warning before an effect is resent under another key.
+func otherKey(e ledger.Effect) string {
+	const twice = "The receiver cannot recognise the new effect as a repetition, because its key differs."
+	switch {
+	case e.State == ledger.EffectDone:
+		return "The receiver has confirmed this effect, and applies the new effect as well. " + twice
+	case !e.State.Finished():
+		return "This effect is not finished and will be attempted too, so the receiver may apply both. Cancel this effect first if only the new one is to be sent. " + twice
+	case !e.MaybeAppliedSince.IsZero():
+		return "The outcome of an attempt is unknown: the receiver may have applied this effect, and then applies it a second time. " + twice
+	}
+	return "If the receiver has applied this effect, it applies it a second time. " + twice
 }
 
 type do = func(context.Context, *outbox.Outbox, Target, Terms, ledger.Operator) error
