@@ -53,8 +53,8 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 }
 
 func processBehind(ctx context.Context, conn *pgx.Conn) (process uint32, err error) {
-	// No prepared statement is used: a pooler breaks them.
-	if err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&process); err != nil {
+	// No prepared statement is used: a pooler breaks them. The simple protocol would need a client in UTF8.
+	if err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err != nil {
 		err = fmt.Errorf("ask the server which process it is: %w", err)
 	}
 	return process, err

@@ -32,11 +32,12 @@ type facts struct {
 	Fsync             string
 	FullPageWrites    string
 	SynchronousCommit string
-	ReadOnly          bool
+	ReadOnly          bool // by default
 	InRecovery        bool
 	StandbyNames      string
 	SyncStandbys      int
 	AsyncStandbys     int
+	HiddenStandbys    int // the role may not see whether they are synchronous
 	Encoding          string
 	MaxConnections    int
 	Connections       int
@@ -104,13 +105,13 @@ func (f facts) durability(opts ServerOptions) []Finding {
 		"synchronous_commit is off by default: Hooklatch's transactions turn it on, but the transactions of your own handlers and applications do not", "set synchronous_commit = on in postgresql.conf and reload")
 	add(f.InRecovery, Problem, "primary", "the server is a primary",
 		"the server is a standby and accepts no writes", "connect to the primary; target_session_attrs=read-write in the URL finds it among several hosts")
-	add(f.ReadOnly && !f.InRecovery, Problem, "writable", "transactions can write",
-		"transactions are read-only by default", "set default_transaction_read_only = off for this role and database")
-	add(f.StandbyNames != "" && f.SyncStandbys == 0, Problem, "standby", f.standbys(),
+	add(f.ReadOnly && !f.InRecovery, Warning, "writable", "transactions can write",
+		"transactions are read-only by default: Hooklatch's own sessions override that, but your applications' sessions and those of a transaction pooler do not", "set default_transaction_read_only = off for this role and database")
+	add(f.StandbyNames != "" && f.SyncStandbys+f.HiddenStandbys == 0, Problem, "standby", f.standbys(),
 		"synchronous_standby_names is set but no synchronous standby is connected: every commit waits", "start the standby, or empty synchronous_standby_names")
-	add(f.StandbyNames == "" && f.AsyncStandbys > 0, Warning, "failover", "no standby can fall behind unnoticed",
-		fmt.Sprintf("%d standbys follow asynchronously: a failover loses the most recent events, although they were answered 2xx", f.AsyncStandbys),
-		"set synchronous_standby_names if you cannot accept that")
+	if !f.InRecovery {
+		findings = append(findings, f.survival())
+	}
 	add(f.Encoding != "UTF8", Problem, "encoding", "the encoding is UTF8",
 		"the encoding of the database is "+f.Encoding, "create a database with ENCODING 'UTF8'")
 	free := f.MaxConnections - f.Connections
@@ -120,10 +121,21 @@ func (f facts) durability(opts ServerOptions) []Finding {
 }
 
 func (f facts) standbys() string {
-	if f.StandbyNames == "" {
+	switch {
+	case f.StandbyNames == "":
 		return "no synchronous standby is configured"
+	case f.SyncStandbys == 0 && f.HiddenStandbys > 0:
+		return standbys(f.HiddenStandbys, "standby is", "standbys are") + " connected; to see which are synchronous, grant the role pg_read_all_stats"
 	}
-	return fmt.Sprintf("%d synchronous standbys are connected", f.SyncStandbys)
+	return standbys(f.SyncStandbys, "synchronous standby is", "synchronous standbys are") + " connected"
+}
+
+// standbys returns a number of standbys with its verb, such as "1 standby follows".
+func standbys(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
 }
 
 func (f facts) clock(ours time.Time) Finding {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-//go:embed query waiting/*.sql
+//go:embed query waiting/*.sql rights/*.sql
 var queries embed.FS
 
 // questions contains the texts of query/*.sql: the server settings, and the violations of each

@@ -22,6 +22,9 @@ type StatusOptions struct {
 	Schema schema.Name
 	// SizeBudget is the maximum number of bytes for the tables. 0 means no limit.
 	SizeBudget int64
+	// Sources returns the names of the configured sources, which are listed even if they have not
+	// received anything yet. It may be nil.
+	Sources func() []string
 	// Of selects sources and destinations by name, with all their data. If nil, it selects all.
 	Of func(name string) bool
 	// AllowFsyncOff makes fsync = off a Warning instead of a Problem.
@@ -30,9 +33,18 @@ type StatusOptions struct {
 	Awaited bool
 }
 
+func (o StatusOptions) configured() []string {
+	if o.Sources == nil {
+		return nil
+	}
+	return o.Sources()
+}
+
 // Status is the state of a system. Times are from the database's clock.
 type Status struct {
 	At time.Time `json:"at"`
+	// DeployedAt is when the newest running process or its configuration began; zero without one.
+	DeployedAt time.Time `json:"deployed_at,omitzero"`
 	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the
 	// duplicate rate of the events received in that hour.
 	FirstAttempts Share         `json:"first_attempts"`
@@ -58,6 +70,8 @@ type Share struct {
 	All  int64 `json:"all"`
 	// Hours are the rates of the last 24 hours, the current hour last. An hour without data is null.
 	Hours []*float64 `json:"hours"`
+	// Usual is the median rate at this hour of the day over the last seven days. Nil: unknown.
+	Usual *float64 `json:"usual"`
 }
 
 // Rate returns Part as a fraction of All, or false if All is 0.
@@ -115,6 +129,8 @@ type Source struct {
 	FirstAttempts       int64            `json:"first_attempts"`
 	FirstAttemptsFailed int64            `json:"first_attempts_failed"`
 	Backfill            *Backfill        `json:"backfill,omitempty"` // nil if the provider's list is not read
+
+	configured bool
 }
 
 // Backfill is the completeness of a source, compared with its provider's list.
@@ -165,17 +181,32 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
+	usualAttempts, err := reader.UsualShare(ctx, measure.OfDestination, measure.FirstFailed, measure.First)
+	if err != nil {
+		return nil, err
+	}
+	usualEvents, err := reader.UsualShare(ctx, measure.OfSource, measure.Duplicate, measure.Accepted, measure.Duplicate)
+	if err != nil {
+		return nil, err
+	}
 	server, err := Server(ctx, opts.Pool, ServerOptions{Schema: opts.Schema, AllowFsyncOff: opts.AllowFsyncOff})
 	if err != nil {
 		return nil, err
 	}
 	s := &Status{
-		Server:        slices.DeleteFunc(append([]Finding{}, server...), func(f Finding) bool { return f.Level == OK }),
-		At:            r.snapshot.At,
-		FirstAttempts: Share{Hours: shares(attempts[measure.FirstFailed], attempts[measure.First])},
-		Duplicates:    Share{Hours: shares(events[measure.Duplicate], sum(events[measure.Accepted], events[measure.Duplicate]))},
-		Needs:         append([]alarm.Alert{}, r.alerts...), // [] in JSON, not null
-		Tables:        r.tables(), Destinations: r.destinations(), Sources: r.sources(), Processes: r.processes(),
+		Server:     slices.DeleteFunc(append([]Finding{}, server...), func(f Finding) bool { return f.Level == OK }),
+		At:         r.snapshot.At,
+		DeployedAt: orZero(r.snapshot.DeployedAt),
+		FirstAttempts: Share{
+			Hours: shares(attempts[measure.FirstFailed], attempts[measure.First]),
+			Usual: usualAttempts,
+		},
+		Duplicates: Share{
+			Hours: shares(events[measure.Duplicate], sum(events[measure.Accepted], events[measure.Duplicate])),
+			Usual: usualEvents,
+		},
+		Needs:  append([]alarm.Alert{}, r.alerts...), // [] in JSON, not null
+		Tables: r.tables(), Destinations: r.destinations(), Sources: r.sources(opts.configured()), Processes: r.processes(),
 	}
 	s.keep(opts.Of)
 	for _, d := range s.Destinations {
@@ -189,8 +220,8 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	return s, nil
 }
 
-// keep removes all sources and destinations that of does not select. Share.Hours still covers all
-// of them.
+// keep removes all sources and destinations that of does not select. Share.Hours and Share.Usual
+// still cover all of them.
 func (s *Status) keep(of func(name string) bool) {
 	if of == nil {
 		return

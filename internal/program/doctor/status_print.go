@@ -50,8 +50,8 @@ func (p *printer) title(text string) {
 
 func (p *printer) numbers(s *Status) {
 	p.row("at", s.At.UTC().Format(timeLayout))
-	p.row("first-attempt failure rate", percent(s.FirstAttempts.Rate()), sparkline(s.FirstAttempts.Hours), fmt.Sprintf("of %d in the last hour", s.FirstAttempts.All))
-	p.row("duplicate rate", percent(s.Duplicates.Rate()), sparkline(s.Duplicates.Hours), fmt.Sprintf("of %d in the last hour", s.Duplicates.All))
+	p.row("first-attempt failure rate", percent(s.FirstAttempts.Rate()), sparkline(s.FirstAttempts.Hours), fmt.Sprintf("of %d in the last hour%s", s.FirstAttempts.All, usually(s.FirstAttempts)))
+	p.row("duplicate rate", percent(s.Duplicates.Rate()), sparkline(s.Duplicates.Hours), fmt.Sprintf("of %d in the last hour%s", s.Duplicates.All, usually(s.Duplicates)))
 	var bytes, grew int64
 	var days int
 	for _, t := range s.Tables {
@@ -62,6 +62,14 @@ func (p *printer) numbers(s *Status) {
 		growth = fmt.Sprintf("%+.1f %% in %s", 100*float64(grew)/float64(max(bytes-grew, 1)), clock.Roughly(time.Duration(days)*24*time.Hour))
 	}
 	p.row("tables", Volume(bytes), growth, largest(s.Tables))
+}
+
+// usually returns the usual rate as text, if it is known.
+func usually(s Share) string {
+	if s.Usual == nil {
+		return ""
+	}
+	return ", usually " + percent(*s.Usual, true)
 }
 
 // largest returns the largest tables as text.
@@ -147,8 +155,29 @@ func (p *printer) sources(s *Status) {
 		p.row(of.Name, p.ago(of.LastAccepted), number(of.Accepted+of.Duplicates), percent(rate(of.Duplicates, of.Accepted+of.Duplicates)), usual,
 			waits, number(of.Skipped), number(of.Failed), number(of.Held), number(of.Quarantined), number(refused))
 	}
+	p.unseen(s)
 	p.lists(s)
 	p.refusals(s)
+}
+
+// unseen prints what to do for sources that have not received anything yet.
+func (p *printer) unseen(s *Status) {
+	first := true
+	for _, of := range s.Sources {
+		if !of.configured || !of.Unseen() {
+			continue
+		}
+		if first {
+			p.title("NOTHING RECEIVED YET")
+		}
+		p.row(of.Name, "-> hooklatch send "+safetext.Shell(of.Name))
+		first = false
+	}
+}
+
+// Unseen reports whether the source has not received anything yet.
+func (s Source) Unseen() bool {
+	return s.LastAccepted.IsZero() && len(s.Refused) == 0 && s.Quarantined == 0 && s.Undispatched == 0 && s.Accepted+s.Duplicates == 0
 }
 
 // lists prints the completeness of sources, compared with their providers' lists.

@@ -81,8 +81,11 @@ func (r *reading) destinations() []Destination {
 	return all.list(func(one *Destination, name string) { one.Name, one.Effects = name, orNone(one.Effects) })
 }
 
-func (r *reading) sources() []Source {
+func (r *reading) sources(configured []string) []Source {
 	all := named[Source]{}
+	for _, name := range configured {
+		all.of(name).configured = true
+	}
 	for _, of := range r.snapshot.LastAccepted {
 		all.of(of.Name).LastAccepted = of.At
 	}

@@ -53,7 +53,9 @@ func matches(t *testing.T, file string, got []byte) {
 
 func TestAllIsSaidOnOneScreen(t *testing.T) {
 	t.Parallel()
-	s, err := doctor.ReadStatus(t.Context(), doctor.StatusOptions{Pool: waits(t), SizeBudget: 10_000})
+	s, err := doctor.ReadStatus(t.Context(), doctor.StatusOptions{
+		Pool: waits(t), SizeBudget: 10_000, Sources: func() []string { return []string{"stripe", "its new"} },
+	})
 	require.NoError(t, err)
 	var screen, machine bytes.Buffer
 	require.NoError(t, s.Print(&screen))

@@ -4,11 +4,14 @@ SELECT
     current_setting('fsync') AS fsync,
     current_setting('full_page_writes') AS full_page_writes,
     current_setting('synchronous_commit') AS synchronous_commit,
-    current_setting('transaction_read_only') = 'on' AS read_only,
+    -- The default of role and database, which our own sessions override.
+    (SELECT s.reset_val = 'on' FROM pg_settings AS s WHERE s.name = 'default_transaction_read_only') AS read_only,
     pg_is_in_recovery() AS in_recovery,
     current_setting('synchronous_standby_names') AS standby_names,
     (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))::integer AS sync_standbys,
     (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async' AND application_name NOT LIKE 'pg_%')::integer AS async_standbys,
+    -- The role may not see the state of standbys without the rights of pg_read_all_stats.
+    (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL)::integer AS hidden_standbys,
     current_setting('server_encoding') AS encoding,
     current_setting('max_connections')::integer AS max_connections,
     (SELECT COALESCE(sum(numbackends), 0) FROM pg_stat_database)::integer AS connections,

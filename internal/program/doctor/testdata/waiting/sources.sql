@@ -1,6 +1,5 @@
--- A worker runs that has stripe only, beside one with an older configuration; events of
--- billing wait. Events of github are skipped that had a route yesterday, and those of mail
--- as ever.
+-- A running worker has only stripe, beside one with an older configuration; events of billing wait. Events of github
+-- are skipped, which had a route yesterday. Events of mail are skipped as on the day before.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
 VALUES (now(), now() + interval '10 seconds', 'b');
 INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources)

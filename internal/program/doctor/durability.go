@@ -1,0 +1,62 @@
+package doctor
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// CheckDurability is the name of the check that says what an acknowledged event survives.
+const CheckDurability = "durability"
+
+// survival says in words what an acknowledged event survives, as far as the server knows. A service
+// may copy the server's disk, which Postgres cannot tell.
+func (f facts) survival() Finding {
+	found := Finding{Level: OK, Check: CheckDurability}
+	switch {
+	case f.StandbyNames != "":
+		found.Message = f.confirmed() + ": it survives the loss of this machine if only such a standby takes over" + f.others()
+	case f.AsyncStandbys+f.HiddenStandbys > 0:
+		found.Level = Warning
+		found.Message = standbys(f.AsyncStandbys+f.HiddenStandbys, "standby follows", "standbys follow") + " asynchronously: a failover loses the most recent events, although they were answered 2xx"
+		found.Fix = "set synchronous_standby_names if you cannot accept that"
+	default:
+		found.Message = "an event is answered 2xx when this server alone has it on disk: it survives a crash, but not the loss of this machine, unless a service copies its disk"
+	}
+	return found
+}
+
+// required matches the number of standbys in synchronous_standby_names, such as ANY 2 (a, b, c). A
+// plain list requires one.
+var required = regexp.MustCompile(`(?i)^\s*(ANY|FIRST)?\s*(\d+)\s*\(`)
+
+// confirmed says for which standbys a COMMIT waits. Hooklatch raises synchronous_commit to on, and
+// keeps remote_apply.
+func (f facts) confirmed() string {
+	number, which := 1, "the first in synchronous_standby_names"
+	if found := required.FindStringSubmatch(f.StandbyNames); found != nil {
+		number, _ = strconv.Atoi(found[2]) // the pattern allows digits only
+		if strings.EqualFold(found[1], "ANY") {
+			which = "any in synchronous_standby_names"
+		}
+	}
+	does := " on disk"
+	if f.SynchronousCommit == "remote_apply" {
+		does += " and has applied it"
+	}
+	if number == 1 {
+		return fmt.Sprintf("an event is answered 2xx when a standby (%s) has it%s", which, does)
+	}
+	return fmt.Sprintf("an event is answered 2xx when %d standbys (%s) have it%s", number, which, strings.Replace(does, " has ", " have ", 1))
+}
+
+// others says what is different for transactions that Hooklatch does not begin.
+func (f facts) others() string {
+	switch f.SynchronousCommit {
+	case "on", "remote_apply":
+		return ""
+	default:
+		return fmt.Sprintf("; transactions of your own handlers and applications do not, because synchronous_commit is %s", f.SynchronousCommit)
+	}
+}
