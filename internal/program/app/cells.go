@@ -1,0 +1,168 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync/atomic"
+
+	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/console"
+	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// addCells creates an App without listeners for each cell other than the main one: with the pools,
+// the outbox, the worker and the upkeep of its database. The gateway of this App passes it the
+// deliveries of its sources.
+func (a *App) addCells(ctx context.Context) error {
+	whole := a.opts.Config.Whole()
+	for _, name := range slices.Sorted(maps.Keys(whole.Cells)) {
+		opts := a.opts
+		opts.Config, opts.DatabaseURL = whole.InCell(name), secret.Value{}
+		opts.Handle, opts.Load, opts.Listener, opts.Tell = nil, nil, nil, nil
+		opts.Logger = a.opts.Logger.With(slog.String(logkey.Cell, name))
+		one := newApp(opts.withDefaults(), name)
+		one.process, one.failed = a.process, a.failed
+		a.cells = append(a.cells, one)
+		a.teardown.Add("cell "+name, a.drainTimeout()+stopSlack, func(ctx context.Context) error {
+			return one.teardown.Run(ctx, a.drainTimeout()+stopSlack)
+		})
+		var err error
+		one.telemetry, err = a.telemetry.Cell(ctx, name)
+		if err == nil {
+			err = one.openDatabase(ctx)
+		}
+		if err == nil {
+			err = one.makeCell()
+		}
+		if err != nil {
+			return fmt.Errorf("cell %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// all returns the Apps of all cells.
+func (a *App) all() []*App { return append([]*App{a}, a.cells...) }
+
+// endpoints returns the sources of the gateway, each with the cell that stores its deliveries. They
+// are of another configuration than the current one during a reload.
+func (a *App) endpoints(next *config.Config) ([]gateway.Source, error) {
+	if len(a.cells) == 0 {
+		return sourcesOf(next, a.outbox)
+	}
+	var list []gateway.Source
+	for _, one := range a.all() {
+		sources, err := sourcesOf(next.Whole().InCell(one.cell), one.outbox)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sources {
+			s.Cell = &gateway.Cell{Name: one.cell, Accepter: one.gate, Quarantine: one.keeper, Minutes: one.minutes}
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// refuseMoved refuses a configuration that moves a source to another cell, or to one that does not
+// run: the new database would accept duplicates of the events in the old one.
+func refuseMoved(old, next *config.Config) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {
+		to := next.Sources[name].InCell()
+		_, runs := old.Cells[to]
+		if s, known := old.Sources[name]; known && s.InCell() != to {
+			errs = append(errs, next.Problem("sources."+name+".cell", fmt.Sprintf("the source is in the cell %s while the processes run", s.InCell())))
+		} else if to != config.MainCell && !runs {
+			errs = append(errs, next.Problem("sources."+name+".cell", fmt.Sprintf("the cell %s is new: restart to use it", to)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// consoles serves the console of the main cell, and those of the other cells below their paths.
+func (a *App) consoles() http.Handler {
+	whole := a.opts.Config.Whole()
+	if len(whole.Cells) == 0 {
+		return a.console.Handler()
+	}
+	var base string
+	if at, err := url.Parse(whole.Admin.ConsoleURL); err == nil { // checked with the configuration
+		base = signin.BaseOf(at)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", a.console.Handler())
+	for _, name := range slices.Sorted(maps.Keys(whole.Cells)) {
+		path := config.CellPath(name)
+		mux.HandleFunc(path+"/", func(w http.ResponseWriter, r *http.Request) {
+			for _, one := range a.cells { // created after the listener's routes
+				if one.cell == name {
+					signin.AtBase(path, one.console.Handler()).ServeHTTP(w, r)
+				}
+			}
+		})
+		for _, page := range []string{"/logout", "/logout-everywhere"} { // one session for all cells
+			mux.Handle("POST "+path+page, http.RedirectHandler(base+page, http.StatusTemporaryRedirect))
+		}
+	}
+	return signin.AtBase(base, mux)
+}
+
+// otherCells returns the cells other than the main one, for the main one's console.
+func (a *App) otherCells(ctx context.Context) (list []console.Cell) {
+	for _, one := range a.askCells(ctx, a.cells) {
+		c := console.Cell{Name: one.Cell, Path: config.CellPath(one.Cell) + "/"}
+		if one.Err != nil {
+			c.Away = one.Err.Error()
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// askCells asks cells whether they can do their work.
+func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] {
+	byName := map[string]*App{}
+	for _, one := range of {
+		byName[one.cell] = one
+	}
+	return cells.Ask(ctx, slices.Sorted(maps.Keys(byName)), cells.Patience, func(ctx context.Context, name string) (struct{}, error) {
+		return struct{}{}, byName[name].readyAlone(ctx)
+	})
+}
+
+// readyCells is like Ready, for several cells: the process can do its work if one of the cells can.
+// Otherwise no cell could be used while one is away.
+func (a *App) readyCells(ctx context.Context) error {
+	answers := a.askCells(ctx, a.all())
+	away := cells.Away(answers)
+	a.away.Store(&away)
+	if len(away) < len(answers) {
+		return nil
+	}
+	return errors.Join(cells.Errors(answers)...)
+}
+
+// whileAllAnswer returns a heartbeat that is sent only while all other cells can do their work. A missing
+// heartbeat then reports a cell that is away.
+func (a *App) whileAllAnswer(send func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if errs := cells.Errors(a.askCells(ctx, a.cells)); len(errs) > 0 {
+			return errors.Join(errs...)
+		}
+		return send(ctx)
+	}
+}
+
+// cellsAway holds a sentence about each cell that could not do its work in the last check.
+type cellsAway = atomic.Pointer[[]string]

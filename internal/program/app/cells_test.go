@@ -1,0 +1,162 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+const cellSecret = "the-secret-of-cells-0123456789"
+
+// celled returns a configuration with the source shop in the main cell and pay in the cell payments.
+// Effects go to the receiver.
+func celled(t *testing.T, shopDatabase, payDatabase, receiver string) *file {
+	t.Helper()
+	f := newFile(t, shopDatabase)
+	f.write(t, fmt.Sprintf(`
+cells: {payments: {url: %q, allow: [fsync_off]}}
+sources:
+  shop: {provider: token, secrets: [%s], event_id: {pointer: /id}}
+  pay: {provider: token, secrets: [%s], event_id: {pointer: /id}, cell: payments}
+destinations: {app: {http: {url: %s}, allow_private: [127.0.0.0/8]}}
+routes: [{name: all, from: "*", to: app}]
+`, payDatabase, cellSecret, cellSecret, receiver))
+	return f
+}
+
+// post delivers an event and returns the response status.
+func post(t *testing.T, a *app.App, source, id string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.GatewayAddr().String()+"/webhooks/"+source, strings.NewReader(`{"id":"`+id+`"}`))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+cellSecret)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}
+
+// served returns the status and the body of a page of the admin listener.
+func served(t *testing.T, a *app.App, path string) (status int, body string) {
+	t.Helper()
+	got := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, http.NoBody)
+	r.RemoteAddr = "127.0.0.1:1"
+	a.AdminHandler().ServeHTTP(got, r)
+	return got.Code, got.Body.String()
+}
+
+func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	received := map[string]int{}
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		received[string(body)]++
+		mu.Unlock()
+	}))
+	t.Cleanup(receiver.Close)
+	arrives := func(id string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return received[`{"id":"`+id+`"}`] == 1
+		}, patience, 20*time.Millisecond, id)
+	}
+
+	shop, pay := pgtest.New(t), pgtest.New(t, pgtest.Own())
+	cfg, err := celled(t, pgtest.URL(t, shop), pgtest.URL(t, pay), receiver.URL).load()
+	require.NoError(t, err)
+	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = a.Stop(context.Background()) }) // one of the databases is away
+	require.NoError(t, a.Start(t.Context()))
+	require.Eventually(t, func() bool {
+		status, body := served(t, a, "/readyz")
+		return status == http.StatusOK && !strings.Contains(body, "warnings")
+	}, patience, 20*time.Millisecond)
+
+	require.Equal(t, http.StatusOK, post(t, a, "shop", "s1"))
+	require.Equal(t, http.StatusOK, post(t, a, "pay", "p1"))
+	arrives("s1")
+	arrives("p1")
+	var events int
+	require.NoError(t, shop.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE source = 'pay'").Scan(&events))
+	require.Zero(t, events, "the events of the source are in its cell")
+	require.NoError(t, pay.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE source = 'pay'").Scan(&events))
+	require.Equal(t, 1, events)
+
+	status, body := served(t, a, "/cells/payments/events")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, `href="/cells/payments/events/pay/p1"`)
+	_, body = served(t, a, "/events")
+	require.NotContains(t, body, "p1")
+
+	beats := 0
+	heartbeat := a.WhileAllAnswer(func(context.Context) error { beats++; return nil })
+	require.NoError(t, heartbeat(t.Context()))
+	require.Equal(t, 1, beats)
+	pgtest.Kill(pgtest.Server(t, pay))
+	require.Equal(t, http.StatusServiceUnavailable, post(t, a, "pay", "p2"))
+	require.ErrorContains(t, heartbeat(t.Context()), "cell payments: ")
+	require.Equal(t, 1, beats, "the missing heartbeat reports the cell")
+	for i := range 5 {
+		id := fmt.Sprintf("s2-%d", i)
+		require.Equal(t, http.StatusOK, post(t, a, "shop", id))
+		arrives(id)
+	}
+	status, body = served(t, a, "/readyz")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "cell payments: ")
+	status, body = served(t, a, "/metrics")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, `cell="payments"`)
+	began := time.Now()
+	_, body = served(t, a, "/")
+	require.Regexp(t, `<a href="/cells/payments/">payments</a> did not answer: `, body)
+	require.Less(t, time.Since(began), cells.Patience+2*time.Second, "the console answers within its deadline")
+}
+
+func TestACellIsStartedWhenItIsThere(t *testing.T) {
+	t.Parallel()
+	shop := pgtest.New(t)
+	f := celled(t, pgtest.URL(t, shop), "postgres://postgres@127.0.0.1:1/none", "http://127.0.0.1:1/")
+	cfg, err := f.load()
+	require.NoError(t, err)
+	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true, Load: f.load})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	require.NoError(t, a.Start(t.Context()))
+	<-a.Prepared()
+	require.Equal(t, http.StatusOK, post(t, a, "shop", "s1"))
+	require.Equal(t, http.StatusServiceUnavailable, post(t, a, "pay", "p1"))
+	status, body := served(t, a, "/readyz")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "cell payments: starting")
+
+	text := func(cell string) string {
+		return "cells: {payments: {url: \"postgres://postgres@127.0.0.1:1/none\", allow: [fsync_off]}}\nsources: {shop: {provider: token, secrets: [" + cellSecret +
+			"], event_id: {pointer: /id}" + cell + "}}\nallow_empty: true\n"
+	}
+	f.write(t, text(", cell: payments"))
+	require.ErrorContains(t, a.Reload(t.Context()), "sources.shop.cell: the source is in the cell main while the processes run")
+	f.write(t, text(""))
+	require.NoError(t, a.Reload(t.Context()))
+	require.Equal(t, http.StatusNotFound, post(t, a, "pay", "p2"), "the source was removed")
+	require.Equal(t, http.StatusOK, post(t, a, "shop", "s2"))
+}

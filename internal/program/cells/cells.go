@@ -1,0 +1,72 @@
+// Package cells asks all cells of an installation at once, and names those that do not
+// answer in time. The readiness check, the console and the command status use it.
+package cells
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Patience is the maximum time that a cell may take to answer.
+const Patience = 1500 * time.Millisecond
+
+// Answer is what one cell answered, or why it did not.
+type Answer[T any] struct {
+	Cell  string
+	Value T
+	Err   error
+}
+
+// Ask asks all cells simultaneously. It returns the answers in the order of the names, after the
+// given time at the latest: a cell that is still busy then has not answered.
+func Ask[T any](ctx context.Context, names []string, patience time.Duration, ask func(ctx context.Context, name string) (T, error)) []Answer[T] {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answers := make([]Answer[T], len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() {
+			one := Answer[T]{Cell: name}
+			came := make(chan struct{})
+			var value T
+			var err error
+			go func() { // it may outlive the answer
+				defer close(came)
+				value, err = ask(ctx, name)
+			}()
+			select {
+			case <-came:
+				one.Value, one.Err = value, err
+			case <-ctx.Done():
+				one.Err = ctx.Err()
+			}
+			if errors.Is(one.Err, context.DeadlineExceeded) {
+				one.Err = fmt.Errorf("no answer within %s", patience)
+			}
+			answers[i] = one
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
+// Errors returns the errors of the cells that did not answer, with their names.
+func Errors[T any](answers []Answer[T]) (errs []error) {
+	for _, one := range answers {
+		if one.Err != nil {
+			errs = append(errs, fmt.Errorf("cell %s: %w", one.Cell, one.Err))
+		}
+	}
+	return errs
+}
+
+// Away returns a sentence about each cell that did not answer.
+func Away[T any](answers []Answer[T]) (sentences []string) {
+	for _, err := range Errors(answers) {
+		sentences = append(sentences, err.Error())
+	}
+	return sentences
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// MainCell is the name of the cell whose database is Config.Database.
+const MainCell = "main"
+
+// CellNames returns the names of all cells: the main cell, and then the others in order.
+func (c *Config) CellNames() []string {
+	return append([]string{MainCell}, slices.Sorted(maps.Keys(c.Cells))...)
+}
+
+// InCell returns the configuration of one cell: its database and its sources. The checks are queries
+// of the application's database, so only the main cell has them. Without cells, it returns the
+// configuration itself.
+func (c *Config) InCell(name string) *Config {
+	if len(c.Cells) == 0 {
+		return c
+	}
+	part := *c
+	part.whole, part.Sources = c, map[string]Source{}
+	for source, s := range c.Sources {
+		if s.InCell() == name {
+			part.Sources[source] = s
+		}
+	}
+	if name != MainCell {
+		part.Database, part.Checks = c.Cells[name], nil
+		part.Alerts.Heartbeat = secret.Value{} // the main cell sends it, for all cells
+		part.Admin.ConsoleURL = strings.TrimSuffix(c.Admin.ConsoleURL, "/") + CellPath(name)
+	}
+	return &part
+}
+
+// CellPath returns the path of a cell's console.
+func CellPath(name string) string { return "/cells/" + name }
+
+// Whole returns the configuration with all cells, of which c is a part.
+func (c *Config) Whole() *Config {
+	if c.whole == nil {
+		return c
+	}
+	return c.whole
+}
+
+// InCell returns the name of the source's cell.
+func (s Source) InCell() string {
+	if s.Cell == "" {
+		return MainCell
+	}
+	return s.Cell
+}
+
+// checkCells reports what cannot be divided among cells: see docs/cells.md.
+func (c *Config) checkCells(d *decoder) {
+	used := map[string]string{databaseID(c.Database): "database"}
+	for _, name := range slices.Sorted(maps.Keys(c.Cells)) {
+		at, db := join("cells", name), c.Cells[name]
+		var names option.Check
+		names.Name("", name)
+		d.faults(at, names.Err())
+		if name == MainCell {
+			d.reportf(at, "%s is the name of the cell whose database is in the section database; choose another name", name)
+		}
+		if db.URL.IsZero() {
+			d.missingf(at, "url", "has no url of its database")
+		}
+		db.check(d, at)
+		id := databaseID(db)
+		if first, twice := used[id]; twice && id != "" {
+			d.reportf(at, "is the database and schema of %s; two cells cannot share them: set another schema", first)
+		}
+		used[id] = at
+	}
+	if len(c.Cells) > 0 && c.Retention.Export != nil {
+		d.reportf("retention.export", "is not possible with cells")
+	}
+	for name, s := range c.Sources {
+		_, known := c.Cells[s.Cell]
+		switch at := join("sources", name) + ".cell"; {
+		case s.Cell == "" || s.Cell == MainCell:
+		case !known:
+			d.among(at, "cell", s.Cell, c.CellNames())
+		case s.Handlers:
+			d.reportf(at, "%s is another database than the application's: a source with handlers must be in the cell %s", d.show(at, s.Cell), MainCell)
+		}
+	}
+	c.checkStatements(d)
+}
+
+// checkStatements refuses routes from other cells to sql destinations: their statements run in the
+// transaction that settles the effect, which is in the event's database.
+func (c *Config) checkStatements(d *decoder) {
+	for i, r := range c.Routes {
+		if c.Destinations[r.To].SQL == nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+			matches := slices.Contains(r.From, name) || slices.Contains(r.From, route.EverySource)
+			if s := c.Sources[name]; matches && s.InCell() != MainCell {
+				d.reportf("routes["+strconv.Itoa(i)+"].from", "source %q is in cell %q, and the statements of destination %q run in the database of the cell %s; "+
+					"name only sources of that cell", name, s.Cell, r.To, MainCell)
+			}
+		}
+	}
+}
+
+// databaseID identifies a database and schema, or returns "" for an invalid connection string.
+func databaseID(db Database) string {
+	parsed, err := pgconn.ParseConfig(db.URL.Reveal())
+	if err != nil || db.URL.IsZero() {
+		return ""
+	}
+	return parsed.Host + ":" + strconv.Itoa(int(parsed.Port)) + "/" + parsed.Database + " " + string(schema.Name(db.Schema).OrDefault())
+}
