@@ -45,6 +45,9 @@ type Admin struct {
 	// URL at which users reach River UI, for links from effects to their jobs.
 	// Defaults to no links.
 	RiverUI string `yaml:"river_ui,omitempty"`
+	// Base URL of the gateway to which the console delivers test events, such as
+	// http://gateway:8080, or off. Defaults to the address in gateway.listen.
+	TestEvents string `yaml:"test_events,omitempty"`
 	// Maximum number of events or effects in an operator's bulk run. Admins may exceed it.
 	// Defaults to 10000.
 	MaxRun int64 `yaml:"max_run,omitempty"`
@@ -52,6 +55,9 @@ type Admin struct {
 
 // defaultMaxRun is the default of Admin.MaxRun.
 const defaultMaxRun = 10_000
+
+// TestEventsOff is the value of Admin.TestEvents with which the console sends no test events.
+const TestEventsOff = "off"
 
 // AdminToken is a token with its bearer's name and role.
 type AdminToken struct {
@@ -146,6 +152,9 @@ func (a Admin) check(d *decoder, g Gateway) {
 	}
 	if a.RiverUI != "" {
 		c.URL("river_ui", a.RiverUI)
+	}
+	if a.TestEvents != "" && a.TestEvents != TestEventsOff {
+		c.URL("test_events", a.TestEvents)
 	}
 	c.AtLeast("max_run", a.MaxRun, 1)
 	c.OneOf("auth.payloads", "role", a.Auth.Payloads, roleNames()[1:]...) // the first role sees no page

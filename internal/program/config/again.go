@@ -8,7 +8,9 @@ import (
 
 // Again parses the original configuration text again, with the current contents of the files that
 // it names. Errors: Problems.
-func (c *Config) Again() (*Config, error) { return Parse(c.origin.file, c.origin.text, c.origin.env) }
+func (c *Config) Again() (*Config, error) {
+	return parseWith(c.origin.file, c.origin.text, c.origin.env, c.origin.deprecatedKeys)
+}
 
 // Files returns the paths of the secret and certificate files, as this process opens them.
 func (c *Config) Files() []string {

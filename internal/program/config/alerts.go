@@ -92,8 +92,8 @@ func (c *Config) checkTarget(to AlertTarget) error {
 		check.Missing("destination", "has no destination")
 	case !known:
 		check.OneOf("destination", "destination", to.Destination, slices.Sorted(maps.Keys(c.Destinations))...)
-	case dest.SQL != nil:
-		check.Failf("destination", to.Destination, "runs SQL statements; allowed: an http or smtp destination")
+	case dest.HTTP == nil && dest.SMTP == nil:
+		check.Failf("destination", to.Destination, "is no http or smtp destination, which alerts need")
 	case dest.SMTP != nil && to.Recipient == "":
 		check.Missing("recipient", "has no recipient")
 	case dest.SMTP != nil && to.Format != "":

@@ -16,7 +16,7 @@ import (
 
 // check reports all mistakes that the types cannot rule out.
 func (c *Config) check(d *decoder) {
-	c.Database.check(d)
+	c.Database.check(d, "database")
 	d.faults("gateway", c.Gateway.validate())
 	c.Gateway.TLS.check(d, "gateway.tls")
 	c.Admin.check(d, c.Gateway)
@@ -30,16 +30,18 @@ func (c *Config) check(d *decoder) {
 	}
 	c.checkMemory(d)
 	c.checkRetention(d)
+	c.checkSeenCache(d)
 	c.checkRoutes(d)
 	c.checkChecks(d)
 	c.checkAlerts(d)
+	c.checkCells(d)
 }
 
-func (db Database) check(d *decoder) {
+func (db Database) check(d *decoder, at string) {
 	for _, url := range []struct {
 		path  string
 		value secret.Value
-	}{{"database.url", db.URL}, {"database.direct_url", db.DirectURL}} {
+	}{{at + ".url", db.URL}, {at + ".direct_url", db.DirectURL}, {at + ".read_url", db.ReadURL}} {
 		if url.value.IsZero() {
 			continue
 		}
@@ -49,14 +51,17 @@ func (db Database) check(d *decoder) {
 		}
 	}
 	if schema.Name(db.Schema).Validate() != nil {
-		d.reportf("database.schema", "%s is not a schema name; allowed: 1 to 46 lower-case letters, digits and underscores, not beginning with a digit", d.show("database.schema", db.Schema))
+		d.reportf(at+".schema", "%s is not a schema name; allowed: 1 to 46 lower-case letters, digits and underscores, not beginning with a digit", d.show(at+".schema", db.Schema))
 	}
 	var c option.Check
 	c.AtLeast("max_conns", int64(db.MaxConns), 0)
+	if db.Migrate != "" {
+		c.OneOf("migrate", "time to migrate", db.Migrate, MigrateOnStart)
+	}
 	for i, allowed := range db.Allow {
 		c.OneOf(fmt.Sprintf("allow[%d]", i), "permission", allowed, AllowFsyncOff)
 	}
-	d.faults("database", c.Err())
+	d.faults(at, c.Err())
 }
 
 // checkMemory requires memory for at least one body of every source.

@@ -35,6 +35,7 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 	d.faults(at, c.Err())
 	p := s.checkProvider(d, at)
 	s.checkRedaction(d, at, p)
+	s.checkSearch(d, at)
 	s.checkBackfill(d, at, p)
 	if s.Livemode && p != nil && p.TestEvent == nil {
 		d.reportf(at+".livemode", "has no effect with provider %s, which does not mark test events; leave it out", s.Provider)

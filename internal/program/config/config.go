@@ -4,21 +4,15 @@ package config
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/agreement"
 	"github.com/hooklatch/hooklatch/worker"
 	"github.com/hooklatch/hooklatch/worker/route"
-)
-
-// Paths that Find tries if no file is named.
-const (
-	DefaultPath = "hooklatch.yaml"
-	DevPath     = ".hooklatch/dev.yaml" // written by the dev command
 )
 
 // LookupEnv looks up an environment variable, as os.LookupEnv does.
@@ -29,6 +23,11 @@ type LookupEnv = func(name string) (string, bool)
 type Config struct {
 	// The database that stores the events, the ledger and the jobs.
 	Database Database `yaml:"database,omitempty"`
+	// More databases, by name, each of which stores the events, the ledger and the jobs of the
+	// sources that name it as their cell. A database that is away only affects its sources. The
+	// section database is the cell main, and the sources without a cell are in it. The rule for
+	// names is the same as for sources. See docs/cells.md. Defaults to no more databases.
+	Cells map[string]Database `yaml:"cells,omitempty"`
 	// The listener that accepts deliveries.
 	Gateway Gateway `yaml:"gateway,omitempty"`
 	// The listener for operators and probes: console, API, metrics, health.
@@ -57,9 +56,11 @@ type Config struct {
 	// them is usually incomplete. Defaults to false.
 	AllowEmpty bool `yaml:"allow_empty,omitempty"`
 
-	origin    *origin
-	warnings  Problems
-	maxBodies map[string]int64 // by source
+	origin     *origin
+	warnings   Problems
+	deprecated Problems
+	maxBodies  map[string]int64 // by source
+	whole      *Config          // set by InCell
 }
 
 // origin records the position of each path in the file.
@@ -70,15 +71,19 @@ type origin struct {
 	files map[string]string
 	// sums are the checksums of these files.
 	sums map[string][sha256.Size]byte
+	// expanded are the scalars with a reference to an environment variable, as written, by path.
+	expanded map[string]string
 	// secrets is true if the file itself contains a secret.
 	secrets bool
 
-	text []byte
-	env  LookupEnv
+	text           []byte
+	env            LookupEnv
+	deprecatedKeys []DeprecatedKey
 }
 
-// Load reads and parses the file at path. Errors: Problems, or the error of reading the file.
-func Load(path string, env LookupEnv) (*Config, error) {
+// Load reads and parses the file at path, which may contain more deprecated keys than DeprecatedKeys.
+// Errors: Problems, or the error of reading the file.
+func Load(path string, env LookupEnv, more ...DeprecatedKey) (*Config, error) {
 	info, err := checkAccess(path)
 	if err != nil {
 		return nil, err
@@ -87,7 +92,7 @@ func Load(path string, env LookupEnv) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
-	cfg, err := Parse(path, data, env)
+	cfg, err := parseWith(path, data, env, slices.Concat(deprecatedKeys, more))
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,12 @@ func (c *Config) Warnings() []Problem { return c.warnings }
 // Parse parses the text of the file name. Relative paths in it, such as secrets_file, are relative
 // to the directory of name. Errors: Problems.
 func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
-	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}, sums: map[string][sha256.Size]byte{}, text: data, env: env}}
+	return parseWith(name, data, env, deprecatedKeys)
+}
+
+// parseWith is Parse with other deprecated keys.
+func parseWith(name string, data []byte, env LookupEnv, deprecated []DeprecatedKey) (*Config, error) {
+	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}, sums: map[string][sha256.Size]byte{}, text: data, env: env, deprecatedKeys: deprecated}}
 	d := newDecoder(cfg.origin, env)
 	d.document(data, cfg)
 	// Some checks of a partly invalid file would only report consequences of its first mistakes.
@@ -113,30 +123,8 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
-	cfg.warnings = d.warnings.sorted()
+	cfg.warnings, cfg.deprecated, cfg.origin.expanded = d.warnings.sorted(), d.deprecated, d.expanded
 	return cfg, nil
-}
-
-// Find returns the path of the configuration file: explicit if given, else ./hooklatch.yaml, else
-// the file that the dev command wrote. A file that Find chooses must belong to the user or root.
-func Find(explicit string) (string, error) {
-	if explicit != "" {
-		if _, err := os.Stat(explicit); err != nil {
-			return "", fmt.Errorf("find configuration: %w", err)
-		}
-		return explicit, nil
-	}
-	for _, path := range []string{DefaultPath, filepath.FromSlash(DevPath)} {
-		if _, err := os.Stat(path); err == nil {
-			if err := checkTrusted(path); err != nil {
-				return "", fmt.Errorf("find configuration: %w", err)
-			}
-			return path, nil
-		} else if !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("find configuration: %w", err)
-		}
-	}
-	return "", fmt.Errorf("find configuration: neither ./%s nor ./%s exists; name a file with --config", DefaultPath, DevPath)
 }
 
 // Path returns the path of the configuration file.

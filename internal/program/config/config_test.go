@@ -147,32 +147,6 @@ func TestProblemHasThePositionOfTheField(t *testing.T) {
 	at("destinations.mail.smtp.no_such_key", "smtp:") // nearest enclosing line
 }
 
-func TestFind(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-
-	_, err := Find("")
-	require.ErrorContains(t, err, "./hooklatch.yaml")
-	_, err = Find("elsewhere.yaml")
-	require.ErrorIs(t, err, os.ErrNotExist)
-
-	require.NoError(t, os.Mkdir(".hooklatch", 0o755))
-	require.NoError(t, os.WriteFile(filepath.FromSlash(DevPath), nil, 0o600))
-	path, err := Find("")
-	require.NoError(t, err)
-	require.Equal(t, filepath.FromSlash(DevPath), path)
-
-	require.NoError(t, os.WriteFile(DefaultPath, nil, 0o600))
-	path, err = Find("")
-	require.NoError(t, err)
-	require.Equal(t, DefaultPath, path)
-
-	require.NoError(t, os.WriteFile("elsewhere.yaml", nil, 0o600))
-	path, err = Find("elsewhere.yaml")
-	require.NoError(t, err)
-	require.Equal(t, "elsewhere.yaml", path)
-}
-
 func TestLoadWithoutFile(t *testing.T) {
 	t.Parallel()
 	_, err := Load(filepath.Join(t.TempDir(), "no.yaml"), lookup)

@@ -39,6 +39,8 @@ type decoder struct {
 	problems Problems
 	warnings Problems // warnings about the files that were read
 
+	deprecated Problems // deprecated keys, which apply nevertheless
+
 	// unknown are the mappings with an unknown key.
 	unknown map[string]bool
 	// expanded are the scalars with a reference, as written in the file.
@@ -98,6 +100,14 @@ func (d *decoder) structure(node ast.Node, path string, target reflect.Value, de
 	var files []fileEntry // processed after all values: only one of both may be given
 	for _, e := range entries {
 		field, known := fields.find(e.key)
+		if !known {
+			var accepted bool
+			if e.key, accepted = d.current(path, e, entries); !accepted {
+				d.unknown[path] = true
+				continue
+			}
+			field, known = fields.find(e.key)
+		}
 		if !known {
 			d.unknown[path] = true
 			d.problems = append(d.problems, Problem{

@@ -23,6 +23,11 @@ func Default() Config {
 func (c *Config) fillIn() {
 	c.Database.Schema = cmp.Or(c.Database.Schema, string(schema.Default))
 
+	for name, db := range c.Cells {
+		db.Schema = cmp.Or(db.Schema, string(schema.Default))
+		c.Cells[name] = db
+	}
+
 	c.Gateway = c.Gateway.withDefaults()
 
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, admin.DefaultListen)

@@ -11,14 +11,18 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// Destination is where effects are sent: exactly one of HTTP, SMTP and SQL is set.
+// Destination is where effects are sent: exactly one of the fields up to DestinationOptions is set.
 type Destination struct {
-	// Sends effects as HTTP requests. Exactly one of http, smtp and sql must be given.
+	// Sends effects as HTTP requests. Exactly one of http, smtp, sql, nats and rabbitmq must be given.
 	HTTP *destination.HTTPOptions `yaml:"http,omitempty"`
 	// Sends effects as emails.
 	SMTP *destination.EmailOptions `yaml:"smtp,omitempty"`
 	// Runs effects as statements in the same Postgres, exactly once.
 	SQL *destination.SQLOptions `yaml:"sql,omitempty"`
+	// Publishes effects to a stream of NATS JetStream.
+	NATS *destination.NATSOptions `yaml:"nats,omitempty"`
+	// Publishes effects to an exchange of RabbitMQ.
+	RabbitMQ *destination.RabbitMQOptions `yaml:"rabbitmq,omitempty"`
 
 	worker.DestinationOptions `yaml:",inline"`
 
@@ -31,38 +35,52 @@ type Destination struct {
 	// Team that owns this destination. Alerts about the destination go to this team, and
 	// `status --team` selects by it. Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Private networks that may be reached. A literal address or localhost in url needs no
-	// permission; a cloud's metadata service needs a separate entry, such as
+	// Private networks that may be reached. A literal address or localhost in url, host or
+	// servers needs no permission; a cloud's metadata service needs a separate entry, such as
 	// 169.254.169.254/32. Defaults to none.
 	AllowPrivate []netip.Prefix `yaml:"allow_private,omitempty"`
 }
 
-// Kinds returns the given kinds among http, smtp and sql: exactly one in a valid configuration.
+// target is one way to send effects.
+type target struct {
+	field string // in the file
+	kind  string // of the sender
+	given bool
+}
+
+func (dest Destination) targets() []target {
+	return []target{
+		{"http", destination.KindHTTP, dest.HTTP != nil},
+		{"smtp", destination.KindEmail, dest.SMTP != nil},
+		{"sql", destination.KindSQL, dest.SQL != nil},
+		{"nats", destination.KindNATS, dest.NATS != nil},
+		{"rabbitmq", destination.KindRabbitMQ, dest.RabbitMQ != nil},
+	}
+}
+
+// Kinds returns the fields of the given targets: exactly one in a valid configuration.
 func (dest Destination) Kinds() []string {
-	var kinds []string
-	if dest.HTTP != nil {
-		kinds = append(kinds, "http")
+	var fields []string
+	for _, t := range dest.targets() {
+		if t.given {
+			fields = append(fields, t.field)
+		}
 	}
-	if dest.SMTP != nil {
-		kinds = append(kinds, "smtp")
-	}
-	if dest.SQL != nil {
-		kinds = append(kinds, "sql")
-	}
-	return kinds
+	return fields
 }
 
 // kind returns the kind of the destination's sender, or "" if the configuration is not valid.
 func (dest Destination) kind() string {
-	switch kinds := dest.Kinds(); {
-	case len(kinds) != 1:
-		return ""
-	case dest.HTTP != nil:
-		return destination.KindHTTP
-	case dest.SMTP != nil:
-		return destination.KindEmail
+	kind := ""
+	for _, t := range dest.targets() {
+		switch {
+		case t.given && kind != "":
+			return ""
+		case t.given:
+			kind = t.kind
+		}
 	}
-	return destination.KindSQL
+	return kind
 }
 
 func (dest Destination) withDefaults() Destination {
@@ -87,6 +105,12 @@ func (dest Destination) withDefaults() Destination {
 	if dest.SQL != nil {
 		dest.SQL = new(dest.SQL.WithDefaults())
 	}
+	if dest.NATS != nil {
+		dest.NATS = new(dest.NATS.WithDefaults())
+	}
+	if dest.RabbitMQ != nil {
+		dest.RabbitMQ = new(dest.RabbitMQ.WithDefaults())
+	}
 	return dest
 }
 
@@ -95,7 +119,7 @@ func (dest Destination) validate(name string) error {
 	c.Name("", name)
 	switch kinds := dest.Kinds(); len(kinds) {
 	case 0:
-		c.Missing("http", "has no target; exactly one of http, smtp and sql must be given")
+		c.Missing("http", "has no target; exactly one of http, smtp, sql, nats and rabbitmq must be given")
 	case 1:
 	default:
 		c.Failf("", nil, "has %s; exactly one must be given", strings.Join(kinds, " and "))
@@ -111,6 +135,12 @@ func (dest Destination) validate(name string) error {
 	}
 	if dest.SQL != nil {
 		c.Within("sql", dest.SQL.Validate())
+	}
+	if dest.NATS != nil {
+		c.Within("nats", dest.NATS.Validate())
+	}
+	if dest.RabbitMQ != nil {
+		c.Within("rabbitmq", dest.RabbitMQ.Validate())
 	}
 	c.Within("", dest.DestinationOptions.Validate())
 	c.Within("allow_private", destination.CheckAllowPrivate(dest.AllowPrivate))

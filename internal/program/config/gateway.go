@@ -6,6 +6,9 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/outbox/seen"
 )
 
 // Gateway configures the listener that accepts deliveries.
@@ -18,9 +21,16 @@ type Gateway struct {
 	// The URL at which senders reach the gateway, without /webhooks. Senders that sign the
 	// URL sign this URL; if it is not set, the URL of the request is used.
 	PublicURL string `yaml:"public_url,omitempty"`
+	// A Redis in which several gateways share their memory of duplicates: see
+	// docs/receiving.md#share-the-memory-of-duplicates. Defaults to none.
+	SeenCache *SeenCache `yaml:"seen_cache,omitempty"`
 	// Maximum time that a delivery may wait for its commit before it is answered 503. Keep
 	// this time below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
+	// Time for which a stopping gateway still accepts deliveries, and closes each connection
+	// after its response, while /readyz already fails. Load balancers and Kubernetes need some
+	// seconds until they send nothing more. Defaults to 0s.
+	DrainDelay time.Duration `yaml:"drain_delay,omitempty"`
 	// Maximum time that a stopping gateway may take to finish deliveries in progress. In
 	// serve it may take at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
@@ -30,6 +40,11 @@ func (g Gateway) withDefaults() Gateway {
 	g.Options = g.Options.WithDefaults()
 	g.AcceptTimeout = cmp.Or(g.AcceptTimeout, 2*time.Second)
 	g.DrainTimeout = cmp.Or(g.DrainTimeout, 10*time.Second)
+	if g.SeenCache != nil {
+		cache := *g.SeenCache
+		cache.TTL = cmp.Or(cache.TTL, outbox.DefaultSharedTTL)
+		g.SeenCache = &cache
+	}
 	return g
 }
 
@@ -40,8 +55,44 @@ func (g Gateway) validate() error {
 		c.URL("public_url", g.PublicURL)
 	}
 	c.Positive("accept_timeout", g.AcceptTimeout)
+	c.NotNegative("drain_delay", g.DrainDelay)
 	c.Positive("drain_timeout", g.DrainTimeout)
 	return c.Err()
+}
+
+// SeenCache configures a memory of duplicates that several gateways share.
+type SeenCache struct {
+	// URL of the Redis: redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, or
+	// unix:///PATH. The URL is treated as a secret.
+	Redis secret.Value `yaml:"redis,omitempty"`
+	// Time after its receipt in which an event is found there: at most 24h, and at most half
+	// of the shortest retention.dedup. Defaults to 10m.
+	TTL time.Duration `yaml:"ttl,omitempty"`
+}
+
+// checkSeenCache reports a Redis that cannot be used, and a time in which retention could delete an
+// event that is found there.
+func (c *Config) checkSeenCache(d *decoder) {
+	const at = "gateway.seen_cache"
+	cache := c.Gateway.SeenCache
+	if cache == nil {
+		return
+	}
+	if cache.Redis.IsZero() {
+		d.missingf(at, "redis", "has no redis, the URL of a Redis; give redis or redis_file")
+	} else if err := seen.CheckURL(cache.Redis); err != nil {
+		d.reportf(at+".redis", "%s", err)
+	}
+	var check option.Check
+	check.Positive(at+".ttl", cache.TTL)
+	d.faults("", check.Err())
+	path, shortest := c.shortestDedup()
+	switch {
+	case cache.TTL > outbox.MaxSharedTTL:
+		d.reportf(at+".ttl", "%s is too long; allowed: at most %s", FormatDuration(cache.TTL), FormatDuration(outbox.MaxSharedTTL))
+	case shortest > 0 && cache.TTL > shortest/2:
+		d.reportf(at+".ttl", "%s is too long for %s, %s; allowed: at most half of it", FormatDuration(cache.TTL), path, FormatDuration(shortest))
+	}
 }
 
 // KeyPair names the certificate of a listener. Both files are read again when

@@ -12,9 +12,9 @@ import (
 // hashLength is the length of Hash in hexadecimal digits.
 const hashLength = 16
 
-// undecided matches the fields that change no decision: an additional secret during a rotation, and
-// the retention of a source's events.
-var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention)$|^destinations\.[^.]*\.http\.sign\.`)
+// undecided matches the fields that change no decision: an additional secret during a rotation, the
+// retention of a source's events, and the database that stores them.
+var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention|cell)$|^destinations\.[^.]*\.http\.sign\.`)
 
 // Hash identifies the settings that decide about events: sources, destinations and routes, without
 // secrets and without listener, database and worker settings. It is stored with every event that

@@ -31,10 +31,15 @@ type printer struct {
 	files map[string]string // see origin
 	// omit reports whether to leave out the value at a path. If nil, nothing is left out.
 	omit func(path string) bool
+	// written are texts by path that are printed instead of values: see origin.expanded.
+	written map[string]string
 }
 
 // value returns nil for a value that the file can omit.
 func (p printer) value(path string, v reflect.Value) any {
+	if text, written := p.written[path]; written {
+		return text
+	}
 	switch given := v.Interface().(type) {
 	case Secret:
 		if _, inFile := p.files[join(path, "value")]; !inFile && given.NotBefore.IsZero() && given.NotAfter.IsZero() && given.Encoding == "" {

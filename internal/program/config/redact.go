@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
 const (
@@ -16,12 +17,7 @@ const (
 // checkRedaction reports impossible redactions. p is nil for an unknown provider.
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
-	for _, pointer := range s.Redact {
-		if !isPointer(pointer) {
-			d.reportf(redact, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
-				d.show(redact, pointer))
-		}
-	}
+	d.checkPointers(redact, s.Redact)
 	if len(s.Redact) > 0 && p != nil && p.OtherBodies != "" {
 		d.reportf(redact, "is not possible for provider %s: its bodies may be %s, in which no pointer finds a value", p.Name, p.OtherBodies)
 	}
@@ -31,6 +27,25 @@ func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 		d.reportf(after, "%s has no effect without redact", FormatDuration(s.RedactAfter))
 	case given && s.RedactAfter < minRedactAfter && !d.reported(after):
 		d.reportf(after, "%s is too short; it must be at least %s", FormatDuration(s.RedactAfter), FormatDuration(minRedactAfter))
+	}
+}
+
+// checkSearch reports pointers that lead to no value.
+func (s Source) checkSearch(d *decoder, at string) {
+	search := join(at, "search")
+	d.checkPointers(search, s.Search)
+	if n := len(s.Search); n > payload.MaxSearchPointers {
+		d.reportf(search, "has %d pointers; allowed are up to %d", n, payload.MaxSearchPointers)
+	}
+}
+
+// checkPointers reports texts that are no pointers to a part of an event.
+func (d *decoder) checkPointers(path string, pointers []string) {
+	for _, pointer := range pointers {
+		if !isPointer(pointer) {
+			d.reportf(path, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
+				d.show(path, pointer))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,15 @@ type Retention struct {
 	History time.Duration `yaml:"history,omitempty"`
 	// Time for which operator actions are kept. Defaults to 400d.
 	Audit time.Duration `yaml:"audit,omitempty"`
+	// Place to which each day of deliveries is exported before it is deleted. Events there
+	// can still be shown, replayed and erased. Without it deliveries are deleted.
+	Export *Export `yaml:"export,omitempty"`
+}
+
+// Export configures the place to which days are exported.
+type Export struct {
+	// Absolute path of a directory that all workers share, such as a mounted volume.
+	Directory string `yaml:"directory,omitempty"`
 }
 
 // SourceRetention configures how long the events of a source are remembered.
@@ -79,11 +89,23 @@ func (c *Config) longestDedup() (path string, longest time.Duration) {
 	return path, longest
 }
 
+// shortestDedup returns the shortest dedup setting and its path.
+func (c *Config) shortestDedup() (path string, shortest time.Duration) {
+	path, shortest = dedupField, c.Retention.Dedup
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		if dedup := c.Sources[name].Retention.Dedup; dedup < shortest {
+			path, shortest = join("sources", name)+"."+dedupField, dedup
+		}
+	}
+	return path, shortest
+}
+
 const (
 	dedupField    = "retention.dedup"
 	payloadsField = "retention.payloads"
 	historyField  = "retention.history"
 	auditField    = "retention.audit"
+	exportField   = "retention.export"
 )
 
 func (c *Config) checkRetention(d *decoder) {
@@ -97,12 +119,40 @@ func (c *Config) checkRetention(d *decoder) {
 		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is useless",
 			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
 	}
+	c.checkExport(d)
 	if path, longest := c.longestDedup(); c.Retention.History > 0 && c.Retention.History < longest+retention.BeyondDedup {
 		d.reportf(historyField, "%s is too short for %s, %s; allowed: at least %s, since effect keys must outlive events by %s",
 			FormatDuration(c.Retention.History), path, FormatDuration(longest), FormatDuration(longest+retention.BeyondDedup), FormatDuration(retention.BeyondDedup))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		c.checkSourceRetention(d, name)
+	}
+}
+
+// beforeExport is the time for which events must outlive their deliveries, so that a day is exported
+// with its events.
+const beforeExport = 2 * retention.Day
+
+func (c *Config) checkExport(d *decoder) {
+	x := c.Retention.Export
+	if x == nil {
+		return
+	}
+	switch {
+	case x.Directory == "":
+		d.missingf(exportField, "directory", "has no directory")
+	case !filepath.IsAbs(x.Directory):
+		d.reportf(exportField+".directory", "%s is relative; give an absolute path", d.show(exportField+".directory", x.Directory))
+	}
+	path, shortest := dedupField, c.Retention.Dedup
+	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
+		if dedup := c.Sources[name].Retention.Dedup; dedup < shortest {
+			path, shortest = join("sources", name)+"."+dedupField, dedup
+		}
+	}
+	if shortest > 0 && c.Retention.Payloads > 0 && shortest < c.Retention.Payloads+beforeExport {
+		d.reportf(exportField, "%s, %s, is too short for %s, %s; allowed: at least %s more, so that a day is exported with its events",
+			path, FormatDuration(shortest), payloadsField, FormatDuration(c.Retention.Payloads), FormatDuration(beforeExport))
 	}
 }
 

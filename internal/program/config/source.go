@@ -18,6 +18,10 @@ type Source struct {
 	// provider signs its deliveries with keys that it publishes. A secret is text, or a
 	// mapping if it is in a separate file or accepted only for a limited time.
 	Secrets []Secret `yaml:"secrets,omitempty"`
+	// Name of the cell whose database stores this source's events. A source that has events
+	// cannot change its cell: the new database would accept duplicates of them. Defaults to main,
+	// the section database.
+	Cell string `yaml:"cell,omitempty"`
 	// Maximum size of a delivery's body. Defaults to the largest body that the provider is
 	// known to send, and at least to gateway.max_body.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
@@ -36,8 +40,8 @@ type Source struct {
 	// senders that do not sign the id or the body: off, flag (accept it, mark it as
 	// suspect and warn), hold (accept it, and hold it until an operator decides) or refuse
 	// (answer 401). With flag, a delivery is also held if its type or body differs from
-	// the first delivery with this signature. Defaults to refuse where the body is not
-	// signed (paypal), to flag where the id is not, and to off for all others.
+	// the first delivery with this signature. Defaults to refuse if the body is not
+	// signed (paypal), flag if the id is not signed, and otherwise off.
 	ReplayGuard string `yaml:"replay_guard,omitempty"`
 	// Rule by which duplicates are recognised: id, or content, or a mapping with ignore.
 	// content also treats events with the same content as one event, whatever their ids,
@@ -54,6 +58,12 @@ type Source struct {
 	// Time from the end of an event's last effect until its values are replaced: at least
 	// 1h. Only with redact. Defaults to 7d.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
+	// Values by which `hooklatch find` and the console find this source's events quickly:
+	// up to 8 JSON pointers into an event, or names of form fields after a slash. They
+	// lead to texts, numbers, or lists of them. Up to 16 values of an event are stored, each
+	// of up to 256 bytes, without regard to capital letters, until the body expires or is
+	// redacted or erased. Applies to events dispatched from now on. Defaults to none.
+	Search []string `yaml:"search,omitempty"`
 	// on keeps refused deliveries for a while, so that they can be verified again after a
 	// wrong secret was corrected; off does not. Defaults to on.
 	Quarantine string `yaml:"quarantine,omitempty"`

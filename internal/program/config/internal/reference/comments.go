@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
@@ -77,13 +78,45 @@ func textOf(groups ...*ast.CommentGroup) string {
 	return ""
 }
 
-// field returns the comment of a key.
+// field returns the comment of a key, in the words of the file: without the name of the Go field,
+// and with the keys of other fields instead of their names in Go.
 func (c comments) field(f config.Field) string {
 	switch {
 	case f.File == "":
-		return c[f.Owner.PkgPath()+"."+f.Owner.Name()+"."+f.Go]
+		return withKeys(f.Owner, withoutName(f.Go, c[f.Owner.PkgPath()+"."+f.Owner.Name()+"."+f.Go]))
 	case f.Type == reflect.TypeFor[secret.Value]():
 		return "A file that holds the secret, instead of " + f.File + "."
 	}
 	return "A file that holds the secrets, one in a line, instead of " + f.File + "."
+}
+
+// withoutName returns "Unit of {ts}." for "TimestampUnit is the unit of {ts}.".
+func withoutName(name, comment string) string {
+	for _, verb := range []string{" is ", " are "} {
+		rest, found := strings.CutPrefix(comment, name+verb)
+		if !found {
+			continue
+		}
+		for _, article := range []string{"the ", "a ", "an "} {
+			if noun, found := strings.CutPrefix(rest, article); found {
+				return strings.ToUpper(noun[:1]) + noun[1:]
+			}
+		}
+		if verb == " are " {
+			return strings.ToUpper(rest[:1]) + rest[1:]
+		}
+	}
+	return comment
+}
+
+// withKeys replaces the names of a struct's fields within sentences by their keys.
+func withKeys(owner reflect.Type, comment string) string {
+	for field := range owner.Fields() {
+		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		if key == "" || key == "-" || field.Name == strings.ToUpper(field.Name) {
+			continue
+		}
+		comment = regexp.MustCompile(`([a-z,;:(] ?)\b`+field.Name+`\b`).ReplaceAllString(comment, "${1}"+key)
+	}
+	return comment
 }

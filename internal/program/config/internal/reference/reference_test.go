@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
@@ -80,4 +81,19 @@ destinations: {http: {http: {url: https://app.example.com}}, smtp: {smtp: {host:
 	}
 	visit(reflect.TypeFor[config.Config](), []any{effective})
 	require.Greater(t, checked, 20)
+}
+
+// A key is described in the words of the file, not with the names of Go.
+func TestKeysAreDescribedInTheWordsOfTheFile(t *testing.T) {
+	t.Parallel()
+	docs, err := readComments(root)
+	require.NoError(t, err)
+	described := map[string]string{}
+	for _, f := range config.Fields(reflect.TypeFor[provider.Options]()) {
+		described[f.Name] = docs.field(f)
+	}
+	require.Equal(t, "Unit of {ts}: s, ms or rfc3339. Default s.", described["timestamp_unit"])
+	require.Equal(t, "Name of the header that carries {id}, which is then the default of event_id.", described["id_header"])
+	require.Contains(t, described["query"], "instead of header.")
+	require.Contains(t, described["each"], "The pointers of event_id, type and occurred_at then start")
 }

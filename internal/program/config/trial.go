@@ -1,0 +1,60 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hooklatch/hooklatch/worker/route"
+)
+
+// trialName is the name of the text in problems.
+const trialName = "route"
+
+// WithRoute returns the configuration with a single route, which a user typed: as a mapping, as a
+// list with one route, or below routes. The positions of problems are lines of the text. Variables
+// are not expanded: their values may be secrets. Errors: Problems.
+func (c *Config) WithRoute(text string) (*Config, error) {
+	o := &origin{file: trialName, lines: map[string]int{}, files: map[string]string{}, deprecatedKeys: c.origin.deprecatedKeys}
+	d := newDecoder(o, func(name string) (string, bool) { return "${" + name + "}", true })
+	var wrapped struct {
+		Routes []route.Route `yaml:"routes"`
+	}
+	target, path := reflect.ValueOf(&wrapped).Elem(), ""
+	if strings.ContainsAny(text, maskOpen+maskClose) {
+		d.reportf("", "contains U+E000 or U+E001, private characters that are not allowed here")
+		return nil, d.problems
+	}
+	file, err := parse(maskReferences(text))
+	if err != nil {
+		return nil, Problems{syntaxProblem(trialName, err)}
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		d.reportf("", "is empty, or has several YAML documents; one route is expected")
+		return nil, d.problems
+	}
+	body := file.Docs[0].Body
+	ast.Walk(anchorCollector(d.anchors), file.Docs[0])
+	switch body.(type) {
+	case *ast.SequenceNode:
+		target, path = target.FieldByName("Routes"), "routes"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		if entries, ok := d.entries(body, ""); ok && (len(entries) != 1 || entries[0].key != "routes") {
+			wrapped.Routes = make([]route.Route, 1)
+			target, path = target.FieldByName("Routes").Index(0), "routes[0]"
+		}
+	}
+	d.problems, o.lines = nil, map[string]int{} // of looking at the entries
+	d.value(body, path, target, 0)
+	trial := *c
+	trial.origin, trial.Routes = o, wrapped.Routes
+	if len(d.problems) == 0 && len(trial.Routes) != 1 {
+		d.reportf("", "has %d routes; one is expected", len(trial.Routes))
+	}
+	trial.checkRoutes(d)
+	if len(d.problems) > 0 {
+		return nil, d.problems.sorted()
+	}
+	return &trial, nil
+}
