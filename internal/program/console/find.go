@@ -1,0 +1,224 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/lookup"
+	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+// inPayloads is the value of the field `in` that searches payloads although the text names
+// something.
+const inPayloads = "payloads"
+
+func findFields(r *request) []field {
+	return []field{
+		{Field: find.Field{Name: "q", Label: "Id, key, name, URL or any text"}},
+		{Field: find.Field{Name: "source", Label: "Source"}, Options: orEmpty(r.sourceNames())},
+	}
+}
+
+// findPage shows the things that a text names, or the events whose payload contains it.
+type findPage struct {
+	listing[*inbox.Event]
+
+	Text     string
+	Hits     []lookup.Hit
+	Unread   []lookup.By
+	Searched bool   // payloads were searched
+	Payloads string // path of the same search in payloads
+	Events   string // path of the list of events with the same condition
+}
+
+// Cut reports whether the text may name more things than the page shows.
+func (p findPage) Cut() bool { return len(p.Hits) >= lookup.MaxHits }
+
+// Path returns the path of a hit's page, relative to the console's path.
+func (findPage) Path(h lookup.Hit) string {
+	switch h.Of {
+	case desk.Events:
+		return eventPath(h.Target.Event)
+	case desk.Effects:
+		return effectPath(h.Name)
+	case desk.Runs:
+		return runPath(h.Target.Run)
+	case desk.Sources:
+		return sourcePath(h.Name)
+	case desk.Destinations:
+		return destinationPath(h.Name)
+	case desk.Refused:
+		return "/quarantine/" + url.PathEscape(h.Name)
+	}
+	return routePath(h.Name)
+}
+
+// NotSearched says which kinds were not searched, if any.
+func (p findPage) NotSearched() string {
+	if len(p.Unread) == 0 {
+		return ""
+	}
+	return sentence(lookup.NotSearched(p.Unread))
+}
+
+// Kind returns what a hit is.
+func (findPage) Kind(h lookup.Hit) string {
+	if h.Of == desk.Refused {
+		return string(lookup.ByRefused)
+	}
+	return h.Of.One()
+}
+
+// ContinuesAlone reports whether a page without scripts requests the next page by itself.
+func (p findPage) ContinuesAlone() bool { return p.Searched && p.More && len(p.Rows) == 0 }
+
+// Older returns the query for the next page.
+func (p findPage) Older() string { return p.at(p.Next) }
+
+// Newest returns the query for the first page.
+func (p findPage) Newest() string { return p.at(find.Beginning) }
+
+// at returns the query for the payload search from a position.
+func (p findPage) at(from find.Cursor) string {
+	return cmp.Or(p.Query.Encode(from), "?") + "&" + url.Values{"in": {inPayloads}}.Encode()
+}
+
+// Commands returns the commands that search for the same text.
+func (p findPage) Commands() []command {
+	if p.Text == "" {
+		return nil
+	}
+	source := ""
+	if name := p.Query.Get("source"); name != "" {
+		source = " --source " + safetext.Shell(name)
+	}
+	all := []command{{"find", "The same search", "hooklatch find" + source + " " + safetext.Operands(p.Text)}}
+	if p.Searched {
+		all = append(all, command{"list", "The events whose payload contains the text", "hooklatch events list" + source + " --contains " + safetext.Shell(p.Text)})
+	}
+	return all
+}
+
+// hits is the JSON of the things that a text names.
+type hits struct {
+	Hits []lookup.Hit `json:"hits"`
+	// Searched is true if payloads were searched: the other members are then the events found.
+	Searched bool `json:"searched"`
+	// Unread are the kinds that this process cannot read.
+	Unread []lookup.By `json:"unread,omitempty"`
+}
+
+func (p findPage) data() (any, error) {
+	events, err := p.listing.data()
+	if err != nil {
+		return nil, err
+	}
+	return plainjson.Joined{hits{orEmpty(p.Hits), p.Searched, p.Unread}, events}, nil
+}
+
+// findAnything shows what a text names: a single thing on its own page, several in a list. If it
+// names nothing, the page searches payloads for it.
+func findAnything(r *request) error {
+	asked := strings.TrimSpace(r.URL.Query().Get("q"))
+	if to := r.addressOf(asked); to != "" && !r.asData {
+		http.Redirect(r.w, r.Request, to, http.StatusSeeOther)
+		return nil
+	}
+	if asked == "" && !r.asData {
+		http.Redirect(r.w, r.Request, r.base+"/events", http.StatusSeeOther)
+		return nil
+	}
+	q := readQuery(findFields(r), r.URL.Query())
+	shown := findPage{listing: listing[*inbox.Event]{view: r.view("", "Find"), What: "find", Query: q}, Text: q.Get("q")}
+	text := lookup.Asked{Text: asked, Source: identity.Source(q.Get("source"))}
+	if err := text.Validate(); err != nil {
+		shown.Wrong = cmp.Or(q.long, &invalid{"Text", safetext.Storable(safetext.Cut(asked, maxValue/64)), err.Error()})
+		return r.render(http.StatusBadRequest, "find", shown)
+	}
+	also := r.URL.Query().Get("in") == inPayloads
+	if !also {
+		var err error
+		if text.Values, err = searchedValues(r, text); err != nil {
+			return err
+		}
+		if shown.Hits, shown.Unread, err = r.lookup.Find(r.Context(), text); err != nil {
+			return err
+		}
+		if len(shown.Hits) == 1 && !r.asData {
+			http.Redirect(r.w, r.Request, r.base+shown.Path(shown.Hits[0]), http.StatusSeeOther)
+			return nil
+		}
+	}
+	shown.Payloads = "/find" + shown.at(find.Beginning)
+	if len(shown.Hits) > 0 {
+		return r.render(http.StatusOK, "find", shown)
+	}
+	return searchPayloads(r, shown, text.Payloads())
+}
+
+// searchedValues returns the sources whose indexed values the user may search, and records the
+// search.
+func searchedValues(r *request, text lookup.Asked) ([]identity.Source, error) {
+	content := text.Payloads().Content
+	searched := slices.DeleteFunc(r.lookup.Indexed(text.Source), func(source identity.Source) bool {
+		return r.opts.Sight.RefuseSearch(r.person, content, source) != nil
+	})
+	if len(searched) == 0 {
+		return nil, nil
+	}
+	return searched, noteSearch(r, content)
+}
+
+// searchPayloads shows the next events whose payload contains the text.
+func searchPayloads(r *request, shown findPage, filter find.Events) error {
+	err := maySearch(r, filter.Content, filter.Source)
+	if denied, is := errors.AsType[*desk.DeniedError](err); is {
+		return &problem{
+			status: http.StatusForbidden, heading: "Nothing found outside payloads",
+			text: "The text is no id, key or name, and payloads were not searched. " + denied.Text,
+		}
+	}
+	if err != nil {
+		return err
+	}
+	list := url.Values{"contains": {filter.Contains}}
+	if filter.Source != "" {
+		list.Set("source", string(filter.Source))
+	}
+	shown.Searched, shown.Events = true, "/events?"+list.Encode()
+	return r.inTurn(func() error {
+		found, err := r.finder.Events(r.Context(), filter, shown.Query.Cursor, rowsOnPage)
+		if wrong, is := errors.AsType[*invalid](shown.Query.cursorError(err)); is {
+			shown.Wrong = wrong
+			return r.render(http.StatusBadRequest, "find", shown)
+		}
+		if err != nil {
+			return err
+		}
+		shown.Page = found
+		return r.render(http.StatusOK, "find", shown)
+	})
+}
+
+// addressOf returns the local address for the URL of a page of this console, or "".
+func (r *request) addressOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http") {
+		return ""
+	}
+	at := strings.TrimPrefix(u.Path, r.base)
+	section, _, _ := strings.Cut(strings.TrimPrefix(at, "/"), "/")
+	if !strings.HasPrefix(at, "/") || !slices.Contains([]string{"events", "effects", "runs", "destinations", "sources", "quarantine", "audit", "routes", "numbers"}, section) {
+		return ""
+	}
+	return r.local(u.RequestURI())
+}
