@@ -1,0 +1,100 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/program/console/shared"
+	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
+)
+
+const (
+	// rowsLive is the number of rows on the live page.
+	rowsLive = 100
+	// liveEvery is the number of seconds between two refreshes of the live page without scripts.
+	liveEvery = 5
+	// maxTails is the maximum number of filters whose rows are shared.
+	maxTails = 64
+	// tailIdle is the time after which the rows of a filter are forgotten.
+	tailIdle = time.Minute
+)
+
+// eventPages is a page of events.
+type eventPages = find.Page[*inbox.Event]
+
+// tail is the newest events of one filter, shared by all users who watch it.
+type tail struct {
+	shared.Answer[eventPages]
+
+	used time.Time
+}
+
+// tails are the watched filters, by query. They are read only while a page asks for them.
+type tails struct {
+	mu sync.Mutex
+	of map[string]*tail
+}
+
+// named returns the tail of a filter. ask reads its rows.
+func (t *tails) named(query string, now func() time.Time, ask func(context.Context) (eventPages, error)) *tail {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := now()
+	one := t.of[query]
+	if one == nil {
+		one = &tail{Answer: shared.Answer[eventPages]{Ask: ask, Now: now}}
+		if maps.DeleteFunc(t.of, func(_ string, other *tail) bool { return at.Sub(other.used) > tailIdle }); len(t.of) < maxTails {
+			t.of[query] = one // otherwise the rows are not shared
+		}
+	}
+	one.used = at
+	return one
+}
+
+// liveFields are the fields of the live page's filter: it shows the newest events, without bounds in
+// time.
+func liveFields(r *request) []field {
+	return slices.DeleteFunc(eventFields(r), func(f field) bool { return f.Name == "since" || f.Name == "until" })
+}
+
+// showLive shows the newest events as they arrive.
+func showLive(r *request) error {
+	q := readQuery(liveFields(r), r.URL.Query())
+	q.Cursor = find.Beginning
+	shown := listing[*inbox.Event]{view: r.view("live", "Live"), What: "events", Command: "events list", Query: q, Live: true, Paused: r.URL.Query().Has("pause")}
+	if !shown.Paused {
+		shown.Refresh = liveEvery
+	}
+	err := list(r, shown, func(ctx context.Context, _ int) (eventPages, error) {
+		filter, err := eventFilter(r, q)
+		if err != nil {
+			return eventPages{}, err
+		}
+		watched := r.tails.named(q.Encode(find.Beginning), r.opts.Now, func(ctx context.Context) (eventPages, error) {
+			return r.finder.Events(ctx, filter, find.Beginning, rowsLive)
+		})
+		return watched.Get(ctx)
+	})
+	if err == nil {
+		return nil
+	}
+	told := r.tell(err)
+	if told.status == http.StatusServiceUnavailable {
+		told.again = shown.Refresh
+	}
+	return told
+}
+
+// PauseLink returns the query of the live page that no longer refreshes itself.
+func (l listing[Row]) PauseLink() string {
+	query := l.Query.Encode(find.Beginning)
+	if query == "" {
+		return "?pause=1"
+	}
+	return query + "&pause=1"
+}
