@@ -8,6 +8,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
+// ReadFrom is the response header that says which server was read, and how old its data is. It is
+// missing unless a standby is configured.
+const ReadFrom = "Hooklatch-Read-From"
+
 // Write responds with a value as JSON.
 func Write(w http.ResponseWriter, status int, value any) error {
 	return write(w, status, "application/json", value)
