@@ -36,7 +36,7 @@ func TestCommandsAreCopiedAsTheyAreShown(t *testing.T) {
 	key := s.effect(t, "evt_it's 1", "app", ledger.EffectDone)
 	b := openTab(t, s.site)
 	b.permit(t, "clipboard-read", "clipboard-write")
-	for path, commands := range map[string]int{"/events/stripe/evt_it's%201": 3, "/effects/" + key: 2, "/events?type=a+b": 1} {
+	for path, commands := range map[string]int{"/events/stripe/evt_it's%201": 3, "/effects/" + key: 3, "/events?type=a+b": 1} {
 		b.open(t, path, http.StatusOK)
 		require.Equal(t, commands, eval[int](t, b, `document.querySelectorAll("[data-copy]").length`), path)
 		for i := range commands {

@@ -24,6 +24,17 @@ func TestNoPageScrollsSideways(t *testing.T) {
 	})
 }
 
+// On a wide screen, a list shows all of its columns: none is cut at the edge.
+func TestNoListIsCut(t *testing.T) {
+	t.Parallel()
+	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {
+		b.width(t, wide)
+		b.show(t, p)
+		require.Empty(t, eval[[]string](t, b, `[...document.querySelectorAll("main .scroll:has(> table.cards)")].filter((e) => e.scrollWidth > e.clientWidth)
+			.map((e) => [e.clientWidth + " of " + e.scrollWidth, ...[...e.querySelectorAll("thead th")].map((h) => h.innerText + " " + h.offsetWidth)].join(", "))`))
+	})
+}
+
 // With forced colours, states are still distinguishable: each has an icon and a word, in a colour
 // that differs from the background.
 func TestStatesAreSeenInForcedColours(t *testing.T) {

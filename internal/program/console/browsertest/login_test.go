@@ -17,6 +17,14 @@ import (
 const withTokens = anyPort + `, token: the-token-of-all, tokens: [{name: vera, role: viewer, token: the-token-of-vera},
 	{name: somebody-with-a-long-name-somebody-with-a-long-name-of-63-bytes, role: operator, token: the-token-of-a-long-name}]`
 
+// openMenu unfolds the navigation, which a narrow window folds.
+func (b *tab) openMenu(t *testing.T) {
+	t.Helper()
+	b.tabTo(t, "Menu", "")
+	b.press(t, kb.Enter)
+	b.until(t, `document.querySelector(".menu").open`)
+}
+
 // A user signs in with the keyboard, reaches the requested page, and signs out.
 func TestSigningInWithAToken(t *testing.T) {
 	t.Parallel()
@@ -38,6 +46,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.tabTo(t, "Token", "")
 	b.press(t, "the-token-of-vera"+kb.Enter)
 	b.at(t, "/help")
+	b.openMenu(t)
 	b.has(t, "vera · viewer")
 	require.Empty(t, eval[string](t, b, "document.cookie"), "no script reads it")
 
@@ -54,6 +63,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.tabTo(t, "Token", "")
 	b.press(t, "the-token-of-a-long-name"+kb.Enter)
 	b.at(t, "/help")
+	b.openMenu(t)
 	b.has(t, "ong-name-of-63-bytes · operator")
 	require.True(t, eval[bool](t, b, "document.documentElement.scrollWidth <= innerWidth"), "nothing stands beside the page")
 }

@@ -33,10 +33,16 @@ func pages(t *testing.T, s *system) []shownPage {
 	s.forge(t)
 	s.order(t, "/destinations/mail/pause")
 	s.order(t, "/destinations/mail/resume")
+	// An effect waits, and has been due for long.
+	s.order(t, "/destinations/once/pause")
+	s.deliver(t, "evt_waiting", "charge.refunded", `{"id": "ch_2", "customer": "cus_7"}`)
+	s.effect(t, "evt_waiting", "once", ledger.EffectPending)
+	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET next_attempt_at = now() - interval '18 minutes' WHERE event_id = 'evt_waiting'`)
+	require.NoError(t, err)
 	// One of two bulk runs finishes immediately; the other is paused.
 	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "mail again", "pace": 1}`)
 	s.orderWith(t, "/runs/new?of=effects&state=failed&type=none", `{"name": "later"}`)
-	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET state = 'paused', worker = NULL WHERE id = 2`)
+	_, err = s.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET state = 'paused', worker = NULL WHERE id = 2`)
 	require.NoError(t, err)
 	condition := url.Values{"when": {`body.data.object.customer == "cus_42"`}}.Encode()
 	unreadable := url.Values{"when": {`body.data.object. == `}}.Encode()
@@ -66,6 +72,16 @@ func pages(t *testing.T, s *system) []shownPage {
 		{"preview of nothing", "/runs/new?of=events&type=none", http.StatusOK, "The filter selects nothing", false},
 		{"question about a run", "/runs/2/pause", http.StatusOK, "Pause run 2?", false},
 		{"question about an event", "/events/stripe/evt_1001/replay", http.StatusOK, "Replay this event?", false},
+		{"numbers", "/numbers", http.StatusOK, "Duration of first attempts", false},
+		{"numbers of an hour", "/numbers?span=hour&destination=app", http.StatusOK, "Unfinished effects", false},
+		{"find", "/find?q=receipts", http.StatusOK, "receipts", false},
+		{"find a text", "/find?q=cus_42", http.StatusOK, "payload", false},
+		{"live", "/live", http.StatusOK, "evt_1001", true},
+		{"routes", "/routes", http.StatusOK, "Try a route", false},
+		{"route", "/routes/receipts", http.StatusOK, "Settings", false},
+		{"try", "/try", http.StatusOK, "Try a route", false},
+		{"send", "/sources/stripe/send", http.StatusOK, "Send a test event", false},
+		{"resend", "/effects/" + done + "/resend", http.StatusOK, "Resend", false},
 		{"audit", "/audit", http.StatusOK, "destination.pause", false},
 		{"help", "/help", http.StatusOK, "Keys", false},
 		{"no page", "/no/such/page", http.StatusNotFound, "Page not found", false},
@@ -77,7 +93,7 @@ const longID = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 // emptyPages returns the pages for a system without data.
 func emptyPages() []shownPage {
 	return []shownPage{
-		{"empty overview", "/", http.StatusOK, "No event has been accepted yet", false},
+		{"empty overview", "/", http.StatusOK, "Sources that have received nothing yet", false},
 		{"empty events", "/events", http.StatusOK, "No event has been accepted yet", false},
 		{"empty quarantine", "/quarantine", http.StatusOK, "No refused deliveries", false},
 		{"empty audit", "/audit", http.StatusOK, "No operator action has been recorded yet", false},
@@ -138,6 +154,11 @@ func TestWhatOpensIsAccessible(t *testing.T) {
 			b.width(t, width)
 			b.media(t, "prefers-color-scheme", scheme, "prefers-reduced-motion", "reduce")
 			b.open(t, effect, http.StatusOK)
+			if width == phone {
+				b.tabTo(t, "Menu", "")
+				b.press(t, kb.Enter)
+				axe.accepts(t, b, "html", scheme, width)
+			}
 			b.tabTo(t, "UTC", "")
 			b.press(t, kb.Enter)
 			b.until(t, `document.querySelector("#zone").checkVisibility()`)

@@ -61,7 +61,7 @@ func shopPages(t *testing.T, pool *pgxpool.Pool) []shopPage {
 		(SELECT rejection_id::text FROM hooklatch.rejected_deliveries WHERE source = 'shopify' ORDER BY rejected_at DESC LIMIT 1)`, shopEvent).Scan(&parked, &refused))
 	return []shopPage{
 		{"overview", "/", true}, {"events", "/events", true}, {"event", "/events/stripe/" + shopEvent, true},
-		{"effects", "/effects?destination=crm", false}, {"effect", "/effects/" + parked, true}, {"destination", "/destinations/crm", false},
+		{"effects", "/effects?destination=crm", true}, {"effect", "/effects/" + parked, true}, {"destination", "/destinations/crm", false},
 		{"source", "/sources/stripe", false}, {"refused", "/quarantine/" + refused, false}, {"run", "/runs/12", false}, {"audit", "/audit", false},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/routes"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/measure"
@@ -123,19 +124,24 @@ func shopDestinations() []console.Destination {
 	}
 }
 
-func shopRoutes() (*route.Table, error) {
+func shopRoutes() (current console.Routes) {
 	var targets []route.Target
 	for _, d := range shopDestinations() {
 		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: d.Name, URL: "https://" + d.Name + ".example.com/"})
 		if err != nil {
-			return nil, err
+			return console.Routes{Err: err}
 		}
 		targets = append(targets, route.Target{Name: d.Name, Queue: "dst_" + d.Name, Policy: ledger.Policy(d.Policy), Sender: sender})
 	}
-	return route.Compile(route.Options{Targets: targets, Routes: []route.Route{
+	configured := []route.Route{
 		{Name: "everything", From: []string{"stripe", "github", "shopify"}, To: "app"},
 		{Name: "dunning", From: []string{"stripe"}, Types: []string{"invoice.*"}, When: "body.data.object.amount_due > 0", To: "mail"},
 		{Name: "customers", From: []string{"stripe"}, Types: []string{"customer.*", "charge.refunded"}, To: "crm"},
 		{Name: "orders", From: []string{"shopify"}, To: "warehouse"},
-	}})
+	}
+	for _, one := range configured {
+		current.List = append(current.List, routes.Route{Name: one.Name, From: one.From, Types: one.Types, When: one.When, Destination: one.To})
+	}
+	current.Table, current.Err = route.Compile(route.Options{Targets: targets, Routes: configured})
+	return current
 }

@@ -72,6 +72,38 @@ func refused(t *testing.T, b *tab, key string) {
 	}
 }
 
+// openRefused opens, from the customer's event, the effect whose email was refused.
+func openRefused(t *testing.T, b *tab, key string) {
+	t.Helper()
+	b.at(t, "/events/stripe/evt_theirs")
+	b.tabTo(t, eval[string](t, b, `[...document.querySelectorAll("tr")].find((row) => row.innerText.startsWith("mail")).querySelector("a").innerText`), "mail")
+	b.press(t, kb.Enter)
+	refused(t, b, key)
+}
+
+// retryByForm retries the effect on the page that asks for the confirmation.
+func retryByForm(t *testing.T, b *tab, key string) {
+	t.Helper()
+	b.tabTo(t, "Retry", "")
+	b.press(t, kb.Enter)
+	b.at(t, "/effects/"+key+"/retry")
+	b.has(t, "Retry this effect?")
+	b.tabTo(t, "Reason (stored in the operator log)", "")
+	b.press(t, reason)
+	b.tabTo(t, "Retry", "")
+	b.press(t, kb.Enter)
+}
+
+// retryInDialog retries the effect in the dialog that scripts open.
+func retryInDialog(t *testing.T, b *tab) {
+	t.Helper()
+	b.press(t, "r")
+	b.until(t, `document.querySelector("dialog[open] h1")?.innerText === "Retry this effect?"`)
+	b.focused(t, "Go back")
+	b.tabTo(t, "Reason (stored in the operator log)", "", chromedp.ModifierShift)
+	b.press(t, reason+kb.Enter)
+}
+
 func TestAMailThatWasRefusedIsFoundAndSentWithKeysAlone(t *testing.T) {
 	t.Parallel()
 	s, b, key := story(t)
@@ -85,16 +117,9 @@ func TestAMailThatWasRefusedIsFoundAndSentWithKeysAlone(t *testing.T) {
 	b.press(t, "j")
 	b.focused(t, "evt_theirs")
 	b.press(t, kb.Enter)
-	b.at(t, "/events/stripe/evt_theirs")
-	b.tabTo(t, eval[string](t, b, `[...document.querySelectorAll("tr")].find((row) => row.innerText.startsWith("mail")).querySelector("a").innerText`), "mail")
-	b.press(t, kb.Enter)
-	refused(t, b, key)
+	openRefused(t, b, key)
 
-	b.press(t, "r")
-	b.until(t, `document.querySelector("dialog[open] h1")?.innerText === "Retry this effect?"`)
-	b.focused(t, "Go back")
-	b.tabTo(t, "Reason (stored in the operator log)", "", chromedp.ModifierShift)
-	b.press(t, reason+kb.Enter)
+	retryInDialog(t, b)
 	sent(t, s, b, key)
 }
 
@@ -108,21 +133,91 @@ func TestAMailThatWasRefusedIsFoundAndSentWithoutScripts(t *testing.T) {
 	b.at(t, "/events")
 	b.tabTo(t, "Condition on the payload", "")
 	b.press(t, question+kb.Enter)
-	b.until(t, `location.search.includes("when=") && document.querySelectorAll("#list tbody tr").length === 1`)
+	b.until(t, `location.search.includes("when=")`)
+	for !eval[bool](t, b, `document.querySelectorAll("#list tbody tr").length === 1`) { // each answer searches for a limited time
+		b.tabTo(t, "Search older", "")
+		before := eval[string](t, b, "location.search")
+		b.press(t, kb.Enter)
+		b.until(t, fmt.Sprintf("location.search !== %q", before))
+	}
 	b.tabTo(t, "evt_theirs", "")
 	b.press(t, kb.Enter)
-	b.at(t, "/events/stripe/evt_theirs")
-	b.tabTo(t, eval[string](t, b, `[...document.querySelectorAll("tr")].find((row) => row.innerText.startsWith("mail")).querySelector("a").innerText`), "mail")
-	b.press(t, kb.Enter)
-	refused(t, b, key)
+	openRefused(t, b, key)
 
-	b.tabTo(t, "Retry", "")
-	b.press(t, kb.Enter)
-	b.at(t, "/effects/"+key+"/retry")
-	b.has(t, "Retry this effect?")
-	b.tabTo(t, "Reason (stored in the operator log)", "")
-	b.press(t, reason)
-	b.tabTo(t, "Retry", "")
-	b.press(t, kb.Enter)
+	retryByForm(t, b, key)
 	sent(t, s, b, key)
+}
+
+// eachWindow runs a test in a wide and in a narrow window, with and without scripts.
+func eachWindow(t *testing.T, test func(t *testing.T, width int64, scripts bool)) {
+	t.Helper()
+	for _, width := range []int64{wide, phone} {
+		for _, scripts := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%d pixels, scripts %t", width, scripts), func(t *testing.T) {
+				t.Parallel()
+				test(t, width, scripts)
+			})
+		}
+	}
+}
+
+// The customer's mail address, which is only in the payload, leads to the event.
+func TestAMailAddressLeadsToTheMailThatWasRefused(t *testing.T) {
+	t.Parallel()
+	eachWindow(t, func(t *testing.T, width int64, scripts bool) {
+		s, b, key := story(t)
+		b.width(t, width)
+		if !scripts {
+			b.withoutScripts(t)
+		}
+		b.reload(t)
+		b.tabTo(t, "Id, key, name, URL or any text", "")
+		b.press(t, "cus_42@example.com"+kb.Enter)
+		b.until(t, `location.pathname === "/find" && document.body.innerText.includes("End of the list.")`) // the search continues by itself
+		b.tabTo(t, "evt_theirs", "")
+		b.press(t, kb.Enter)
+		openRefused(t, b, key)
+		if scripts {
+			retryInDialog(t, b)
+		} else {
+			retryByForm(t, b, key)
+		}
+		sent(t, s, b, key)
+	})
+}
+
+// A typo in a route is seen before the route is in the configuration.
+func TestATypoInARouteIsSeenBeforeItIsLive(t *testing.T) {
+	t.Parallel()
+	eachWindow(t, func(t *testing.T, width int64, scripts bool) {
+		s := startSystem(t)
+		for _, id := range []string{"1", "2", "3"} {
+			s.invoice(t, id, "cus_"+id)
+		}
+		s.settled(t, 3)
+		b := openTab(t, s.site)
+		b.width(t, width)
+		if !scripts {
+			b.withoutScripts(t)
+		}
+		b.open(t, "/routes", http.StatusOK)
+		b.tabTo(t, "Try a route", "")
+		b.press(t, kb.Enter)
+		b.at(t, "/try")
+		try := func(types string) {
+			b.tabTo(t, "Route (YAML)", "")
+			b.press(t, "a", chromedp.ModifierCtrl)
+			b.press(t, "name: receipts\rfrom: stripe\rtypes: ["+types+"]\rto: mail\rkey: body.data.object.id\r"+
+				`email: {recipient: body.data.object.email, subject: "Receipt {{ .body.data.object.id }}", text: "Thank you."}`)
+			b.tabTo(t, "Or on the last 1000 events of a source", "")
+			b.press(t, "s")
+			b.tabTo(t, "Try the route", "")
+			b.press(t, kb.Enter)
+		}
+		try("invoice.payed")
+		b.has(t, "3 are routed differently")
+		require.Equal(t, []string{"gone", "3", "invoice.paid"}, eval[[]string](t, b, `[...document.querySelectorAll("main tbody tr:first-child td")].slice(0, 3).map((e) => e.innerText.trim())`))
+		try("invoice.paid")
+		b.has(t, "The effects are the same.")
+	})
 }
