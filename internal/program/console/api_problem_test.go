@@ -77,7 +77,8 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"POST /api/events/{source}/{id}/{action}": {"/events/stripe/evt_1/replay", `{}`}, "GET /api/runs": {path: "/runs"},
 		"GET /api/runs/new": {path: "/runs/new?of=events"}, "POST /api/runs/new": {"/runs/new?of=effects", `{}`},
 		"GET /api/runs/{id}": {path: "/runs/" + runs[0]}, "POST /api/runs/{id}/{action}": {"/runs/" + runs[0] + "/pause", `{}`},
-		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"},
+		"GET /api/": {path: "/"}, "GET /api/openapi.json": {path: "/openapi.json"}, "GET /api/events": {path: "/events"}, "GET /api/effects": {path: "/effects"}, "GET /api/audit": {path: "/audit"}, "GET /api/numbers": {path: "/numbers"},
+		"GET /api/find":                 {path: "/find?q=no+such+text"},
 		"GET /api/events/{source}/{id}": {path: "/events/stripe/evt_1"}, "GET /api/events/{source}/{id}/raw": {path: "/events/stripe/evt_1/raw"},
 		"GET /api/effects/{key}": {path: "/effects/" + late}, "GET /api/effects/{key}/body": {path: "/effects/" + late + "/body"},
 		"POST /api/effects/{key}/{action}": {"/effects/" + doubtful + "/retry", `{}`},
@@ -85,20 +86,22 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"POST /api/destinations/{name}/{action}": {"/destinations/app/pause", `{}`},
 		"POST /api/sources/{name}/{action}":      {"/sources/stripe/backfill", `{}`},
 		"GET /api/sources":                       {path: "/sources"}, "GET /api/sources/{name}": {path: "/sources/stripe"},
-		"GET /api/quarantine": {path: "/quarantine"}, "POST /api/quarantine/verify": {"/quarantine/verify", `{}`},
+		"POST /api/sources/{name}/send": {"/sources/stripe/send", `{}`},
+		"GET /api/quarantine":           {path: "/quarantine"}, "POST /api/quarantine/verify": {"/quarantine/verify", `{}`},
+		"GET /api/routes": {path: "/routes"}, "GET /api/routes/{name}": {path: "/routes/paid"}, "POST /api/try": {"/try", `{"route": "true", "source": "stripe"}`},
 		"GET /api/quarantine/{id}": {path: "/quarantine/" + refused}, "POST /api/quarantine/{id}/verify": {"/quarantine/" + refused + "/verify", `{}`},
 	}
 	wrong := map[string][]asking{
-		"400": {{path: "/audit?to=soon"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/runs?before=x"}, {path: "/runs/new?of=sources"}, {"/runs/new?of=effects&state=done", `{}`}},
+		"400": {{path: "/audit?to=soon"}, {path: "/numbers?span=year"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/runs?before=x"}, {path: "/runs/new?of=sources"}, {path: "/find"}, {"/runs/new?of=effects&state=done", `{}`}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
-			{path: "/destinations/none"}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"}, {"/sources/none/backfill", `{}`},
+			{path: "/destinations/none"}, {path: "/routes/none"}, {"/try", `{"route": "true", "event": "stripe/none"}`}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"}, {"/sources/none/backfill", `{}`}, {"/sources/none/send", `{}`},
 			{path: "/runs/99"}, {"/runs/99/stop", `{}`}, {"/runs/" + runs[0] + "/explode", `{}`}, {"/events/stripe/none/replay", `{}`},
 			{path: "/quarantine/" + uuid.Nil.String()}, {"/quarantine/none/verify", `{}`},
 		},
-		"409": {{"/effects/" + doubtful + "/park", `{}`}, {"/events/stripe/evt_gone/replay", `{}`}, {"/runs/" + runs[0] + "/resume", `{}`}},
+		"409": {{"/sources/github/send", `{}`}, {"/effects/" + doubtful + "/park", `{}`}, {"/events/stripe/evt_gone/replay", `{}`}, {"/runs/" + runs[0] + "/resume", `{}`}},
 		"410": {{path: "/events/stripe/evt_gone/raw"}, {path: "/effects/" + late + "/body"}},
-		"422": {{"/effects/" + doubtful + "/retry", `{"looked": false}`}, {"/runs/new?of=effects", `{"looked": true}`}, {"/runs/new?of=effects", `{"pace": -1}`}},
+		"422": {{"/effects/" + doubtful + "/retry", `{"looked": false}`}, {"/runs/new?of=effects", `{"looked": true}`}, {"/runs/new?of=effects", `{"pace": -1}`}, {"/try", `{}`}, {"/try", `{"route": "body.(", "source": "stripe"}`}},
 	}
 	for name := range d.operations {
 		one, is := right[name]
@@ -127,10 +130,14 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		}
 	}
 	release := b.console.HoldSearches(signin.Person{Name: "vera"})
-	for _, one := range []asking{{path: "/events?when=true"}, {path: "/effects?when=true"}, {path: "/runs/new?of=events&when=true"}, {"/runs/new?of=effects&when=true", `{}`}} {
+	for _, one := range []asking{{path: "/events?when=true"}, {path: "/effects?when=true"}, {path: "/find?q=no+such+text"}, {path: "/runs/new?of=events&when=true"}, {"/runs/new?of=effects&when=true", `{}`}, {"/try", `{"route": "true", "source": "stripe"}`}} {
 		provoke(b, "429", one.request(signin.Admin))
 	}
 	release()
+	for range 10 { // more than may be sent at once
+		b.answer(asking{"/sources/stripe/send", `{}`}.request(signin.Operator))
+	}
+	provoke(b, "429", asking{"/sources/stripe/send", `{}`}.request(signin.Operator))
 	gone := away(t)
 	for name, o := range d.operations {
 		r := right[name].request("")

@@ -193,7 +193,7 @@ func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	asked := map[string]bool{"GET /api/openapi.json": true}
 	next := []string{
 		"/events?when=" + url.QueryEscape(`body.a[2].b == null`), "/events?has=duplicates&type=" + url.QueryEscape(hostile), "/events?state=skipped&from=-1h&to=2036-01-01",
-		"/effects?state=failed&event=stripe/evt_1", "/quarantine?source=stripe&reason=wrong_signature",
+		"/effects?state=failed&event=stripe/evt_1", "/find?q=no+such+text", "/find?q=evt_1", "/quarantine?source=stripe&reason=wrong_signature",
 	}
 	for _, path := range append(next, crawl(t, b)...) {
 		at, err := url.Parse(path)
@@ -238,4 +238,32 @@ func TestAListOfTheAPIGoesOn(t *testing.T) {
 		}
 	}
 	require.Len(t, all, 60)
+}
+
+// A list has at most the requested number of rows, and continues after the last one.
+func TestAListOfTheAPIHasAsManyRowsAsRequested(t *testing.T) {
+	t.Parallel()
+	b := filledAPI(t)
+	begun(t, b, 5)
+	type list struct {
+		Rows []json.RawMessage
+		Next string
+		More bool
+	}
+	for _, path := range []string{"/api/events?type=many&", "/api/effects?", "/api/audit?", "/api/runs?"} {
+		var first, second list
+		require.NoError(t, json.Unmarshal([]byte(b.page(t, path+"limit=2")), &first), path)
+		require.Len(t, first.Rows, 2, path)
+		require.True(t, first.More, path)
+		require.NoError(t, json.Unmarshal([]byte(b.page(t, path+"limit=1&before="+url.QueryEscape(first.Next))), &second), path)
+		require.Len(t, second.Rows, 1, path)
+		require.NotContains(t, first.Rows, second.Rows[0], path)
+		for _, wrong := range []string{"0", "51", "-1", "1.5", "many", "9999999999999999999", "%00", strings.Repeat("9", 10_000)} {
+			got := b.get(path + "limit=" + wrong)
+			require.Equal(t, http.StatusBadRequest, got.Code, "%s %s", path, wrong)
+			require.Contains(t, got.Body.String(), "it must be a number from 1 to 50", path)
+			require.Less(t, got.Body.Len(), 500, path)
+		}
+	}
+	require.Equal(t, http.StatusOK, b.get("/events?limit=many").Code, "a page ignores it, as every unknown parameter")
 }

@@ -13,12 +13,12 @@ import (
 func listActions(r *request) error {
 	q := readQuery(fieldsOf[find.Actions](nil), r.URL.Query())
 	shown := listing[ledger.OperatorAction]{view: r.view("audit", "Audit"), What: "audit", Command: "audit", Query: q}
-	return list(r, shown, func(ctx context.Context) (find.Page[ledger.OperatorAction], error) {
+	return list(r, shown, func(ctx context.Context, rows int) (find.Page[ledger.OperatorAction], error) {
 		filter, err := filterOf[find.Actions](q, r.opts.Now())
 		if err != nil {
 			return find.Page[ledger.OperatorAction]{}, err
 		}
-		page, err := r.finder.Actions(ctx, filter, q.Cursor, rowsOnPage)
+		page, err := r.finder.Actions(ctx, filter, q.Cursor, rows)
 		return page, q.cursorError(err)
 	})
 }

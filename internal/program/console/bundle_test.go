@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/routes"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -65,6 +66,12 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	refused := &verified{Quarantine: kept}
 	measured, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
+	routed := func(when string) (*route.Table, error) {
+		return route.Compile(route.Options{
+			Routes:  []route.Route{{Name: "paid", From: []string{"stripe"}, Types: []string{"invoice.paid"}, To: "app", When: when}},
+			Targets: []route.Target{{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: sender}},
+		})
+	}
 	opts := console.Options{
 		Outbox: box, Status: console.NewStatus(pool, doctor.StatusOptions{AllowFsyncOff: true}), Version: "v1.2.3",
 		Quarantine: refused,
@@ -78,13 +85,27 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 		Destinations: func() []console.Destination {
 			return []console.Destination{{Name: "app", Kind: "http", Target: "https://app.example/hook"}}
 		},
-		Routes: func() (*route.Table, error) {
-			return route.Compile(route.Options{
-				Routes:  []route.Route{{Name: "paid", From: []string{"stripe"}, Types: []string{"invoice.paid"}, To: "app"}},
-				Targets: []route.Target{{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: sender}},
-			})
+		Routes: func() (current console.Routes) {
+			current.Table, current.Err = routed("")
+			current.List = []routes.Route{{
+				Name: "paid", From: []string{"stripe"}, Types: []string{"invoice.paid"}, Destination: "app",
+				Settings: []routes.Setting{{Field: "name", Value: "paid"}}, Target: []routes.Setting{{Field: "timeout", Value: "15s"}},
+			}}
+			return current
+		},
+		// The text is the when of the typed route. The program parses YAML.
+		Try: func(text string) (trial console.Trial, err error) {
+			trial.Name, trial.Replaces = "paid", true
+			if trial.Old, err = routed(""); err == nil {
+				trial.New, err = routed(text)
+			}
+			if err != nil {
+				err = &console.RouteError{Lines: strings.Split(err.Error(), "\n")}
+			}
+			return trial, err
 		},
 	}
+	opts.TestEvents = testEvents{}
 	for _, f := range change {
 		f(&opts)
 	}

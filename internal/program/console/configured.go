@@ -11,6 +11,7 @@ type Source struct {
 	Notes    []string // pitfalls
 	Docs     string   // URL of the sender's documentation; empty if there is none
 	Secrets  int      // number of secrets
+	Search   []string // pointers to the values by which events are found
 }
 
 // Destination is a destination of the configuration.
@@ -36,6 +37,20 @@ func (c *Console) sourceNames() []string {
 		names = append(names, s.Name)
 	}
 	return slices.Sorted(slices.Values(names))
+}
+
+// searchedSources returns the names of the sources whose values are indexed.
+func (c *Console) searchedSources() []string {
+	if c.opts.Sources == nil {
+		return nil
+	}
+	var names []string
+	for _, s := range c.opts.Sources() {
+		if len(s.Search) > 0 {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // destinationNames returns the destination names that filters offer.

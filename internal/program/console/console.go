@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/time/rate"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
@@ -26,6 +27,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/lookup"
+	"github.com/hooklatch/hooklatch/internal/program/standby"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -45,15 +48,26 @@ type Options struct {
 	Outbox *outbox.Outbox
 	// Status reads the data of the overview. Required; see NewStatus.
 	Status func(ctx context.Context) (*doctor.Status, error)
-	// Routes returns the current routes. If nil, pages do not explain routes.
-	Routes func() (*route.Table, error)
+	// Routes returns the routes of the current configuration. If nil, there are none.
+	Routes func() Routes
 	// Quarantine stores refused deliveries. Required.
 	Quarantine Quarantine
 	// Measure reads the counts of all processes. Required.
 	Measure *measure.Reader
+	// Standby is a standby of the database, and Shown the same data read there. Lists are read from
+	// it while it is usable. If nil, everything is read from the primary.
+	Standby *standby.Standby
+	Shown   Shown
 	// Sources and Destinations return the configured sources and destinations. They may be nil.
 	Sources      func() []Source
 	Destinations func() []Destination
+	// Cells returns the other cells, for links to their consoles. If nil, there are none.
+	Cells func(ctx context.Context) []Cell
+	// TestEvents delivers test events. If nil, the console sends none.
+	TestEvents TestEvents
+	// Try compiles a route that a user typed, beside the configured route with its name. Its errors
+	// are *RouteError. If nil, no route can be tried.
+	Try func(text string) (Trial, error)
 	// URL is where users reach the console, such as https://ops.example.com/hooklatch. Links begin
 	// with this URL's path, whether a proxy keeps or strips the path.
 	URL string
@@ -71,6 +85,22 @@ type Options struct {
 	Logger *slog.Logger
 	// Now defaults to clock.Now.
 	Now func() time.Time
+}
+
+// Shown reads what lists show, from a standby.
+type Shown struct {
+	Outbox     *outbox.Outbox
+	Quarantine Quarantine
+	Measure    *measure.Reader
+}
+
+// Cell is another cell.
+type Cell struct {
+	Name string
+	// Path leads to the cell's console, relative to the path of this one.
+	Path string
+	// Away is why the cell does not work. It is empty if it works.
+	Away string
 }
 
 // Quarantine reads and verifies refused deliveries.
@@ -99,13 +129,17 @@ type Console struct {
 	inbox      *inbox.Inbox
 	ledger     *ledger.Ledger
 	runs       *runs.Runs
+	lookup     *lookup.Lookup
 	assets     asset.Assets
 	document   *api.Document
 	templates  map[string]*template.Template
 	handler    http.Handler
 	searches   searches
+	tails      tails
+	sending    *rate.Limiter // limits test events
 	conditions *route.Conditions
 	status     shared.Answer[*doctor.Status]
+	shown      *Console                  // reads from Options.Standby; nil without one
 	awaySince  atomic.Pointer[time.Time] // nil while the database responds
 }
 
@@ -127,13 +161,16 @@ func New(opts Options) (*Console, error) {
 	c := &Console{
 		opts: opts, base: signin.BaseOf(at),
 		inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
-		searches: searches{of: map[searcher]*turn{}},
+		searches: searches{of: map[searcher]*turn{}}, tails: tails{of: map[string]*tail{}}, sending: newTestEventLimit(),
 	}
 	if c.conditions, err = route.NewConditions(); err != nil {
 		return nil, err
 	}
 	c.finder = opts.Outbox.Finder().Brief(c.conditions.Compile)
 	c.runs = opts.Outbox.Runs().With(opts.Outbox.Finder().With(c.conditions.Compile))
+	c.lookup = lookup.New(lookup.Options{Outbox: opts.Outbox, Quarantine: opts.Quarantine, Names: func() lookup.Names {
+		return lookup.Names{Sources: c.sourceNames(), Destinations: c.destinationNames(), Routes: c.routeNames(), Searched: c.searchedSources()}
+	}})
 	c.status.Ask, c.status.Now = opts.Status, opts.Now
 	if c.assets, err = asset.Read(files); err != nil {
 		return nil, err
@@ -145,7 +182,12 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	c.handler = c.routes()
-	return c, nil
+	if opts.Standby != nil {
+		reads := opts
+		reads.Standby, reads.Outbox, reads.Quarantine, reads.Measure = nil, opts.Shown.Outbox, opts.Shown.Quarantine, opts.Shown.Measure
+		c.shown, err = New(reads)
+	}
+	return c, err
 }
 
 // Handler returns the handler for the pages, at / and below the path of Options.URL.
@@ -165,34 +207,46 @@ func (e entry) served() page { return only(e.role, oneSearch(e.page)) }
 func entries() []entry {
 	list := []entry{
 		{"GET /{$}", signin.Viewer, showOverview},
-		{"GET /events", signin.Viewer, listEvents},
-		{"GET /events/{source}/{id}", signin.Viewer, showEvent},
+		{"GET /events", signin.Viewer, fromStandby(listEvents)},
+		{"GET /live", signin.Viewer, fromStandby(showLive)},
+		{"GET /events/{source}/{id}", signin.Viewer, fromStandby(showEvent)},
 		{"GET /events/{source}/{id}/raw", signin.Viewer, sendRaw},
-		{"GET /effects", signin.Viewer, listEffects},
-		{"GET /effects/{key}", signin.Viewer, showEffect},
+		{"GET /effects", signin.Viewer, fromStandby(listEffects)},
+		{"GET /effects/{key}", signin.Viewer, fromStandby(showEffect)},
 		{"GET /effects/{key}/body", signin.Viewer, sendBody},
-		{"GET /runs", signin.Viewer, listRuns},
+		{"GET /runs", signin.Viewer, fromStandby(listRuns)},
 		{"GET /runs/new", signin.Operator, previewRun},
 		{"POST /runs/new", signin.Operator, beginRun},
-		{"GET /runs/{id}", signin.Viewer, showRun},
+		{"GET /runs/{id}", signin.Viewer, fromStandby(showRun)},
 		{"GET /destinations", signin.Viewer, listDestinations},
-		{"GET /destinations/{name}", signin.Viewer, showDestination},
+		{"GET /destinations/{name}", signin.Viewer, fromStandby(showDestination)},
+		{"GET /routes", signin.Viewer, fromStandby(listRoutes)},
+		{"GET /routes/{name}", signin.Viewer, fromStandby(showRoute)},
+		{"GET /try", signin.Viewer, askTry},
+		{"POST /try", signin.Viewer, inTurn(tryRoute)},
 		{"GET /sources", signin.Viewer, listSources},
-		{"GET /sources/{name}", signin.Viewer, showSource},
-		{"GET /quarantine", signin.Viewer, listQuarantine},
-		{"GET /quarantine/{id}", signin.Viewer, showRefused},
+		{"GET /sources/{name}", signin.Viewer, fromStandby(showSource)},
+		{"GET /sources/{name}/send", signin.Operator, askSend},
+		{"POST /sources/{name}/send", signin.Operator, sendEvent},
+		{"GET /quarantine", signin.Viewer, fromStandby(listQuarantine)},
+		{"GET /quarantine/{id}", signin.Viewer, fromStandby(showRefused)},
 		{"GET /quarantine/{id}/verify", signin.Operator, askVerifyOne},
 		{"POST /quarantine/{id}/verify", signin.Operator, orderVerifyOne},
 		{"GET /quarantine/verify", signin.Operator, askVerify},
 		{"POST /quarantine/verify", signin.Operator, orderVerify},
-		{"GET /audit", signin.Admin, listActions},
-		{"GET /jump", signin.Viewer, jump},
+		{"GET /numbers", signin.Viewer, fromStandby(showNumbers)},
+		{"GET /audit", signin.Admin, fromStandby(listActions)},
+		{"GET /find", signin.Viewer, fromStandby(findAnything)},
+		{"GET /jump", signin.Viewer, fromStandby(findAnything)}, // the former address
 		{"GET /help", signin.Viewer, showHelp},
 		{"POST /look", signin.Viewer, chooseLook},
 		{"GET /", signin.Viewer, nowhere},
 	}
 	for _, d := range doors() {
 		list = append(list, entry{"GET " + d.page + "/{action}", signin.Operator, d.ask}, entry{"POST " + d.page + "/{action}", signin.Operator, d.order})
+		if d.several != nil {
+			list = append(list, entry{"POST " + d.selected(), signin.Operator, d.orderSelected})
+		}
 	}
 	return list
 }

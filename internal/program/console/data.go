@@ -14,11 +14,14 @@ import (
 )
 
 // onlyPages returns the patterns of pages without a counterpart in the API: programs need no
-// confirmations, help or search box, and get a separate response for unknown paths.
+// confirmations, live page, help or search box, and get a separate response for unknown paths.
 func onlyPages() []string {
-	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /jump", "GET /help", "POST /look", "GET /"}
+	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /live", "GET /try", "GET /sources/{name}/send", "GET /jump", "GET /help", "POST /look", "GET /"}
 	for _, d := range doors() {
 		only = append(only, "GET "+d.page+"/{action}")
+		if d.several != nil {
+			only = append(only, "POST "+d.selected())
+		}
 	}
 	return only
 }

@@ -19,8 +19,11 @@ func documented(base, version string) api.Console {
 		}
 	}
 	for i, f := range either {
-		if f.Name == "state" { // for events or effects
+		switch f.Name { // a parameter for events and effects needs a text that fits both
+		case "state":
 			either[i].Words, either[i].Help = nil, "in this state"
+		case "route":
+			either[i].Help = "of this 'route'. For events: they are replayed only for this route"
 		}
 	}
 	words := map[string][]string{"actions-of-runs": texts(runs.Actions())}

@@ -12,7 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/internal/program/routes"
 	"github.com/hooklatch/hooklatch/internal/safetext"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -22,7 +24,9 @@ type effectPage struct {
 	life.Effect
 
 	Meaning  string
+	Blocked  string // what blocks the destination; empty if nothing does
 	OfEvent  bool
+	Routed   bool // the configuration of this process has the effect's route
 	Payload  pretty.Payload
 	Late     bool // if true, the first attempt renders the request
 	Headers  []header
@@ -32,6 +36,40 @@ type effectPage struct {
 }
 
 func (p effectPage) data() (any, error) { return p.Data(), nil }
+
+// Answered returns the status with which the receiver answered the last attempt, or 0.
+func (p effectPage) Answered() int {
+	if len(p.Attempts) == 0 {
+		return 0
+	}
+	return p.Attempts[len(p.Attempts)-1].ResponseStatus
+}
+
+// blockedBy returns what blocks the attempts at an effect's destination, or "".
+func blockedBy(r *request, e ledger.Effect) (string, error) {
+	if e.State.Finished() {
+		return "", nil
+	}
+	known, err := r.opts.Outbox.Fleet().Destinations(r.Context())
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(known, func(d fleet.DestinationState) bool { return d.Name == e.Destination })
+	if at < 0 {
+		return "", nil
+	}
+	switch d := known[at]; {
+	case d.OperatorPaused:
+		return "the destination is paused by " + d.PausedBy + life.ReasonSuffix(d.PauseReason), nil
+	case d.Breaker == fleet.BreakerHalfOpen:
+		return "the destination's breaker is open, and a probe is in flight", nil
+	case d.Breaker != fleet.BreakerClosed:
+		return "the destination's breaker is open, and the next probe is " + (view{Now: r.opts.Now()}).Due(d.ProbeAt), nil
+	case d.ServedBy == 0:
+		return "no running process serves the destination", nil
+	}
+	return "", nil
+}
 
 // Line describes an attempt in one line.
 func (p effectPage) Line(a ledger.Attempt) string { return life.AttemptLine(a) }
@@ -79,7 +117,7 @@ func showEffect(r *request) error {
 	if err != nil {
 		return err
 	}
-	stored, err := loadBody(r, &e)
+	stored, err := loadBody(r, &e.Effect)
 	if err != nil {
 		return err
 	}
@@ -94,11 +132,16 @@ func showEffect(r *request) error {
 		}
 	}
 	s.ConcealEffect(&e)
+	blocked, err := blockedBy(r, e.Effect)
+	if err != nil {
+		return err
+	}
 	shown := effectPage{
-		view: r.view("effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect),
+		view: r.view("effects", e.IdempotencyKey), Effect: e, Meaning: life.Meaning(e.Effect), Blocked: blocked,
 		OfEvent: e.Event != (identity.EventRef{}), Payload: body, Late: e.Request.Late,
 		Headers: headersOf(e.Request.Headers), Offers: subjectOfEffect(e.Effect).offers(desk.Effects), Commands: commandsOfEffect(e.Effect, stored),
 	}
+	shown.Routed = slices.ContainsFunc(r.currentRoutes().List, func(one routes.Route) bool { return one.Name == e.Route })
 	if r.opts.RiverUI != "" && e.JobID != 0 {
 		shown.Job = fmt.Sprintf("%s/jobs/%d", strings.TrimSuffix(r.opts.RiverUI, "/"), e.JobID)
 	}
@@ -106,11 +149,11 @@ func showEffect(r *request) error {
 }
 
 // loadBody reads the request body, and reports whether it is stored.
-func loadBody(r *request, e *life.Effect) (bool, error) {
+func loadBody(r *request, e *ledger.Effect) (bool, error) {
 	if !e.ErasedAt.IsZero() || e.Request.Late {
 		return false, nil
 	}
-	err := r.ledger.LoadBody(r.Context(), &e.Effect)
+	err := r.ledger.LoadBody(r.Context(), e)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return false, nil
 	}
@@ -123,7 +166,7 @@ func sendBody(r *request) error {
 	if err != nil {
 		return err
 	}
-	stored, err := loadBody(r, &e)
+	stored, err := loadBody(r, &e.Effect)
 	if err != nil {
 		return err
 	}
@@ -146,7 +189,11 @@ func sendBody(r *request) error {
 func commandsOfEffect(e ledger.Effect, stored bool) []command {
 	list := []command{{"show", "Show this effect", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
 	for _, v := range desk.Possible(desk.Effects, string(e.State)) {
-		list = append(list, command{v.Name, v.Button, "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)})
+		text := "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)
+		if v.TakesRequest {
+			text += " --edit --reason WHY"
+		}
+		list = append(list, command{v.Name, v.Button, text})
 	}
 	if stored && strings.HasPrefix(e.Request.URL, "http") {
 		list = append(list, command{"curl", "Send the same request manually, without the destination's credentials", curl(e)})

@@ -16,12 +16,12 @@ func effectFields(r *request) []field {
 func listEffects(r *request) error {
 	q := readQuery(effectFields(r), r.URL.Query())
 	shown := listing[ledger.Effect]{view: r.view("effects", "Effects"), What: "effects", Command: "effects list", Query: q}
-	return list(r, shown, func(ctx context.Context) (find.Page[ledger.Effect], error) {
+	return list(r, shown, func(ctx context.Context, rows int) (find.Page[ledger.Effect], error) {
 		filter, err := effectFilter(r, q)
 		if err != nil {
 			return find.Page[ledger.Effect]{}, err
 		}
-		page, err := r.finder.Effects(ctx, filter, q.Cursor, rowsOnPage)
+		page, err := r.finder.Effects(ctx, filter, q.Cursor, rows)
 		answered := map[identity.Source]bool{}
 		for i := range page.Rows {
 			e := &page.Rows[i]

@@ -57,7 +57,7 @@ func readEvent(r *request) (*inbox.Event, error) {
 	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
 		return nil, noSuchEvent(ref)
 	}
-	e, err := r.inbox.Event(r.Context(), ref)
+	e, err := r.inbox.Recall(r.Context(), ref)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, noSuchEvent(ref)
 	}
@@ -67,7 +67,7 @@ func readEvent(r *request) (*inbox.Event, error) {
 func subjectOfEvent(e *inbox.Event) subject {
 	return subject{
 		Target: desk.Target{Event: e.EventRef}, State: string(e.Outcome), Of: e.EventRef.String() + ", " + string(e.Outcome), Back: eventPath(e.EventRef),
-		place: func(verb string) string { return eventPart(e.EventRef, "/"+verb) }, noSuch: noSuchEvent(e.EventRef),
+		place: func(verb string) string { return eventPart(e.EventRef, "/"+verb) }, noSuch: noSuchEvent(e.EventRef), event: e,
 	}
 }
 
@@ -118,16 +118,14 @@ func showEvent(r *request) error {
 
 // explain adds each current route's result, with the reason.
 func explain(r *request, l *life.Event) {
-	if r.opts.Routes == nil {
-		l.NoRoutes = "this process has no routes"
-		return
-	}
-	table, err := r.opts.Routes()
-	if err != nil {
+	switch current := r.currentRoutes(); {
+	case current.Err != nil:
 		l.NoRoutes = "the routes in the configuration have errors: run hooklatch check"
-		return
+	case current.Table == nil:
+		l.NoRoutes = "this process has no routes"
+	default:
+		l.Explain(r.Context(), current.Table)
 	}
-	l.Explain(r.Context(), table)
 }
 
 func commandsOfEvent(e *inbox.Event) []command {

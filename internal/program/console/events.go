@@ -15,12 +15,12 @@ func eventFields(r *request) []field {
 func listEvents(r *request) error {
 	q := readQuery(eventFields(r), r.URL.Query())
 	shown := listing[*inbox.Event]{view: r.view("events", "Events"), What: "events", Command: "events list", Query: q}
-	return list(r, shown, func(ctx context.Context) (find.Page[*inbox.Event], error) {
+	return list(r, shown, func(ctx context.Context, rows int) (find.Page[*inbox.Event], error) {
 		filter, err := eventFilter(r, q)
 		if err != nil {
 			return find.Page[*inbox.Event]{}, err
 		}
-		page, err := r.finder.Events(ctx, filter, q.Cursor, rowsOnPage)
+		page, err := r.finder.Events(ctx, filter, q.Cursor, rows)
 		return page, q.cursorError(err)
 	})
 }

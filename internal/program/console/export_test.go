@@ -31,6 +31,7 @@ func Parameters() map[string][]string {
 	all := map[string][]string{}
 	for operation, fields := range map[string][]field{
 		"GET /api/events": eventFields(r), "GET /api/effects": effectFields(r), "GET /api/audit": fieldsOf[find.Actions](nil),
+		"GET /api/numbers":    numbersFields(r),
 		"GET /api/quarantine": quarantineFields(r), "POST /api/quarantine/verify": quarantineFields(r),
 	} {
 		for _, f := range fields {
@@ -43,10 +44,11 @@ func Parameters() map[string][]string {
 			run = append(run, f.Name)
 		}
 	}
-	all["GET /api/runs"], all["POST /api/runs/new"] = []string{"before"}, run
+	all["GET /api/runs"], all["POST /api/runs/new"] = []string{"before", "limit"}, run
 	all["GET /api/runs/new"] = append(slices.Clone(run), "after", "counted")
+	all["GET /api/find"] = []string{"q", "source", "in", "before"}
 	for _, list := range []string{"GET /api/events", "GET /api/effects", "GET /api/audit"} {
-		all[list] = append(all[list], "before")
+		all[list] = append(all[list], "before", "limit")
 	}
 	return all
 }
@@ -74,4 +76,11 @@ func (c *Console) Searching(p signin.Person) int {
 		return mine.here
 	}
 	return 0
+}
+
+// Watched returns the number of filters whose newest events are kept for the live page.
+func (c *Console) Watched() int {
+	c.tails.mu.Lock()
+	defer c.tails.mu.Unlock()
+	return len(c.tails.of)
 }

@@ -61,7 +61,8 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 		SELECT date_trunc('minute', now()), 'destination', 'app', what, n
 		FROM (VALUES ('first', 40), ('first_failed', 3), ('attempts', 42), ('took:0.25', 41), ('took:5', 1)) AS m (what, n)`)
 	require.NoError(t, err)
-	require.NoError(t, b.box.Fleet().Trip(t.Context(), "app", "10 of 10 failed with 503", time.Hour))
+	_, err = b.box.Fleet().Trip(t.Context(), "app", "10 of 10 failed with 503", time.Hour)
+	require.NoError(t, err)
 	page := b.page(t, "/destinations/app")
 	for _, want := range []string{
 		"10 of 10 failed with 503", "<dt>Waiting</dt><dd>1; the oldest has been due since", "7.5 % of 40 in the last hour",

@@ -19,16 +19,20 @@ type key struct{ Keys, What string }
 // showHelp shows the shortcuts and terms.
 func showHelp(r *request) error {
 	return r.render(http.StatusOK, "help", helpPage{view: r.view("help", "Help"), Terms: glossary.Terms(), Keys: []key{
-		{"/", "jump to an event, an effect or a source"},
+		{"/", "find an id, a key, a name or any text"},
 		{"f", "the filter's first field"},
 		{"j k", "next and previous row"},
 		{"Enter", "open the row"},
+		{"x", "select the row, for an action on several"},
 		{"g o", "overview"},
 		{"g e", "events"},
+		{"g l", "live events"},
 		{"g f", "effects"},
+		{"g t", "routes"},
 		{"g d", "destinations"},
 		{"g s", "sources"},
 		{"g q", "quarantine"},
+		{"g n", "numbers over time"},
 		{"g r", "bulk runs"},
 		{"g a", "operator actions, for admins"},
 		{"]", "older"},

@@ -3,19 +3,35 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// rowsOnPage is the number of rows on a list page.
+// rowsOnPage is the number of rows on a list page, and the most that a caller can ask for.
 const rowsOnPage = 50
+
+// rowsAsked returns the number of rows for a list. A program may ask for fewer than a page has.
+func (r *request) rowsAsked() (int, error) {
+	text := r.URL.Query().Get("limit")
+	if !r.asData || text == "" {
+		return rowsOnPage, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > rowsOnPage {
+		return 0, &invalid{"Limit", safetext.Line(text, maxValue/64), fmt.Sprintf("it must be a number from 1 to %d", rowsOnPage)}
+	}
+	return n, nil
+}
 
 // listing is a page of search results: the rows found so far, and the position at which to
 // continue.
@@ -28,6 +44,8 @@ type listing[Row any] struct {
 	Query   query
 	Wrong   *invalid // why the query cannot be read; if set, nothing was searched
 	Unclear string
+	// Live is true if the page refreshes itself, unless it is Paused.
+	Live, Paused bool
 }
 
 // Older returns the query for the next page.
@@ -74,12 +92,20 @@ func (l listing[Row]) Newest() string { return l.Query.Encode(find.Beginning) }
 
 // Commands returns the command that prints the same list.
 func (l listing[Row]) Commands() []command {
+	if l.Live {
+		return []command{{"list", "The same events as they arrive", l.Query.commandOf(l.Command) + " --follow"}}
+	}
 	return []command{{"list", "The same list", l.Query.commandOf(l.Command)}}
 }
 
-// list renders a listing. ask runs the query.
-func list[Row any](r *request, shown listing[Row], ask func(context.Context) (find.Page[Row], error)) error {
-	found, err := ask(r.Context())
+// list renders a listing. ask runs the query for at most this number of rows.
+func list[Row any](r *request, shown listing[Row], ask func(ctx context.Context, rows int) (find.Page[Row], error)) error {
+	shown.Query.Presets = presets(r, shown.Query)
+	var found find.Page[Row]
+	rows, err := r.rowsAsked()
+	if err == nil {
+		found, err = ask(r.Context(), rows)
+	}
 	err = unreadable(err)
 	status := http.StatusOK
 	switch wrong, is := errors.AsType[*invalid](err); {

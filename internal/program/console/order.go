@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -17,12 +18,14 @@ type subject struct {
 
 	State string // state in which a verb must be possible
 	This  string // the thing in the confirmation question; empty for "this effect"
-	Of    string // the thing, in words
+	Of    string // the thing's name and state, such as "evt_1, dispatched"
 	Back  string // path of the thing's page
 	// place returns a verb's path, relative to the console's path. If nil, the path is below Back.
 	place func(verb string) string
 	// effect is the target effect. It is nil if the target is not an effect.
 	effect *ledger.Effect
+	// event is the target event, with its body. It is nil if the target is not an event.
+	event  *inbox.Event
 	pace   float64 // pace of a run
 	noSuch *problem
 	// wrong returns the error for a verb that is not possible. If nil, the confirmation is shown
@@ -58,16 +61,18 @@ type door struct {
 	on      desk.Thing
 	page    string // pattern of the thing's page
 	subject func(*request) (subject, error)
+	// several reads the selected rows of a list. It is nil if no list of them has rows to select.
+	several func(*request, []string) ([]selectedRow, error)
 }
 
 // doors returns all doors.
 func doors() []door {
 	return []door{
-		{desk.Events, "/events/{source}/{id}", eventSubject},
-		{desk.Effects, "/effects/{key}", effectSubject},
-		{desk.Destinations, "/destinations/{name}", destinationSubject},
-		{desk.Sources, "/sources/{name}", sourceSubject},
-		{desk.Runs, "/runs/{id}", runSubject},
+		{desk.Events, "/events/{source}/{id}", eventSubject, selectedEvents},
+		{desk.Effects, "/effects/{key}", effectSubject, selectedEffects},
+		{desk.Destinations, "/destinations/{name}", destinationSubject, nil},
+		{desk.Sources, "/sources/{name}", sourceSubject, nil},
+		{desk.Runs, "/runs/{id}", runSubject, nil},
 	}
 }
 
@@ -76,13 +81,21 @@ type asked struct {
 	desk.Verb
 
 	Heading string
-	Of      string // the thing, in words
+	Of      string // the thing's name and state, such as "evt_1, dispatched"
 	Back    string // path of the thing's page
 	Action  string // path of the action, relative to the console's path
 	Pace    string // current pace, which can be changed; empty if the thing has none
 	Doubt   string // why the operator must check the receiver first; empty if no check is needed
+	// Replay describes the changes of a replay, and Routes are the routes to which it may be
+	// limited. Replay is nil if the verb is another one.
+	Replay *replayForecast
+	Routes []string
+	// Request is the request to edit. It is nil if the verb takes none.
+	Request *editable
 
 	target desk.Target
+	effect *ledger.Effect // with its body, if the verb takes a request
+	event  *inbox.Event
 	noSuch *problem
 }
 
@@ -101,7 +114,7 @@ func (d door) asked(r *request) (asked, error) {
 	}
 	what := asked{
 		Verb: v, Heading: cmp.Or(v.Asks, v.Button) + " " + cmp.Or(s.This, "this "+d.on.One()) + "?", Of: s.Of, Back: s.Back,
-		Action: s.at(v.Name), target: s.Target, noSuch: s.noSuch,
+		Action: s.at(v.Name), target: s.Target, event: s.event, noSuch: s.noSuch,
 	}
 	if v.TakesPace {
 		what.Pace = strconv.FormatFloat(s.pace, 'f', -1, 64)
@@ -110,6 +123,13 @@ func (d door) asked(r *request) (asked, error) {
 		if what.Doubt = v.Doubt(*s.effect); what.Doubt != "" {
 			what.Button += " anyway"
 		}
+	}
+	if v.TakesRequest && s.effect != nil {
+		shown, whole, err := r.editing(*s.effect)
+		if err != nil {
+			return asked{}, err
+		}
+		what.Request, what.effect = shown, &whole
 	}
 	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // the action itself returns the reason
 		return what, s.wrong(v)
@@ -123,11 +143,20 @@ func (d door) ask(r *request) error {
 	if err != nil {
 		return err
 	}
+	if what.TakesRoute {
+		what.Routes = r.routeNames()
+		if what.Replay, err = r.forecastOf(what.event); err != nil {
+			return err
+		}
+	}
 	return r.ask(string(d.on), what)
 }
 
 // order carries out a confirmed action.
 func (d door) order(r *request) error {
+	if err := r.ParseForm(); err != nil {
+		return unreadableForm()
+	}
 	what, err := d.asked(r)
 	if err != nil {
 		return err
@@ -173,7 +202,26 @@ func (r *request) carryOut(section string, what asked) error {
 			return err
 		}
 	}
-	if err := what.Do(r.Context(), r.opts.Outbox, what.target, terms, r.operator(reason)); err != nil {
+	if name := r.PostForm.Get("route"); what.TakesRoute && name != "" {
+		only, err := r.routeNamed(name)
+		if err != nil {
+			return err
+		}
+		terms.Route = only.Name
+	}
+	by := r.operator(reason)
+	if what.effect != nil {
+		var err error
+		if terms.Request, err = r.resending(*what.effect); err != nil {
+			if r.asData {
+				return err
+			}
+			return r.render(http.StatusUnprocessableEntity, "confirm", confirmPage{view: r.view(section, what.Heading), asked: what, Reason: reason, Wrong: sentence(err.Error())})
+		}
+		by.RequestID = onceOf(r.PostForm, by.RequestID)
+		what.Back = effectPath(ledger.ResentKey(what.target.Name, by.RequestID))
+	}
+	if err := what.Do(r.Context(), r.opts.Outbox, what.target, terms, by); err != nil {
 		if desk.NoSuch(err) {
 			return what.noSuch
 		}
@@ -194,6 +242,9 @@ func doneOf(name string) string {
 		return "Run started and recorded. The run continues after you close this page."
 	}
 	if said := desk.SaidOf(name); said != "" {
+		return said
+	}
+	if said := selectedDone(name); said != "" {
 		return said
 	}
 	if accepted, refused, is := strings.Cut(name, "-"); is {

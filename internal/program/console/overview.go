@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
@@ -16,7 +15,10 @@ type overviewPage struct {
 	view
 	*doctor.Status
 
-	Empty bool // true if no event has been accepted yet
+	Cells   []Cell
+	Numbers []keyNumber
+	Unseen  []shownSource // configured sources that have not received anything yet
+	Empty   bool          // true if no event has been accepted yet, and no source is configured
 }
 
 // showOverview shows the three key numbers, alerts, and waiting work.
@@ -25,11 +27,17 @@ func showOverview(r *request) error {
 	if err != nil {
 		return err
 	}
-	empty := true
+	shown := overviewPage{view: r.view("overview", "Overview"), Status: s, Unseen: unseen(r, s), Numbers: []keyNumber{
+		numberOf("First-attempt failure rate", "first attempts", s.FirstAttempts), numberOf("Duplicate rate", "events", s.Duplicates),
+	}}
+	shown.Empty = len(shown.Unseen) == 0
 	for _, of := range s.Sources {
-		empty = empty && of.LastAccepted.IsZero()
+		shown.Empty = shown.Empty && of.LastAccepted.IsZero()
 	}
-	return r.render(http.StatusOK, "overview", overviewPage{view: r.view("overview", "Overview"), Status: s, Empty: empty})
+	if r.opts.Cells != nil {
+		shown.Cells = r.opts.Cells(r.Context())
+	}
+	return r.render(http.StatusOK, "overview", shown)
 }
 
 func (p overviewPage) data() (any, error) { return p.Status, nil }
@@ -68,15 +76,6 @@ func (overviewPage) LeadsTo(a alarm.Alert) string {
 	return ""
 }
 
-// Percent formats a share.
-func (overviewPage) Percent(s doctor.Share) string {
-	rate, some := s.Rate()
-	if !some {
-		return "–"
-	}
-	return fmt.Sprintf("%.1f %%", 100*rate)
-}
-
 // Size returns the total size of all tables.
 func (p overviewPage) Size() string { return doctor.Volume(p.bytes()) }
 
@@ -102,37 +101,6 @@ func (p overviewPage) Growth() string {
 
 // Volume formats a number of bytes.
 func (overviewPage) Volume(n int64) string { return doctor.Volume(n) }
-
-// Spark returns an SVG path for a line through hourly rates, in a box of 192 by 32, scaled to the
-// highest rate. Hours without a rate are gaps.
-func (overviewPage) Spark(shares []*float64) string {
-	const width, height = 192.0, 30.0
-	highest := 0.0
-	for _, share := range shares {
-		if share != nil {
-			highest = max(highest, *share)
-		}
-	}
-	var d strings.Builder
-	step, drawn := width/float64(max(len(shares), 1)), false
-	for i, share := range shares {
-		if share == nil {
-			drawn = false
-			continue
-		}
-		y := height
-		if highest > 0 {
-			y = height - *share/highest*(height-2)
-		}
-		move := "M"
-		if drawn {
-			move = "L"
-		}
-		fmt.Fprintf(&d, "%s%.1f %.1fh%.1f", move, float64(i)*step, y, step)
-		drawn = true
-	}
-	return d.String()
-}
 
 // Refused returns the number of a source's refused requests, for all reasons.
 func (overviewPage) Refused(of doctor.Source) (n int64) {

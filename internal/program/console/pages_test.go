@@ -122,7 +122,9 @@ func crawl(t testing.TB, b *bundle) (visited []string) {
 func TestPagesOfAnEmptyDatabaseTeach(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	require.Contains(t, b.page(t, "/"), "hooklatch send stripe")
+	for _, told := range []string{"Sources that have received nothing yet", "hooklatch send github", "hooklatch send stripe", "https://hooks.example.com/webhooks/stripe"} {
+		require.Contains(t, b.page(t, "/"), told)
+	}
 	require.Contains(t, b.page(t, "/events"), "hooklatch send stripe")
 	require.Contains(t, b.page(t, "/effects"), "An event's page says which routes match")
 	require.Contains(t, b.page(t, "/events?type=no.such"), "Remove a filter:")
@@ -158,12 +160,14 @@ func TestNothingOfAStrangerIsMarkup(t *testing.T) {
 	for _, path := range []string{
 		"/events?" + url.Values{"type": {hostile}, "when": {hostile}, "state": {hostile}, "from": {hostile}}.Encode(),
 		"/effects?" + url.Values{"state": {hostile}}.Encode(),
-		"/jump?" + url.Values{"q": {hostile + "x"}}.Encode(), "/nowhere/" + url.PathEscape(hostile), "/events/stripe/" + url.PathEscape(hostile) + "x",
+		"/nowhere/" + url.PathEscape(hostile), "/events/stripe/" + url.PathEscape(hostile) + "x",
 	} {
 		got := b.get(path)
 		require.GreaterOrEqual(t, got.Code, 400, path)
 		wellMade(t, path, got.Body.String())
 	}
+	path := "/find?" + url.Values{"q": {hostile + "x"}, "source": {hostile}}.Encode()
+	wellMade(t, path, b.page(t, path))
 }
 
 // If a column cannot store certain bytes, they match no row. They cause no server error.
@@ -171,7 +175,7 @@ func TestWhatCannotBeStoredIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, path := range []string{
-		"/events/stripe/a%00b", "/events/%ff/x", "/effects/hl_%00", "/jump?q=%00", "/jump?q=a/%00",
+		"/events/stripe/a%00b", "/events/%ff/x", "/effects/hl_%00", "/find?q=%00", "/find?q=a/%00", "/find?q=%ff", "/find?q=x&before=y&in=payloads", "/find?q=" + strings.Repeat("x", 10_000),
 		"/events?before=x", "/events?before=99999999999999999999", "/effects?before=1", "/effects?before=.", "/effects/hl_1/explode",
 		"/effects?route=%00&destination=" + strings.Repeat("x", 5_000),
 	} {

@@ -13,6 +13,8 @@ func effectPath(key string) string { return "/effects/" + url.PathEscape(key) }
 
 func destinationPath(name string) string { return "/destinations/" + url.PathEscape(name) }
 
+func routePath(name string) string { return "/routes/" + url.PathEscape(name) }
+
 func sourcePath(name string) string { return "/sources/" + url.PathEscape(name) }
 
 // eventPath returns the path of an event. An id that a path cannot contain goes into the query.

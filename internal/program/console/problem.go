@@ -22,6 +22,7 @@ type problem struct {
 	heading, text string
 	command       string // command to copy; empty if there is none
 	cause         error  // cause for the log; nil if there is nothing to log
+	again         int    // seconds after which the page is tried again without scripts; 0 for never
 }
 
 func (p *problem) Error() string { return p.heading + ": " + p.text }
@@ -50,8 +51,12 @@ func (c *Console) tell(err error) *problem {
 		return &problem{status: http.StatusConflict, heading: "This cannot be done now", text: sentence(wrong.Error())}
 	}
 	if errors.Is(err, inbox.ErrNotReplayable) {
-		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotReplayable.Error()+": ")
-		return &problem{status: http.StatusConflict, heading: "This event cannot be replayed", text: sentence(why)}
+		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotReplayable.Error())
+		return &problem{status: http.StatusConflict, heading: "This event cannot be replayed", text: sentence(strings.TrimLeft(why, ": "))}
+	}
+	if errors.Is(err, ledger.ErrNotResendable) {
+		_, why, _ := strings.Cut(err.Error(), ledger.ErrNotResendable.Error()+": ")
+		return &problem{status: http.StatusConflict, heading: "This effect cannot be resent", text: sentence(why)}
 	}
 	if errors.Is(err, inbox.ErrNotHeld) {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotHeld.Error()+": ")
@@ -59,6 +64,12 @@ func (c *Console) tell(err error) *problem {
 	}
 	if errors.Is(err, commit.ErrUnavailable) || sqlstate.Away(err) {
 		return c.away(err)
+	}
+	if sqlstate.Is(err, sqlstate.InsufficientPrivilege) {
+		return &problem{
+			status: http.StatusForbidden, cause: err, heading: "This process lacks a right in the database",
+			text: "The database role of a gateway may read and change less than the role of a worker. Use the console of a worker.",
+		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &problem{

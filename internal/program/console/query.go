@@ -48,10 +48,11 @@ func fieldsOf[Filter any](options map[string][]string) []field {
 
 // query is a list's filter, as given in the URL. Missing values are empty.
 type query struct {
-	fields []field
-	values map[string]string
-	Cursor find.Cursor
-	long   *invalid // a value that is too long, or nil
+	fields  []field
+	values  map[string]string
+	Cursor  find.Cursor
+	Presets []preset // links to the same list with other times; nil: none
+	long    *invalid // a value that is too long, or nil
 }
 
 // readQuery reads the known fields from a URL. It leaves out a value that is too long. Callers that
@@ -178,6 +179,11 @@ func maySearch(r *request, content find.Content, source identity.Source) error {
 	if err := r.opts.Sight.RefuseSearch(r.person, content, source); err != nil {
 		return err
 	}
+	return noteSearch(r, content)
+}
+
+// noteSearch records a search, without the texts that it searches for.
+func noteSearch(r *request, content find.Content) error {
 	concealed, _ := content.Concealed(r.person.Name)
 	return r.noteRead("search: " + strings.TrimSpace(concealed.When+" "+concealed.Contains))
 }

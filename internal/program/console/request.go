@@ -34,6 +34,7 @@ type request struct {
 	look   look          // the chosen time zone and colours
 	asData bool          // if true, the caller is a program and gets JSON
 	id     string        // shown in the log and on the page
+	read   string        // says where the page was read, if there is a standby
 }
 
 // page handles a request. Its error is shown as a page.
@@ -49,6 +50,9 @@ func (c *Console) serve(asData bool, p page) http.Handler {
 			person: signin.PersonOf(ctx), look: lookOf(asked), asData: asData, id: uuid.NewString(),
 		}
 		err := p(r)
+		if c.opts.Standby != nil && asked.Method == http.MethodPost {
+			c.opts.Standby.Changed()
+		}
 		if err == nil {
 			c.awaySince.Store(nil)
 			return
@@ -63,7 +67,7 @@ func only(needed signin.Role, p page) page {
 		if r.person.Role.May(needed) {
 			return p(r)
 		}
-		r.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "refused for want of a role", slog.String(logkey.Path, r.URL.Path),
+		r.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "refused: the user lacks the role", slog.String(logkey.Path, r.URL.Path),
 			slog.String(logkey.Person, r.person.Name), slog.String(logkey.Role, string(r.person.Role)), slog.String(logkey.RequestID, r.id))
 		return notAllowed(r.person, needed)
 	}
@@ -76,17 +80,29 @@ func oneSearch(p page) page {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
 			return p(r)
 		}
-		end, ok := r.searches.begin(r.Context(), r.person)
-		if !ok {
-			r.w.Header().Set("Retry-After", "1")
-			return &problem{
-				status: http.StatusTooManyRequests, heading: "Another of your searches is running",
-				text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingSearches),
-			}
-		}
-		defer end()
-		return p(r)
+		return inTurn(p)(r)
 	}
+}
+
+// inTurn serves a page in the caller's turn.
+func inTurn(p page) page {
+	return func(r *request) error {
+		return r.inTurn(func() error { return p(r) })
+	}
+}
+
+// inTurn runs a payload search in the caller's turn.
+func (r *request) inTurn(search func() error) error {
+	end, ok := r.searches.begin(r.Context(), r.person)
+	if !ok {
+		r.w.Header().Set("Retry-After", "1")
+		return &problem{
+			status: http.StatusTooManyRequests, heading: "Another of your searches is running",
+			text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingSearches),
+		}
+	}
+	defer end()
+	return search()
 }
 
 // fail responds with a problem.
@@ -100,7 +116,7 @@ func (r *request) fail(told *problem) {
 		return
 	}
 	shown := problemPage{view: r.view("", told.heading), Heading: told.heading, Text: told.text, Command: told.command}
-	shown.Done = ""
+	shown.Done, shown.Refresh = "", told.again
 	if err := r.render(told.status, "problem", shown); err != nil {
 		http.Error(r.w, told.heading, http.StatusInternalServerError)
 	}
@@ -110,7 +126,7 @@ func (r *request) fail(told *problem) {
 func (r *request) view(section, title string) view {
 	return view{
 		Title: title, Section: section, Person: r.person, Look: r.look, Here: r.URL.RequestURI(), Done: doneOf(r.URL.Query().Get("done")),
-		Version: r.opts.Version, RequestID: r.id, Now: r.opts.Now(), Badges: r.badges(),
+		Version: r.opts.Version, RequestID: r.id, Now: r.opts.Now(), Badges: r.badges(), Read: r.read,
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/forecast"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -38,6 +40,24 @@ type newRunPage struct {
 	Most     int64      // maximum number for the caller's role; 0 for no limit
 	Once     string     // id of the run, so that a form that is sent twice starts one run
 	Commands []command
+	Routes   []string // routes to which the run may be limited
+	// Forecasts predict the replays of the sample, by event.
+	Forecasts map[identity.EventRef]forecast.Forecast
+}
+
+// Kept returns the query of the run without its route.
+func (p newRunPage) Kept() url.Values {
+	kept := maps.Clone(p.Query)
+	kept.Del("route")
+	return kept
+}
+
+// Forecast predicts the replay of one event of the sample, or returns "" if that is not possible.
+func (p newRunPage) Forecast(ref identity.EventRef) string {
+	if came, known := p.Forecasts[ref]; known {
+		return came.String()
+	}
+	return ""
 }
 
 // Action returns the path that starts the run, relative to the console's path.
@@ -76,6 +96,8 @@ func (p newRunPage) data() (any, error) {
 		Type    string    `json:"event_type,omitzero"`
 		State   string    `json:"state"`
 		At      time.Time `json:"at"`
+
+		Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	}
 	shown := struct {
 		runs.Counts
@@ -91,7 +113,11 @@ func (p newRunPage) data() (any, error) {
 		shown.Next = "/api/runs/new" + p.Onward()
 	}
 	for _, s := range p.Sample {
-		shown.Rows = append(shown.Rows, sampled{s.Effect, string(s.Event.Source), string(s.Event.EventID), s.EventType, s.State, s.At})
+		row := sampled{s.Effect, string(s.Event.Source), string(s.Event.EventID), s.EventType, s.State, s.At, nil}
+		if came, known := p.Forecasts[s.Event]; known {
+			row.Forecast = &came
+		}
+		shown.Rows = append(shown.Rows, row)
 	}
 	return shown, nil
 }
@@ -113,6 +139,12 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	}
 	shown.Preview, shown.Verb, shown.Most, shown.Query = found, desk.By(o.Action), o.Most, fixedQuery(found.Order, q)
 	shown.Once = uuid.NewString()
+	if shown.Verb.TakesRoute && bite.After == "" { // a count that continues shows no sample
+		shown.Routes = r.routeNames()
+		if shown.Forecasts, err = r.forecasts(r.Context(), found.Order, found.Sample); err != nil {
+			return err
+		}
+	}
 	shown.view = r.view("runs", "Bulk "+shown.Verb.Name)
 	shown.Commands = []command{{"run", "The same run; without --yes the command only counts", commandOfRun(found.Order, q)}}
 	return r.render(status, "run_new", shown)
@@ -164,9 +196,7 @@ func beginRun(r *request) error {
 		}
 	}
 	by := r.operator(reason)
-	if once, err := uuid.Parse(r.PostForm.Get("once")); err == nil {
-		by.RequestID = once.String()
-	}
+	by.RequestID = onceOf(r.PostForm, by.RequestID)
 	run, err := r.runs.Begin(r.Context(), o, by)
 	if errors.Is(err, commit.ErrUnavailable) {
 		return err

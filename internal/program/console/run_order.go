@@ -10,7 +10,9 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -61,10 +63,31 @@ func runOfEvents(r *request, q query, o *runs.Order) (err error) {
 	if allowed := runs.StatesOfEvents(o.Action); o.Events.State != "" && !slices.Contains(allowed, o.Events.State) {
 		return &invalid{"State", string(o.Events.State), "this action applies to events that are " + strings.Join(texts(allowed), ", ")}
 	}
+	if only := r.URL.Query().Get("route"); only != "" {
+		if err := runOfRoute(r, only, o); err != nil {
+			return err
+		}
+	}
 	if last := r.URL.Query().Get("last"); last != "" {
 		if o.Last, err = strconv.ParseInt(last, 10, 64); err != nil {
 			return &invalid{"Last", last, "it must be the number of the last event to include"}
 		}
+	}
+	return nil
+}
+
+// runOfRoute limits a replay to one route.
+func runOfRoute(r *request, name string, o *runs.Order) error {
+	switch only, err := r.routeNamed(name); {
+	case err != nil:
+		return err
+	case !desk.By(o.Action).TakesRoute:
+		return &invalid{"Route", name, "only a replay can be limited to one route"}
+	case o.Events.State == inbox.Failed:
+		return &invalid{"Route", name, "events whose dispatch failed are replayed for all routes: leave out the route or the state"}
+	default:
+		o.Route = only.Name
+		desk.Narrow(o, only)
 	}
 	return nil
 }
@@ -114,6 +137,9 @@ func fixedQuery(o runs.Order, q query) url.Values {
 		still("since", o.Events.Since)
 		still("until", o.Events.Until)
 		values.Set("last", strconv.FormatInt(o.Last, 10))
+		if o.Route != "" {
+			values.Set("route", o.Route)
+		}
 		return values
 	}
 	still("since", o.Effects.Since)
@@ -130,6 +156,9 @@ func commandOfRun(o runs.Order, q query) string {
 		if g.Name != "state" || g.Value != string(find.Attention) {
 			words = append(words, g.words()...)
 		}
+	}
+	if o.Route != "" {
+		words = append(words, "--route", safetext.Shell(o.Route))
 	}
 	if !o.OfEvents() && len(o.Effects.States) > 0 && (q.Get("state") == "" || q.Get("state") == string(find.Attention)) {
 		words = append(words, "--state", strings.Join(texts(o.Effects.States), ","))

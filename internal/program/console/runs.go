@@ -51,7 +51,11 @@ func listRuns(r *request) error {
 			return &invalid{"Place", text, "it must be the number of a run"}
 		}
 	}
-	list, err := r.runs.List(r.Context(), before, rowsOnPage+1)
+	most, err := r.rowsAsked()
+	if err != nil {
+		return err
+	}
+	list, err := r.runs.List(r.Context(), before, most+1)
 	if err != nil {
 		return err
 	}
@@ -59,11 +63,11 @@ func listRuns(r *request) error {
 		list[i] = r.opts.Sight.ConcealRun(r.person, run)
 	}
 	shown := runsPage{
-		view: r.view("runs", "Bulk runs"), List: list[:min(len(list), rowsOnPage)],
+		view: r.view("runs", "Bulk runs"), List: list[:min(len(list), most)],
 		Commands: []command{{"list", "This list", "hooklatch runs list"}},
 	}
-	if len(list) > rowsOnPage {
-		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[rowsOnPage-1].ID, 10)}}.Encode()
+	if len(list) > most {
+		shown.Older = "?" + url.Values{"before": {strconv.FormatInt(list[most-1].ID, 10)}}.Encode()
 	}
 	return r.render(http.StatusOK, "runs", shown)
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/internal/safetext"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
@@ -26,6 +26,9 @@ type shownSource struct {
 // Path returns the path of the source's page, relative to the console's path.
 func (s shownSource) Path() string { return sourcePath(s.Name) }
 
+// Test returns the command that sends a test delivery.
+func (s shownSource) Test() string { return "hooklatch send " + safetext.Shell(s.Name) }
+
 // data returns the source's JSON.
 func (s shownSource) data() plainjson.Joined {
 	if s.Refused == nil {
@@ -38,12 +41,28 @@ func (s shownSource) data() plainjson.Joined {
 	}{s.Configured, s.Of.Provider, s.Of.URL}}
 }
 
+// unseen returns the configured sources that have not received anything yet.
+func unseen(r *request, s *doctor.Status) []shownSource {
+	var list []shownSource
+	for _, one := range allSources(r, s) {
+		if one.Configured && one.Unseen() {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // readSources returns the configured sources, and sources with data in the database.
 func readSources(r *request) ([]shownSource, error) {
 	s, err := r.status.Get(r.Context())
 	if err != nil {
 		return nil, err
 	}
+	return allSources(r, s), nil
+}
+
+// allSources returns the configured sources, and sources with data in a status.
+func allSources(r *request, s *doctor.Status) []shownSource {
 	all := map[string]shownSource{}
 	for _, of := range s.Sources {
 		if of.Name != measure.Unknown {
@@ -62,7 +81,7 @@ func readSources(r *request) ([]shownSource, error) {
 		list = append(list, one)
 	}
 	slices.SortFunc(list, func(a, b shownSource) int { return cmp.Compare(a.Name, b.Name) })
-	return list, nil
+	return list
 }
 
 type sourcesPage struct {
@@ -104,6 +123,8 @@ type sourcePage struct {
 	Secrets  []secretSeen
 	Passes   []coverage.Run // passes over the provider's list, newest first
 	Commands []command
+	// WhyNoTest is the reason why no test event can be sent; empty if one can.
+	WhyNoTest string
 }
 
 // secretSeen is the last time at which deliveries were verified with the secret at a position.
@@ -134,10 +155,7 @@ func showSource(r *request) error {
 	name := r.PathValue("name")
 	at := slices.IndexFunc(list, func(s shownSource) bool { return s.Name == name })
 	if at < 0 {
-		return &problem{
-			status: http.StatusNotFound, heading: "Source not found",
-			text: fmt.Sprintf("No source %s is in the configuration of this process, and the database has no data about it.", name),
-		}
+		return noSuchSource(name)
 	}
 	shown := sourcePage{view: r.view("sources", name), shownSource: list[at]}
 	for _, step := range shown.Of.Setup {
@@ -149,9 +167,10 @@ func showSource(r *request) error {
 	if shown.Passes, err = passesOf(r, shown.shownSource); err != nil {
 		return err
 	}
+	shown.WhyNoTest = r.whyNoTestEvent(name)
 	if shown.Configured {
 		shown.Commands = []command{
-			{"send", "Send a test delivery, signed as its sender would sign it", "hooklatch send " + safetext.Shell(name)},
+			{"send", "Send a test delivery, signed as its sender would sign it", shown.Test()},
 			{"provider", "Show the provider's details", "hooklatch providers " + safetext.Shell(shown.Of.Provider)},
 		}
 	}
@@ -161,6 +180,13 @@ func showSource(r *request) error {
 			command{"passes", "Show what the last passes found", "hooklatch backfill status"})
 	}
 	return r.render(http.StatusOK, "source", shown)
+}
+
+func noSuchSource(name string) *problem {
+	return &problem{
+		status: http.StatusNotFound, heading: "Source not found",
+		text: fmt.Sprintf("No source %s is in the configuration of this process, and the database has no data about it.", name),
+	}
 }
 
 func secretsOf(r *request, of Source) ([]secretSeen, error) {

@@ -27,10 +27,12 @@ type view struct {
 	Look      look
 	Here      string // path and query of this page, to return to
 	Done      string // sentence about the action that was just completed
+	Read      string // sentence about the server that was read, if there is a standby
 	Version   string
 	RequestID string
 	Now       time.Time
 	Badges    badges
+	Refresh   int // seconds after which the page is loaded again without scripts; 0 for never
 }
 
 // May reports whether the user's role includes this one. Actions without the role are shown
@@ -47,10 +49,14 @@ func (v view) time(t time.Time, layout string) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
+	return v.stamped(t, "", t.In(v.Look.location()).Format(layout))
+}
+
+// stamped returns a time element with an attribute and a text.
+func (v view) stamped(t time.Time, with, text string) template.HTML {
 	const exact = "2006-01-02 15:04:05.000 MST"
-	here := t.In(v.Look.location())
-	said := template.HTMLEscapeString(here.Format(exact)) + " · " + t.UTC().Format(exact)
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339Nano) + `" title="` + said + `">` + here.Format(layout) + `</time>`) //nolint:gosec // digits and names of zones
+	said := template.HTMLEscapeString(t.In(v.Look.location()).Format(exact)) + " · " + t.UTC().Format(exact)
+	return template.HTML(strings.TrimSuffix(`<time datetime="`+t.UTC().Format(time.RFC3339Nano)+`" title="`+said+`" `+with, " ") + `>` + text + `</time>`) //nolint:gosec // digits and names of zones
 }
 
 // Ago returns the time since t, or until t if it is in the future.
@@ -64,6 +70,18 @@ func (v view) Ago(t time.Time) string {
 		return clock.Roughly(away) + " ago"
 	}
 }
+
+// When renders the time since t, for lists. Its tooltip has the time itself, and the script keeps it
+// current.
+func (v view) When(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return v.stamped(t, "data-ago", clock.Roughly(v.Now.Sub(t))+" ago")
+}
+
+// Rendered is the time to which the times in lists refer, for the script.
+func (v view) Rendered() string { return v.Now.UTC().Format(time.RFC3339) }
 
 // Due returns the time until t, or the time since t if it has passed.
 func (v view) Due(t time.Time) string {
@@ -81,7 +99,9 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		"icon":    c.assets.Icon,
 		"event":   func(ref identity.EventRef) string { return c.base + eventPath(ref) },
 		"effect":  func(key string) string { return c.base + effectPath(key) },
+		"route":   func(name string) string { return c.base + routePath(name) },
 		"target":  targetPath,
+		"row":     rowOf,
 		"state":   pretty.StateOf,
 		"middle":  middle,
 		"brief":   brief,

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// cookieBytes is the length of a cookie, which is too long to guess.
+// cookieBytes is the length of a random cookie. A cookie of this length cannot be guessed.
 const cookieBytes = 32
 
 // Cookie names. Browsers accept the first name only over HTTPS, and only for the host that set the

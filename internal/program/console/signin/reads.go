@@ -11,6 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
+// ActionRead is the action in the operator log for a viewed payload.
+const ActionRead = "payload.read"
+
 // Reads records in the operator log the payloads that users viewed.
 type Reads struct {
 	db  pipeline.ByIndex

@@ -6,6 +6,8 @@
 //   data-onward        a link that continues a count: followed in the region around it
 //   data-dialog        a link to a confirmation page: its form opens in a dialog
 //   data-live          a region that is refreshed every five seconds
+//   data-ago           a time in the past, shown as the time since then
+//   data-all           a checkbox that selects all rows of its list
 //   data-zone          a button that fills in the time zone of this browser
 
 const policy = globalThis.trustedTypes?.createPolicy("hooklatch", { createHTML: (text) => text });
@@ -35,17 +37,22 @@ function rows() {
 }
 document.addEventListener("keydown", (event) => {
   const at = /** @type {HTMLElement} */ (event.target);
-  if (event.key === "Escape" && at.matches("input, select, textarea")) return at.blur();
-  if (event.ctrlKey || event.metaKey || event.altKey || at.matches("input, select, textarea") || document.querySelector("dialog[open]")) return;
+  const typing = at.matches("input:not([type=checkbox]), select, textarea");
+  if (event.key === "Escape" && typing) return at.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
   if (event.key === "p") {
     paused = !paused;
     return say(paused ? "updates paused" : "updates resumed");
   }
   if (event.key === "j" || event.key === "k") {
     const all = rows();
-    const now = all.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+    const now = all.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
     all[Math.max(0, Math.min(all.length - 1, event.key === "j" ? now + 1 : now - 1))]?.focus();
     return;
+  }
+  if (event.key === "x") {
+    const box = /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest("tr")?.querySelector(".tick input"));
+    return box?.click();
   }
   for (const key of [`${begun} ${event.key}`, event.key]) {
     const target = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key="${CSS.escape(key)}"]`));
@@ -79,6 +86,27 @@ document.addEventListener("click", async (event) => {
     await ask(/** @type {HTMLAnchorElement} */ (on));
   }
 });
+
+document.addEventListener("change", (event) => {
+  const all = /** @type {HTMLInputElement} */ (event.target);
+  if (all.dataset.all === undefined) return;
+  for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (all.form?.querySelectorAll("[name=row]") ?? [])) box.checked = all.checked;
+});
+
+// The times in a list grow while the page is open.
+/** @param {number} seconds */
+function roughly(seconds) {
+  const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `${Math.floor(hours / 24)} days`;
+  if (hours >= 1) return `${hours} h ${minutes % 60} min`;
+  return minutes >= 1 ? `${minutes} min` : `${Math.max(0, Math.floor(seconds))} s`;
+}
+const drift = Date.now() - Date.parse(document.documentElement.dataset.now ?? "");
+setInterval(() => {
+  for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[data-ago]"))) {
+    time.textContent = `${roughly((Date.now() - drift - Date.parse(time.dateTime)) / 1000)} ago`;
+  }
+}, 15_000);
 
 let asking = false;
 /** ask shows the page of a link in a dialog, or opens it if it has no form. @param {HTMLAnchorElement} link */
