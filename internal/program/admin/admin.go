@@ -64,9 +64,15 @@ type Options struct {
 	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
 	// If nil, the process is always ready.
 	Ready func(ctx context.Context) error
+	// Alive fails if only a restart of the process helps. /healthz calls it. If nil, the process is
+	// always alive.
+	Alive func() error
 	// Warnings returns problems that do not stop this process's work; /readyz shows them to
 	// authenticated callers. If nil, there are no warnings.
 	Warnings func() []string
+	// Reloads returns what /readyz tells authenticated callers about reloads. If nil, it reports
+	// nothing.
+	Reloads func() Reloads
 	// Metrics serves /metrics. If nil, the response is 404.
 	Metrics http.Handler
 	// Console serves the pages and the API, at all other paths. If nil, there is no console.

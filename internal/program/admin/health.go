@@ -19,19 +19,34 @@ import (
 // readyTimeout limits Options.Ready.
 const readyTimeout = 2 * time.Second
 
-// ready is the response of /readyz.
-type ready struct {
-	Ready  bool   `json:"ready"`
-	Reason string `json:"reason,omitempty"`
-	// Warnings are shown only to authenticated callers.
+// Readiness is the response of /readyz. Only authenticated callers get Warnings and Reloads.
+type Readiness struct {
+	Ready    bool     `json:"ready"`
+	Reason   string   `json:"reason,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+	Reloads  *Reloads `json:"reloads,omitempty"`
 }
 
-// healthz reports that the process is alive, regardless of the database: a restart would not help
-// if the database is unavailable.
+// Reloads describes the configuration reloads of a process.
+type Reloads struct {
+	// PID is the id of the process.
+	PID int `json:"pid"`
+	// Tried is the number of reloads, including those that failed.
+	Tried int `json:"tried"`
+	// Error is the error of the last reload. It is empty if there was none, or if it succeeded.
+	Error string `json:"error,omitempty"`
+}
+
+// healthz calls Options.Alive. It does not depend on the database: a restart would not help if the
+// database is unavailable.
 func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "ok\n")
+	answer := "ok\n"
+	if a.opts.Alive != nil && a.opts.Alive() != nil {
+		answer = "the process needs a restart: see its log\n"
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = io.WriteString(w, answer)
 }
 
 // readyz calls Options.Ready. It is public, so only callers with a token see the details, and
@@ -39,19 +54,24 @@ func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())
 	a.readiness.report(a.opts.Logger, err)
+	answer := Readiness{Ready: err == nil}
 	known := a.opts.SignIn.Knows(r)
-	var warnings []string
 	if known && a.opts.Warnings != nil {
-		warnings = a.opts.Warnings()
+		answer.Warnings = a.opts.Warnings()
 	}
-	switch {
-	case err == nil:
-		writeJSON(w, http.StatusOK, ready{Ready: true, Warnings: warnings})
-	case known:
-		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: redact(err.Error()), Warnings: warnings})
-	default:
-		writeJSON(w, http.StatusServiceUnavailable, ready{Reason: inShort(err)})
+	if known && a.opts.Reloads != nil {
+		reloads := a.opts.Reloads()
+		reloads.Error = redact(reloads.Error)
+		answer.Reloads = &reloads
 	}
+	status := http.StatusOK
+	if err != nil {
+		status, answer.Reason = http.StatusServiceUnavailable, inShort(err)
+		if known {
+			answer.Reason = redact(err.Error())
+		}
+	}
+	writeJSON(w, status, answer)
 }
 
 func (a *Admin) askReady(ctx context.Context) error {

@@ -65,7 +65,7 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 		opts.To = append(opts.To, target)
 	}
 	if heartbeat := cfg.Alerts.Heartbeat; !heartbeat.IsZero() {
-		opts.Beat = beat(heartbeat.Reveal())
+		opts.Beat = a.whileAllAnswer(beat(heartbeat.Reveal()))
 	}
 	return alarm.New(opts)
 }

@@ -26,7 +26,7 @@ const announceTimeout = 5 * time.Second
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
 	switch {
-	case len(cfg.Routes) == 0 && !cfg.AllowEmpty:
+	case len(cfg.Routes) == 0 && !cfg.AllowEmpty, len(cfg.Sources) == 0 && len(cfg.Cells) > 0:
 		r.Sources = []string{}
 	case len(cfg.Sources) > 0:
 		r.Sources = slices.Sorted(maps.Keys(cfg.Sources))

@@ -8,10 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/internal/logkey"
@@ -26,6 +29,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/outbox/seen"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker"
 )
@@ -53,12 +57,17 @@ const (
 type Options struct {
 	// Config is complete and checked. Required.
 	Config *config.Config
-	// DatabaseURL overrides database.url and database.direct_url, to which it defaults.
+	// DatabaseURL overrides database.url, database.direct_url and database.read_url. Defaults to
+	// database.url.
 	DatabaseURL secret.Value
 	// Gateway and Worker select the parts that run. At least one is required.
 	Gateway, Worker bool
-	// Migrate migrates the schema before any part uses it.
+	// Migrate migrates the schema before any part uses it. So does database.migrate: on_start in a
+	// process with a gateway and a worker.
 	Migrate bool
+	// AwaitMigrations waits while migrations are pending, until another process has applied them.
+	// Otherwise the start fails.
+	AwaitMigrations bool
 	// Handle registers Go handlers before the worker starts. If nil, there are no handlers.
 	Handle func(w *worker.Worker, box *outbox.Outbox)
 	// Load reads the configuration again, for Reload. If nil, no reload is possible.
@@ -77,6 +86,12 @@ type Options struct {
 	// StillFor is the time that the configuration file must be unchanged before a reload reads it.
 	// Defaults to DefaultStillFor.
 	StillFor time.Duration
+	// Listener is the gateway's listener if another process keeps its port open, such as systemd.
+	// If nil, the gateway binds gateway.listen.
+	Listener net.Listener
+	// Tell tells the service manager about the process, in lines such as READY=1: see sd_notify(3).
+	// It may be nil.
+	Tell func(state string)
 	// LargeBody is called before memory is allocated for a large delivery body. It may be nil.
 	LargeBody func()
 	// Outputs are the queues of the process's output streams, for metrics and /readyz. Defaults
@@ -96,7 +111,7 @@ func (o Options) withDefaults() Options {
 	} else if o.Config != nil {
 		// Another database applies to all parts, including migrations.
 		cfg := *o.Config
-		cfg.Database.DirectURL = secret.Value{}
+		cfg.Database.DirectURL, cfg.Database.ReadURL = secret.Value{}, secret.Value{}
 		o.Config = &cfg
 	}
 	if len(o.Outputs) == 0 {
@@ -138,13 +153,21 @@ type App struct {
 	admin        *admin.Admin
 	certificates certificates
 	progress     progress
+	listening    sync.Mutex
+	hearings     []*hearing            // guarded by listening
+	deaf         atomic.Pointer[error] // not nil if only a restart helps
 
 	config   atomic.Pointer[config.Config] // current configuration
 	reload   sync.Mutex                    // held during a reload, so that only one runs
+	reloads  atomic.Pointer[admin.Reloads] // what came of the reloads
 	process  string                        // name of this process for other processes
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool
+	left     sync.Once // waits for gateway.drain_delay
 	teardown Teardown
+	cell     string        // the name of its cell
+	cells    []*App        // the other cells, without listeners
+	away     cellsAway     // set by readyCells
 	prepared chan struct{} // closed once the database is known to be migrated and all parts run
 	failed   chan error    // receives an error that ends the App
 }
@@ -155,18 +178,22 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	a := &App{
-		opts:     opts,
-		teardown: Teardown{Logger: opts.Logger},
-		prepared: make(chan struct{}),
-		failed:   make(chan error, 1),
-		process:  processName(),
-	}
-	a.config.Store(opts.Config)
+	opts.Config = opts.Config.InCell(config.MainCell)
+	a := newApp(opts, config.MainCell)
+	a.process = processName()
+	a.failed = make(chan error, 1+len(opts.Config.Cells))
+	a.reloads.Store(&admin.Reloads{PID: os.Getpid()})
 	if err := a.assemble(ctx); err != nil {
 		return nil, errors.Join(err, a.teardown.Run(context.WithoutCancel(ctx), stopSlack))
 	}
 	return a, nil
+}
+
+// newApp returns an App without parts.
+func newApp(opts Options, cell string) *App {
+	a := &App{opts: opts, teardown: Teardown{Logger: opts.Logger}, cell: cell, prepared: make(chan struct{})}
+	a.config.Store(opts.Config)
+	return a
 }
 
 // assemble creates the parts in the order of their dependencies, and registers the stop of each
@@ -183,22 +210,55 @@ func (a *App) assemble(ctx context.Context) error {
 	if a.opts.GlobalTelemetry {
 		a.telemetry.SetGlobal()
 	}
-	if err := a.countOutputs(); err != nil {
+	if err := errors.Join(a.countOutputs(), a.countDeprecated()); err != nil {
 		return err
 	}
-	if err := a.openPools(ctx); err != nil {
+	if err := a.loadCertificates(); err != nil {
 		return err
 	}
+	if err := a.openDatabase(ctx); err != nil {
+		return err
+	}
+	if err := a.makeAdmin(); err != nil {
+		return err
+	}
+	if err := a.makeCell(); err != nil {
+		return err
+	}
+	if err := a.addCells(ctx); err != nil {
+		return err
+	}
+	if a.opts.Gateway {
+		return a.makeGateway()
+	}
+	return nil
+}
+
+// openDatabase creates the connections to the database, and what reads it for operators.
+func (a *App) openDatabase(ctx context.Context) error {
+	err := a.openPools(ctx)
+	if err != nil {
+		return err
+	}
+	a.hearings = a.pools.hearings(a.opts.Gateway, a.opts.Worker)
 	name := schema.Name(a.opts.Config.Database.Schema)
 	if a.migrator, err = schema.NewMigrator(a.pools.direct, name, a.opts.Logger); err != nil {
 		return err
 	}
-	a.outbox, err = outbox.New(outbox.Options{
-		Pool: a.pools.work, AcceptPool: a.pools.accept, ReadPool: a.pools.read, Schema: name,
-		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout, ConsoleURL: a.opts.Config.Admin.ConsoleURL,
+	opts := outbox.Options{
+		Pool: a.pools.work, AcceptPool: a.pools.accept, ReadPool: a.pools.read, Schema: name, PollOnly: !a.opts.Config.Database.Listens(),
+		AcceptTimeout: a.opts.Config.Gateway.AcceptTimeout, ConsoleURL: a.opts.Config.Admin.ConsoleURL, Export: a.exported(),
 		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
-	})
-	if err != nil {
+	}
+	if cache := a.opts.Config.Gateway.SeenCache; cache != nil && a.opts.Gateway {
+		memory, err := seen.New(seen.Options{URL: cache.Redis, Logger: a.opts.Logger})
+		if err != nil {
+			return a.opts.Config.Problem("gateway.seen_cache.redis", err.Error())
+		}
+		a.teardown.AddMinor("seen cache", adminTimeout, memory.Stop)
+		opts.Shared, opts.SharedTTL = memory, cache.TTL
+	}
+	if a.outbox, err = outbox.New(opts); err != nil {
 		return err
 	}
 	a.teardown.Add("outbox", outboxTimeout, a.outbox.Stop)
@@ -207,28 +267,29 @@ func (a *App) assemble(ctx context.Context) error {
 	}
 	a.teardown.AddMinor("minutes", minutesTimeout, a.minutes.Stop)
 	a.gauges, err = measure.NewCollector(measure.CollectorOptions{
-		Pool: a.pools.read, Schema: name, SizeBudget: int64(a.opts.Config.Database.SizeBudget),
+		Pool: a.pools.read, Schema: name, SizeBudget: int64(a.opts.Config.Database.SizeBudget), Counts: a.minutes,
 		Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider,
 	})
 	if err != nil {
 		return err
 	}
 	a.teardown.AddMinor("gauges", gaugesTimeout, a.gauges.Stop)
-	if err := a.loadCertificates(); err != nil {
-		return err
-	}
-	if err := a.makeAdmin(); err != nil {
-		return err
-	}
+	a.console, err = a.makeConsole()
+	return err
+}
+
+// makeCell creates the parts that work on the database.
+func (a *App) makeCell() (err error) {
 	if a.opts.Worker {
 		if err := a.makeWorker(); err != nil {
 			return err
 		}
 	}
 	if a.opts.Gateway {
-		return a.makeGateway()
+		a.gate = newGate(a.outbox, a.opts.Config.Gateway.AcceptTimeout)
+		a.keeper, err = a.makeKeeper()
 	}
-	return nil
+	return err
 }
 
 // Start binds the listeners, so that an address in use is reported immediately, and continues in
@@ -246,6 +307,7 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	}
 	a.logStart(ctx)
+	a.tell(daemon.SdNotifyReady, "waits for the database")
 	if lacks := a.lacks(a.opts.Config); lacks != "" {
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "not ready: "+lacks, slog.String(logkey.Path, a.opts.Config.Path()))
 	}
@@ -262,12 +324,25 @@ func (a *App) Start(ctx context.Context) error {
 		defer watching.Wait()
 		watching.Go(func() { a.watchFiles(preparing) })
 		watching.Go(func() { a.watchProgress(preparing) })
-		if a.prepare(preparing) {
-			watching.Go(func() { a.keepAnnounced(preparing) })
-			a.stayAnnounced(preparing)
+		for _, one := range a.cells {
+			watching.Go(func() { one.watchProgress(preparing) })
+			watching.Go(func() { one.work(preparing) })
 		}
+		a.work(preparing)
 	}()
 	return nil
+}
+
+// work prepares the database, and then keeps there what it needs, until ctx is done.
+func (a *App) work(ctx context.Context) {
+	if !a.prepare(ctx) {
+		return
+	}
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	keeping.Go(func() { a.keepAnnounced(ctx) })
+	keeping.Go(func() { a.watchHearing(ctx) })
+	a.stayAnnounced(ctx)
 }
 
 // logStart logs what runs, and where it listens.
@@ -303,16 +378,20 @@ func (a *App) GatewayAddr() net.Addr {
 // AdminAddr returns the address of the admin listener, or nil before Start.
 func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
-// Stop drains: the gateway accepts nothing new and finishes requests in flight while the worker
+// Stop waits for gateway.drain_delay, in which deliveries are accepted as before, and drains: the gateway accepts nothing new and finishes requests in flight while the worker
 // finishes its jobs. Then the outbox commits what was submitted, and the connections close. /readyz
-// fails from the beginning of Stop. Stop returns within stopSlack after worker.soft_stop, or after
-// gateway.drain_timeout if no worker runs. Its error names the parts that are still running. It may
-// be called again, and before Start.
+// fails from the beginning of Stop. After the delay, Stop returns within stopSlack after
+// worker.soft_stop, or after gateway.drain_timeout if no worker runs. Its error names the parts that
+// are still running. It may be called again, and before Start.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
-	if a.worker != nil {
-		// The soft stop begins together with the gateway's drain, not after it.
-		go func() { _ = a.worker.Stop(ctx) }() // the worker's step returns the error
+	a.left.Do(func() { a.leave(ctx) })
+	for _, one := range a.all() {
+		one.draining.Store(true)
+		if one.worker != nil {
+			// The soft stop begins together with the gateway's drain, not after it.
+			go func() { _ = one.worker.Stop(ctx) }() // the worker's step returns the error
+		}
 	}
 	return a.teardown.Run(ctx, a.drainTimeout()+stopSlack)
 }

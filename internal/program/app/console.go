@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/console"
@@ -21,12 +22,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
+	"github.com/hooklatch/hooklatch/internal/program/standby"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/worker/route"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // makeConsole creates the console. It reads with separate connections, so that it cannot slow down
@@ -48,19 +50,56 @@ func (a *App) makeConsole() (*console.Console, error) {
 			return nil, err
 		}
 	}
+	var follower *standby.Standby
+	var shown console.Shown
+	if a.pools.standby != nil {
+		if follower, err = standby.New(a.pools.read, a.pools.standby, name); err != nil {
+			return nil, err
+		}
+		if shown, err = a.shownFromStandby(name); err != nil {
+			return nil, err
+		}
+	}
+	var others func(context.Context) []console.Cell
+	if a.cell == config.MainCell && len(cfg.Cells) > 0 {
+		others = a.otherCells
+	}
 	return console.New(console.Options{
-		Outbox: a.outbox,
+		Cells:  others,
+		Outbox: a.outbox, Standby: follower, Shown: shown,
 		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
 			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+			Sources: func() []string { return slices.Sorted(maps.Keys(a.config.Load().Sources)) },
 		}),
-		Routes:       (&compiledRoutes{config: a.config.Load}).table,
+		Routes:       (&currentRoutes{config: a.config.Load}).routes,
 		Quarantine:   shownQuarantine{Quarantine: refused, app: a},
 		Measure:      measured,
 		Sources:      func() []console.Source { return consoleSources(a.config.Load()) },
 		Destinations: func() []console.Destination { return consoleDestinations(a.config.Load()) },
+		TestEvents:   testEvents{app: a},
 		Sight:        desk.Sight{Payloads: signin.Role(cfg.Admin.Auth.Payloads), Mask: cfg.Admin.Console.Mask}, Reads: reads,
+		Try: func(text string) (console.Trial, error) { return tryRoute(a.config.Load(), text) },
 		URL: cfg.Admin.ConsoleURL, RiverUI: cfg.Admin.RiverUI, MaxRun: cfg.Admin.MaxRun, Version: a.opts.Version, Logger: a.adminLogger(),
 	})
+}
+
+// shownFromStandby returns what lists show, read from the standby. Its Outbox never writes: the
+// console uses the other one for that.
+func (a *App) shownFromStandby(name schema.Name) (shown console.Shown, err error) {
+	pool := a.pools.standby
+	shown.Outbox, err = outbox.New(outbox.Options{
+		Pool: pool, Schema: name, ConsoleURL: a.opts.Config.Admin.ConsoleURL, Export: a.exported(), MeterProvider: noop.NewMeterProvider(),
+	})
+	if err != nil {
+		return shown, err
+	}
+	refused, err := quarantine.New(quarantine.Options{Pool: pool, Schema: name, Ledger: shown.Outbox.Ledger()})
+	if err != nil {
+		return shown, err
+	}
+	shown.Quarantine = shownQuarantine{Quarantine: refused, app: a}
+	shown.Measure, err = measure.NewReader(pool, name)
+	return shown, err
 }
 
 // adminLogger returns a throttled logger for the admin listener: its clients control how often it
@@ -102,7 +141,7 @@ func consoleSources(cfg *config.Config) []console.Source {
 	var list []console.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s, path := cfg.Sources[name], "/webhooks/"+name
-		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Secrets: len(s.Secrets)}
+		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Secrets: len(s.Secrets), Search: s.Search}
 		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
 			one.URL = public.JoinPath(path).String()
 		}
@@ -124,6 +163,10 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 			one.Kind, one.Target = "email", net.JoinHostPort(d.SMTP.Host, strconv.Itoa(d.SMTP.Port))
 		} else if d.SQL != nil {
 			one.Kind, one.Target = "sql", strings.Join(slices.Sorted(maps.Keys(d.SQL.Statements)), ", ")
+		} else if d.NATS != nil {
+			one.Kind, one.Target = destination.KindNATS, strings.Join(d.NATS.Servers, ", ")+" "+d.NATS.Subject
+		} else if d.RabbitMQ != nil {
+			one.Kind, one.Target = destination.KindRabbitMQ, strings.TrimSpace(strings.Join(d.RabbitMQ.Servers, ", ")+" "+d.RabbitMQ.Exchange)
 		} else if u, err := url.Parse(d.HTTP.ShownURL()); err == nil {
 			u.User, u.RawQuery, u.Fragment = nil, "", ""
 			one.Target = u.String()
@@ -133,22 +176,21 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 	return shown
 }
 
-// compiledRoutes compiles the routes of each current configuration once.
-type compiledRoutes struct {
+// currentRoutes compiles the routes of each current configuration once.
+type currentRoutes struct {
 	config func() *config.Config
 
-	mu       sync.Mutex // guards the fields below
-	of       *config.Config
-	compiled *route.Table
-	err      error
+	mu   sync.Mutex // guards the fields below
+	of   *config.Config
+	have console.Routes
 }
 
-func (r *compiledRoutes) table() (*route.Table, error) {
+func (r *currentRoutes) routes() console.Routes {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := r.config(); now != r.of {
-		r.compiled, r.err = Routes(now)
-		r.of = now
+		table, err := Routes(now)
+		r.have, r.of = console.Routes{List: ShownRoutes(now), Table: table, Err: err}, now
 	}
-	return r.compiled, r.err
+	return r.have
 }

@@ -21,9 +21,13 @@ const (
 // descriptors for Postgres connections and the admin listener.
 func (a *App) boundConnections(configured int) int {
 	limit := openFilesLimit()
-	others := admin.MaxConnections + a.pools.connections() + otherFiles
-	if a.opts.Worker {
-		for _, d := range a.destinations.list {
+	others := admin.MaxConnections + otherFiles
+	for _, one := range a.all() {
+		others += one.pools.connections()
+		if one.destinations == nil {
+			continue
+		}
+		for _, d := range one.destinations.list {
 			others += d.Concurrency
 		}
 	}

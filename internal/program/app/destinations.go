@@ -24,12 +24,13 @@ type destinations struct {
 	list    []worker.DestinationOptions
 	http    map[string]*renewableHTTP
 	email   map[string]*renewableEmail
+	brokers map[string]*renewableBroker
 	tracers trace.TracerProvider
 }
 
 // destinationsOf creates the senders. It does not connect.
 func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinations, error) {
-	made := &destinations{http: map[string]*renewableHTTP{}, email: map[string]*renewableEmail{}, tracers: tracers}
+	made := &destinations{http: map[string]*renewableHTTP{}, email: map[string]*renewableEmail{}, brokers: map[string]*renewableBroker{}, tracers: tracers}
 	hash := cfg.Hash()
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
@@ -66,6 +67,15 @@ func (made *destinations) sender(name string, d config.Destination) (destination
 		o.Name, o.Timeout, o.TracerProvider = name, d.Timeout, made.tracers
 		return destination.NewSQL(o)
 	}
+	if d.HTTP == nil {
+		sender, err := made.newBroker(name, d)
+		if err != nil {
+			return nil, err
+		}
+		made.brokers[name] = &renewableBroker{}
+		made.brokers[name].renew(sender)
+		return made.brokers[name], nil
+	}
 	sender, err := made.newHTTP(name, d)
 	if err != nil {
 		return nil, err
@@ -87,6 +97,22 @@ func (made *destinations) newHTTP(name string, d config.Destination) (*destinati
 	return destination.NewHTTP(o)
 }
 
+func (made *destinations) newBroker(name string, d config.Destination) (broker, error) {
+	if d.NATS != nil {
+		o := *d.NATS
+		made.complete(name, d, &o.BrokerOptions)
+		return destination.NewNATS(o)
+	}
+	o := *d.RabbitMQ
+	made.complete(name, d, &o.BrokerOptions)
+	return destination.NewRabbitMQ(o)
+}
+
+// complete sets the options that are not in the section of the broker.
+func (made *destinations) complete(name string, d config.Destination, o *destination.BrokerOptions) {
+	o.Name, o.Timeout, o.AllowPrivate, o.TracerProvider = name, d.Timeout, d.AllowPrivate, made.tracers
+}
+
 // renewal returns a function that makes new attempts use the destination secrets of another
 // configuration. Errors: config.Problems. The returned function cannot fail.
 func (made *destinations) renewal(cfg *config.Config, names []string) (func(), error) {
@@ -97,6 +123,11 @@ func (made *destinations) renewal(cfg *config.Config, names []string) (func(), e
 		if old := made.email[name]; old != nil {
 			var next *destination.Email
 			if next, err = made.newEmail(name, d); err == nil {
+				steps = append(steps, func() { old.renew(next) })
+			}
+		} else if old := made.brokers[name]; old != nil {
+			var next broker
+			if next, err = made.newBroker(name, d); err == nil {
 				steps = append(steps, func() { old.renew(next) })
 			}
 		} else if old := made.http[name]; old != nil {
@@ -125,9 +156,12 @@ func (made *destinations) targets() []route.Target {
 	return targets
 }
 
-// close closes idle connections.
+// close closes connections that no attempt uses.
 func (made *destinations) close(context.Context) error {
 	var errs []error
+	for _, one := range made.brokers {
+		errs = append(errs, one.sender().Close())
+	}
 	for _, one := range made.http {
 		errs = append(errs, one.close())
 	}

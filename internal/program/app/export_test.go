@@ -1,6 +1,58 @@
 package app
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
 
 // AdminHandler returns the admin listener's handler.
 func (a *App) AdminHandler() http.Handler { return a.admin.Handler() }
+
+// HoldAcceptPool makes the pool that accepts deliveries deaf: all its connections are in use. It
+// returns a function that gives them back.
+func (a *App) HoldAcceptPool(ctx context.Context) (giveBack func(), err error) {
+	var held []*pgxpool.Conn
+	for range a.pools.accept.Config().MaxConns {
+		conn, err := a.pools.accept.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, conn)
+	}
+	return func() {
+		for _, conn := range held {
+			conn.Release()
+		}
+	}, nil
+}
+
+// DeafChecks is the number of checks after which a deaf pool needs a restart.
+const DeafChecks = deafChecks
+
+// Listen checks the pools once, with time limits of the test. Only the named pool has the short time
+// limit ask: the others work, and on a loaded machine need longer than that for one connection.
+func (a *App) Listen(ctx context.Context, pool string, ask, dial time.Duration) {
+	a.listening.Lock()
+	for _, h := range a.hearings {
+		h.askTimeout, h.dialTimeout = dial, dial
+		if h.name == pool {
+			h.askTimeout = ask
+		}
+	}
+	a.listening.Unlock()
+	a.listen(ctx)
+}
+
+// FewestConnsToWork is the smallest number of connections of the working pool.
+const FewestConnsToWork = fewestConnsToWork
+
+// WorkPoolIsExhausted reports whether all connections of the working pool are in use.
+func (a *App) WorkPoolIsExhausted() bool { return (&hearing{pool: a.pools.work}).exhausted() }
+
+// WhileAllAnswer is the heartbeat of a process with cells.
+func (a *App) WhileAllAnswer(send func(context.Context) error) func(context.Context) error {
+	return a.whileAllAnswer(send)
+}

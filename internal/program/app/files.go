@@ -48,7 +48,7 @@ func (a *App) watchFiles(ctx context.Context) {
 func (a *App) rereadFiles(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
-	old := a.config.Load()
+	old := a.config.Load().Whole()
 	next, err := old.Again()
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // advice. It returns "" if nothing is missing.
 func (a *App) lacks(cfg *config.Config) string {
 	var missing []string
-	if a.opts.Gateway && len(cfg.Sources) == 0 {
+	if a.opts.Gateway && len(cfg.Whole().Sources) == 0 {
 		missing = append(missing, "the configuration has no sources, so no delivery is accepted")
 	}
 	if a.opts.Worker && len(cfg.Routes) == 0 && a.opts.Handle == nil {

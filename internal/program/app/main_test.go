@@ -51,6 +51,12 @@ func (f *file) write(t *testing.T, rest string) {
 	require.NoError(t, os.WriteFile(f.path, []byte(text), 0o600))
 }
 
-func (f *file) load() (*config.Config, error) {
-	return config.Load(f.path, func(string) (string, bool) { return "", false })
+func (f *file) load() (*config.Config, error) { return f.loadWith(nil) }
+
+// loadWith reads the configuration with variables of the environment.
+func (f *file) loadWith(variables map[string]string) (*config.Config, error) {
+	return config.Load(f.path, func(name string) (string, bool) {
+		value, set := variables[name]
+		return value, set
+	})
 }

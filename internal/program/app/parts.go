@@ -13,9 +13,6 @@ import (
 
 func (a *App) makeAdmin() error {
 	var err error
-	if a.console, err = a.makeConsole(); err != nil {
-		return err
-	}
 	if a.signin, err = a.makeSignIn(); err != nil {
 		return err
 	}
@@ -25,9 +22,11 @@ func (a *App) makeAdmin() error {
 		TLS:        a.certificates.config("admin.tls"),
 		SignIn:     a.signin,
 		Ready:      a.Ready,
-		Warnings:   a.outputTroubles,
+		Alive:      a.Alive,
+		Warnings:   a.troubles,
+		Reloads:    func() admin.Reloads { return *a.reloads.Load() },
 		Metrics:    a.telemetry.Metrics,
-		Console:    a.console.Handler(),
+		Console:    a.consoles(),
 		ConsoleURL: a.opts.Config.Admin.ConsoleURL,
 		Logger:     a.adminLogger(),
 	})
@@ -55,6 +54,8 @@ func (a *App) makeWorker() error {
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
 	opts.Redactions = func() []erasure.Redaction { return redactionsOf(a.config.Load()) }
+	opts.Search = func(source string) []string { return a.config.Load().Sources[source].Search }
+	opts.PollOnly = !cfg.Database.Listens()
 	opts.Synchronous = cfg.HA.Synchronous
 	opts.Checks = func() []agreement.Check { return a.config.Load().Checks }
 	opts.MaxBody = func(source string) int64 { return a.config.Load().MaxBodyOf(source) }
@@ -84,7 +85,7 @@ func (a *App) makeWorker() error {
 
 func (a *App) makeGateway() error {
 	cfg := a.opts.Config
-	sources, err := sourcesOf(cfg, a.outbox)
+	sources, err := a.endpoints(cfg)
 	if err != nil {
 		return err
 	}
@@ -92,15 +93,12 @@ func (a *App) makeGateway() error {
 	if err != nil {
 		return cfg.Problem("gateway.public_url", err.Error())
 	}
-	if a.keeper, err = a.makeKeeper(); err != nil {
-		return err
-	}
-	a.gate = &gate{accepter: a.outbox}
 	opts := cfg.Gateway.Options
 	opts.Accepter, opts.Sources, opts.Quarantine = a.gate, sources, a.keeper
 	opts.LargeBody = a.opts.LargeBody
 	opts.MaxConnections = a.boundConnections(opts.MaxConnections)
 	opts.Minutes = a.minutes
+	opts.Listener = a.opts.Listener
 	opts.TLS, opts.PublicURL = a.certificates.config("gateway.tls"), public
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	a.gateway, err = gateway.New(opts)

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -39,6 +41,8 @@ type PoolOptions struct {
 	// Pooled is true if URL may lead to a transaction pooler, such as PgBouncer with pool_mode
 	// transaction. Then no statement is prepared by name, and no setting outlives a transaction.
 	Pooled bool
+	// ReadOnly makes every transaction read-only.
+	ReadOnly bool
 	// Servers are the servers that the process has used. If nil, any server is accepted.
 	Servers *Servers
 	// Login returns a connection string with the user and password for a new connection, if they
@@ -85,17 +89,37 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	case !opts.Pooled:
 		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, ownSession, pgx.QueryExecModeSimpleProtocol)
+			if err == nil && opts.ReadOnly {
+				_, err = conn.Exec(ctx, "SET default_transaction_read_only = on")
+			}
 			return err
 		}
 	case cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement: // pgx's default mode
 		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	commit.PreparePool(cfg)
+	var made atomic.Pointer[pgxpool.Pool]
+	resetAtDemotion(cfg.ConnConfig, &made)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make connection pool: %w", err)
 	}
+	made.Store(pool)
 	return pool, nil
+}
+
+// resetAtDemotion replaces all connections of a pool when its server refuses to write: it was
+// demoted, and every connection still points at it. Our transactions do the same, but River's
+// statements would use one such connection after the other, and its completer waits for seconds
+// between them, which a stop awaits too.
+func resetAtDemotion(config *pgx.ConnConfig, made *atomic.Pointer[pgxpool.Pool]) {
+	before := config.OnPgError // never nil in a parsed configuration
+	config.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		if pool := made.Load(); pool != nil && sqlstate.Demoted(err) {
+			pool.Reset()
+		}
+		return before(conn, err)
+	}
 }
 
 // both runs one check after the other. The first check may be nil.

@@ -3,8 +3,10 @@ package app_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
@@ -18,9 +20,10 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	for name, value := range map[string]string{
-		"idle_session_timeout": "3s", "default_transaction_isolation": "serializable", "default_transaction_deferrable": "on", "work_mem": "5MB",
+		"idle_session_timeout": "3s", "default_transaction_isolation": "serializable", "default_transaction_deferrable": "on",
+		"default_transaction_read_only": "on", "work_mem": "5MB",
 	} {
-		_, err := pool.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s SET %s = '%s'", pool.Config().ConnConfig.Database, name, value))
+		_, err := pool.Exec(t.Context(), fmt.Sprintf("SET default_transaction_read_only = off; ALTER DATABASE %s SET %s = '%s'", pool.Config().ConnConfig.Database, name, value))
 		require.NoError(t, err)
 	}
 	settings := func(opts app.PoolOptions) []string {
@@ -30,14 +33,69 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 		require.NoError(t, err)
 		defer made.Close()
 		rows, err := made.Query(t.Context(), `SELECT current_setting(name)
-			FROM unnest(ARRAY['idle_session_timeout', 'default_transaction_isolation', 'default_transaction_deferrable', 'work_mem']) AS name`)
+			FROM unnest(ARRAY['idle_session_timeout', 'default_transaction_isolation', 'default_transaction_deferrable', 'default_transaction_read_only',
+				'work_mem']) AS name`)
 		require.NoError(t, err)
 		got, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
 		return got
 	}
-	require.Equal(t, []string{"0", "read committed", "off", "5MB"}, settings(app.PoolOptions{}))
-	require.Equal(t, []string{"3s", "serializable", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler gives its sessions to others")
+	require.Equal(t, []string{"0", "read committed", "off", "off", "5MB"}, settings(app.PoolOptions{}))
+	require.Equal(t, []string{"3s", "serializable", "on", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler gives its sessions to others")
+}
+
+// A database that is read-only by default stops neither deliveries nor the queue. The check says so
+// for the sessions of applications.
+func TestADatabaseThatIsReadOnlyByDefaultIsWrittenTo(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s SET default_transaction_read_only = on", pool.Config().ConnConfig.Database))
+	require.NoError(t, err)
+	f := newFile(t, pgtest.URL(t, pool))
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	deliver(t, a, "stripe", "the-first-secret")
+	require.Eventually(t, func() bool {
+		var attempts int
+		return pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.attempts`).Scan(&attempts) == nil && attempts > 0
+	}, patience, 10*time.Millisecond, "the effect is tried")
+	require.NotContains(t, logs.String(), "25006")
+	require.Contains(t, logs.String(), "transactions are read-only by default")
+}
+
+// A demoted server refuses one statement of the queue. No other connection to that server is used
+// again.
+func TestADemotedServerRefusesOneStatement(t *testing.T) {
+	t.Parallel()
+	made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(pgtest.URL(t, pgtest.New(t))), MaxConns: 5})
+	require.NoError(t, err)
+	defer made.Close()
+	_, err = made.Exec(t.Context(), `CREATE TABLE written (n int)`)
+	require.NoError(t, err)
+	for _, conn := range acquireAll(t, made) {
+		_, err := conn.Exec(t.Context(), `SET default_transaction_read_only = on`) // as on a demoted server
+		require.NoError(t, err)
+		conn.Release()
+	}
+	refused := 0
+	for range 10 {
+		if _, err := made.Exec(t.Context(), `INSERT INTO written VALUES (1)`); err != nil {
+			require.ErrorContains(t, err, "25006")
+			refused++
+		}
+	}
+	require.Equal(t, 1, refused)
+}
+
+func acquireAll(t *testing.T, pool *pgxpool.Pool) (all []*pgxpool.Conn) {
+	t.Helper()
+	for range pool.Config().MaxConns {
+		conn, err := pool.Acquire(t.Context())
+		require.NoError(t, err)
+		all = append(all, conn)
+	}
+	return all
 }
 
 // After a failover, connections go to the next host, not to the former primary.

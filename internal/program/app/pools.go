@@ -31,6 +31,7 @@ type pools struct {
 	quarantine *pgxpool.Pool // refused deliveries
 	work       *pgxpool.Pool // dispatch and effects
 	read       *pgxpool.Pool // console and other reads
+	standby    *pgxpool.Pool // lists, on the standby; nil without database.read_url
 	direct     *pgxpool.Pool // River, handlers, migrations: bypasses a transaction pooler; often equals work
 }
 
@@ -57,7 +58,8 @@ func (a *App) openPools(ctx context.Context) error {
 	if url == given.URL {
 		login = func() secret.Value { return a.config.Load().Database.URL }
 	}
-	pooled := !given.DirectURL.IsZero()
+	bypassed := !given.DirectURL.IsZero()
+	pooled := bypassed || !given.Listens()
 	a.pools.read = open(url, sizes.read, login, pooled)
 	a.pools.work = a.pools.read // a gateway does no work
 	if a.opts.Worker {
@@ -69,16 +71,27 @@ func (a *App) openPools(ctx context.Context) error {
 		a.pools.quarantine = open(url, connsToQuarantine, login, pooled)
 	}
 	a.pools.direct = a.pools.work
-	if pooled {
+	if bypassed {
 		a.pools.direct = open(given.DirectURL, max(sizes.work, connsToRead), func() secret.Value { return a.config.Load().Database.DirectURL }, false)
 	}
-	return err
+	if err != nil || given.ReadURL.IsZero() {
+		return err
+	}
+	a.pools.standby, err = NewPool(ctx, PoolOptions{
+		URL: given.ReadURL, MaxConns: connsToRead, ApplicationName: "hooklatch", ReadOnly: true,
+		Login: func() secret.Value { return a.config.Load().Database.ReadURL },
+	})
+	if err != nil {
+		return err
+	}
+	a.teardown.AddMinor("connections", poolTimeout, unbounded(a.pools.standby.Close))
+	return nil
 }
 
 // connections returns the maximum number of connections of all pools.
 func (p pools) connections() (n int) {
 	seen := map[*pgxpool.Pool]bool{nil: true}
-	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.direct} {
+	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.standby, p.direct} {
 		if !seen[pool] {
 			n += int(pool.Config().MaxConns)
 		}

@@ -5,27 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/program/admin"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/schema"
 )
 
 // gate refuses deliveries until the database is known to be migrated. Before that, the database
 // counts as unavailable.
 type gate struct {
 	accepter gateway.Accepter
-	open     atomic.Bool
+	patience time.Duration // the maximum time that a delivery waits at the gate
+	opened   chan struct{}
+	opening  sync.Once
 }
+
+func newGate(accepter gateway.Accepter, patience time.Duration) *gate {
+	return &gate{accepter: accepter, patience: patience, opened: make(chan struct{})}
+}
+
+// open lets deliveries pass. It may be called again.
+func (g *gate) open() { g.opening.Do(func() { close(g.opened) }) }
 
 // Accept implements gateway.Accepter.
 func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error) {
-	if !g.open.Load() {
+	if !g.passes(ctx) {
 		if d.Release != nil {
 			d.Release()
 		}
@@ -34,27 +45,55 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 	return g.accepter.Accept(ctx, d)
 }
 
+// passes waits at a closed gate for at most its patience: a process that has just started opens it
+// within the time that a delivery may wait for its commit.
+func (g *gate) passes(ctx context.Context) bool {
+	select {
+	case <-g.opened:
+		return true
+	default:
+	}
+	timer := time.NewTimer(g.patience)
+	defer timer.Stop()
+	select {
+	case <-g.opened:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // prepare waits for the database, checks its schema and starts the worker. It sends an error that
 // waiting cannot fix to failed.
 func (a *App) prepare(ctx context.Context) (done bool) {
-	waited := false
+	lacks := ""
 	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {
 		err := a.prepareOnce(ctx)
 		switch {
 		case err == nil:
-			if waited {
+			switch lacks {
+			case "the database":
 				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the database is back")
+			case "migrations":
+				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the migrations are applied")
 			}
 			close(a.prepared)
 			return true
 		case ctx.Err() != nil:
 			return false
-		case !sqlstate.Away(err):
+		case a.opts.AwaitMigrations && errors.Is(err, schema.ErrPending):
+			lacks = "migrations"
+		case sqlstate.Away(err):
+			lacks = "the database"
+		default:
+			if a.cell != config.MainCell {
+				err = fmt.Errorf("cell %s: %w", a.cell, err)
+			}
 			a.failed <- err
 			return false
 		}
-		waited = true
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for the database", slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, pause.Seconds()))
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "waiting for "+lacks, slog.Any(logkey.Err, err), slog.Float64(logkey.Duration, pause.Seconds()))
 	}
 	return false
 }
@@ -63,7 +102,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 	if err := a.checkServer(ctx); err != nil {
 		return err
 	}
-	if a.opts.Migrate {
+	if a.opts.Migrate || a.kind() == kindServe && a.opts.Config.Database.Migrate == config.MigrateOnStart {
 		if _, err := a.migrator.Up(ctx); err != nil {
 			return err
 		}
@@ -76,7 +115,7 @@ func (a *App) prepareOnce(ctx context.Context) error {
 		return err
 	}
 	if a.gate != nil {
-		a.gate.open.Store(true)
+		a.gate.open()
 		a.keeper.Start()
 		a.hurryBackfill(ctx)
 	}
@@ -96,6 +135,14 @@ func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")
 	}
+	if len(a.cells) > 0 {
+		return a.readyCells(ctx)
+	}
+	return a.readyAlone(ctx)
+}
+
+// readyAlone is Ready for the cell of this App.
+func (a *App) readyAlone(ctx context.Context) error {
 	select {
 	case <-a.prepared:
 		if lacks := a.lacks(a.config.Load()); lacks != "" {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -100,24 +101,33 @@ func (a *App) watchProgress(ctx context.Context) {
 			return
 		}
 		a.progress.look()
-		switch err := a.progress.stalled(); {
+		err := a.progress.stalled()
+		if err == nil && a.Alive() == nil {
+			a.tell(daemon.SdNotifyWatchdog, "")
+		}
+		switch {
 		case err != nil && !stalled:
 			stalled = true
+			a.tell("", err.Error())
 			a.opts.Logger.LogAttrs(ctx, slog.LevelError, "no progress", slog.Any(logkey.Err, err))
 		case err == nil && stalled:
 			stalled = false
+			a.tell("", "ready")
 			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "progress again")
 		}
 	}
 }
 
-// outputTroubles returns the errors of the log. They do not make the process unready: it works
+// troubles returns the errors of the log, and the cells that are away. They do not make the process unready: it works
 // without a log. Otherwise all processes with the same log reader would become unready.
-func (a *App) outputTroubles() (troubles []string) {
+func (a *App) troubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
 		if err := q.Trouble(); err != nil {
 			troubles = append(troubles, err.Error())
 		}
+	}
+	if away := a.away.Load(); away != nil {
+		troubles = append(troubles, *away...)
 	}
 	return troubles
 }

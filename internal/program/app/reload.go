@@ -28,8 +28,8 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	old := a.config.Load()
-	if err := a.refuseEmpty(old, next); err != nil {
+	old := a.config.Load().Whole()
+	if err := errors.Join(a.refuseEmpty(old, next), refuseMoved(old, next)); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
 	if err := a.put(ctx, next); err != nil {
@@ -57,50 +57,73 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 	if err := refuseExpired(next, pairs, clock.Now()); err != nil {
 		return err
 	}
-	old := a.config.Load()
-	renew := func() {}
-	if a.destinations != nil {
-		if renew, err = a.destinations.renewal(next, renewed(old, next)); err != nil {
+	old := a.config.Load().Whole()
+	var renewals []func()
+	for _, one := range a.all() {
+		if one.destinations == nil {
+			continue
+		}
+		renew, err := one.destinations.renewal(next, renewed(old, next))
+		if err != nil {
 			return err
 		}
+		renewals = append(renewals, renew)
 	}
 	if err := a.apply(ctx, old, next); err != nil {
 		return err
 	}
-	renew()
+	for _, renew := range renewals {
+		renew()
+	}
 	a.certificates.use(pairs)
-	a.config.Store(inEffect(old, next))
-	a.signin.SetSecrets(peopleOf(a.config.Load().Admin))
+	kept := inEffect(old, next)
+	for _, one := range a.all() {
+		one.config.Store(kept.InCell(one.cell))
+	}
+	a.signin.SetSecrets(peopleOf(kept.Admin))
 	return nil
 }
 
-// apply changes the worker first, because only the worker can still find an error. The other
-// processes learn of the change before an event is accepted under it.
+// apply changes the workers first, because only they can still find an error. The other processes
+// learn of the change before an event is accepted under it.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
-	sources, err := sourcesOf(next, a.outbox)
+	sources, err := a.endpoints(next)
 	if err != nil {
 		return err
 	}
-	if a.worker != nil {
-		if err := a.worker.SetRouting(ctx, routingOf(next)); err != nil {
-			return a.explainRoutes(old, next, err)
+	var changed []*App
+	back := func(err error) error {
+		for _, one := range changed {
+			err = errors.Join(err, a.applyRouting(ctx, one, old))
 		}
+		return err
+	}
+	for _, one := range a.all() {
+		if err := a.applyRouting(ctx, one, next); err != nil {
+			return back(a.explainRoutes(old, next, err))
+		}
+		changed = append(changed, one)
 	}
 	if a.gateway == nil {
 		return nil
 	}
-	if a.worker == nil {
-		if err := a.reannounce(ctx, next); err != nil {
-			return err
-		}
-	}
 	if err := a.gateway.SetSources(sources); err != nil {
-		if a.worker != nil {
-			return errors.Join(err, a.worker.SetRouting(ctx, routingOf(old)))
-		}
-		return errors.Join(err, a.reannounce(ctx, old))
+		return back(err)
 	}
 	return nil
+}
+
+// applyRouting announces a configuration to the other processes of a cell, and changes its worker.
+func (a *App) applyRouting(ctx context.Context, one *App, next *config.Config) error {
+	if one != a { // this App's lock is held
+		one.reload.Lock()
+		defer one.reload.Unlock()
+	}
+	next = next.InCell(one.cell)
+	if one.worker != nil {
+		return one.worker.SetRouting(ctx, routingOf(next))
+	}
+	return one.reannounce(ctx, next)
 }
 
 // explainRoutes explains in the error of a route to a new destination that destinations need a
@@ -141,6 +164,13 @@ func inEffect(old, next *config.Config) *config.Config {
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
 	kept.Database.URL, kept.Database.DirectURL = loginOf(old.Database.URL, next.Database.URL), loginOf(old.Database.DirectURL, next.Database.DirectURL)
+	kept.Database.ReadURL = loginOf(old.Database.ReadURL, next.Database.ReadURL)
+	kept.Cells = maps.Clone(old.Cells)
+	for name, db := range kept.Cells {
+		now := next.Cells[name]
+		db.URL, db.DirectURL, db.ReadURL = loginOf(db.URL, now.URL), loginOf(db.DirectURL, now.DirectURL), loginOf(db.ReadURL, now.ReadURL)
+		kept.Cells[name] = db
+	}
 	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
 	if old.Admin.Asks() && next.Admin.Asks() { // the start fixes whether authentication is required
 		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
@@ -159,13 +189,14 @@ func inEffect(old, next *config.Config) *config.Config {
 
 // warnOfRestart logs the sections and destinations of a configuration that are not in effect.
 func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
-	kept := a.config.Load()
+	kept := a.config.Load().Whole()
 	var sections, destinations []string
 	for _, section := range []struct {
 		name       string
 		kept, next any
 	}{
 		{"database", kept.Database, next.Database},
+		{"cells", kept.Cells, next.Cells},
 		{"ha", kept.HA, next.HA},
 		{"gateway", kept.Gateway, next.Gateway},
 		{"admin", kept.Admin, next.Admin},

@@ -76,15 +76,20 @@ func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 			}
 		case pending && now.Sub(stillSince) >= a.opts.StillFor:
 			pending, read = false, latest
-			if err := a.Reload(ctx); err != nil {
+			tried := *a.reloads.Load()
+			tried.Tried++
+			tried.Error = ""
+			if err := a.tellReload(func() error { return a.Reload(ctx) }); err != nil {
+				tried.Error = err.Error()
 				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "the configuration in effect stays", slog.Any(logkey.Err, err))
 			}
+			a.reloads.Store(&tried)
 		case !pending && now.Sub(requested) >= followFor*a.opts.StillFor:
 			requested = time.Time{}
 		}
 		if pending && !told && now.Sub(requested) >= stillWithin*a.opts.StillFor {
 			told = true
-			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the configuration is still being written: it is read once it stands still", slog.String(logkey.Path, a.config.Load().Path()))
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the configuration is still being written: it is read once it no longer changes", slog.String(logkey.Path, a.config.Load().Path()))
 		}
 	}
 }

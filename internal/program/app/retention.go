@@ -11,7 +11,9 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
@@ -31,6 +33,23 @@ func RetentionOf(cfg *config.Config) retention.Settings {
 	return s
 }
 
+// ExportOf returns the storage of a configuration's export, or nil if nothing is exported.
+func ExportOf(cfg *config.Config) export.Storage {
+	if cfg.Retention.Export == nil {
+		return nil
+	}
+	return export.Directory(cfg.Retention.Export.Directory)
+}
+
+// exported returns the storage of the export. A process without a worker has none: the console of a
+// gateway must not show deliveries.
+func (a *App) exported() export.Storage {
+	if !a.opts.Worker {
+		return nil
+	}
+	return ExportOf(a.opts.Config)
+}
+
 // processName returns a name that is unique among running processes.
 func processName() string {
 	host, _ := os.Hostname()
@@ -41,12 +60,17 @@ func processName() string {
 // partitions ahead of time if no worker does, until ctx is done.
 func (a *App) stayAnnounced(ctx context.Context) {
 	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
+	a.minutes.Of(measure.OfTimeline, a.opts.Version, measure.Started).Add(1)
 	announce := time.NewTicker(retention.AnnounceEvery)
 	defer announce.Stop()
 	var made time.Time
 	for {
 		cfg := a.config.Load()
-		process.ConfigHash, process.Settings = cfg.Hash(), RetentionOf(cfg)
+		if hash := cfg.Hash(); hash != process.ConfigHash {
+			a.minutes.Of(measure.OfTimeline, hash, measure.Configured).Add(1)
+			process.ConfigHash = hash
+		}
+		process.Settings = RetentionOf(cfg)
 		if err := a.outbox.Retention().Announce(ctx, process); err != nil && ctx.Err() == nil {
 			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce its retention settings", slog.Any(logkey.Err, err))
 		}
@@ -73,10 +97,13 @@ func (a *App) withdraw(ctx context.Context, process string) {
 	_ = a.outbox.Retention().Withdraw(ctx, process) // other processes notice within two minutes
 }
 
+// kindServe is the kind of a process with a gateway and a worker.
+const kindServe = "serve"
+
 func (a *App) kind() string {
 	switch {
 	case a.opts.Gateway && a.opts.Worker:
-		return "serve"
+		return kindServe
 	case a.opts.Gateway:
 		return "gateway"
 	}

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/routes"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -50,6 +51,26 @@ func Routes(cfg *config.Config) (*route.Table, error) {
 	return route.Compile(route.Options{
 		Routes: routesOf(cfg), Targets: made.targets(), ConfigHash: cfg.Hash(), MaxBody: cfg.MaxBodyOf, LeftToHandlers: leftToHandlers(cfg),
 	})
+}
+
+// ShownRoutes returns the routes of a configuration for display, in their order.
+func ShownRoutes(cfg *config.Config) []routes.Route {
+	list := make([]routes.Route, len(cfg.Routes))
+	for i, r := range cfg.Routes {
+		list[i] = routes.Route{
+			Name: r.Name, From: r.From, Types: r.Types, When: r.When, Destination: r.To,
+			Settings: shownSettings(cfg.RouteSettings(i)), Target: shownSettings(cfg.DestinationSettings(r.To)), Text: cfg.RouteText(i),
+		}
+	}
+	return list
+}
+
+func shownSettings(settings []config.Setting) []routes.Setting {
+	list := make([]routes.Setting, len(settings))
+	for i, s := range settings {
+		list[i] = routes.Setting(s)
+	}
+	return list
 }
 
 // CheckConfig finds errors that parsing the file cannot find: secrets that no sender can use,

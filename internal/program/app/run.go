@@ -39,6 +39,7 @@ func (a *App) serve(ctx context.Context, reloads <-chan struct{}, ready func(*Ap
 		case <-prepared:
 			prepared = nil
 			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "ready")
+			a.tell("", "ready")
 			if ready != nil {
 				ready(a)
 			}

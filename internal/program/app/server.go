@@ -11,12 +11,12 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// checkServer fails if the database server breaks a guarantee. A gateway must not answer 2xx for
+// checkServer fails if the database server breaks a guarantee. Its advisory locks must work. A gateway must not answer 2xx for
 // deliveries that the server may lose, unless the configuration allows it.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
 	between, err := doctor.Pooler(ctx, a.pools.direct)
-	if err == nil && between.Level == doctor.Problem {
+	if err == nil && between.Level == doctor.Problem && cfg.Database.Listens() {
 		return cfg.Problem("database", between.Message+"; "+between.Fix)
 	}
 	var found []doctor.Finding
@@ -25,6 +25,10 @@ func (a *App) checkServer(ctx context.Context) error {
 			Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
 		})
 	}
+	var locks doctor.Finding
+	if err == nil {
+		locks, err = doctor.Locks(ctx, a.pools.direct)
+	}
 	if err != nil {
 		if sqlstate.Away(err) {
 			return err
@@ -32,9 +36,15 @@ func (a *App) checkServer(ctx context.Context) error {
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the settings of the server cannot be read", slog.Any(logkey.Err, err))
 		return nil
 	}
-	for _, f := range append(found, between) {
+	if locks.Level == doctor.Problem {
+		return cfg.Problem("database", locks.Message+"; "+locks.Fix)
+	}
+	if cfg.Database.Listens() {
+		found = append(found, between)
+	}
+	for _, f := range found {
 		switch {
-		case f.Level == doctor.Problem && f.Check == doctor.CheckFsync && a.gateway != nil:
+		case f.Level == doctor.Problem && f.Check == doctor.CheckFsync && a.opts.Gateway:
 			return cfg.Problem("database", f.Message+"; "+f.Fix+", or set allow: ["+config.AllowFsyncOff+"] if you accept that")
 		case f.Level != doctor.OK:
 			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, f.Message+"; "+f.Fix)

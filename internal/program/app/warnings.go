@@ -30,7 +30,7 @@ type Warning struct {
 // use; if zero, the configured one.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
-		accessWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
+		fileWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), chatWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
 		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
 	)
 }
@@ -42,9 +42,13 @@ func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	}
 }
 
-// accessWarnings returns warnings about files with secrets that other users can read.
-func accessWarnings(cfg *config.Config) []Warning {
+// fileWarnings returns warnings about deprecated keys, and about files with secrets that other users
+// can read.
+func fileWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
+	for _, w := range cfg.Deprecated() {
+		warnings = append(warnings, Warning{"deprecated", w.Error(), "run `hooklatch check --fix`"})
+	}
 	for _, w := range cfg.Warnings() {
 		warnings = append(warnings, Warning{"access", w.Error(), "remove that permission: chmod o-r"})
 	}
@@ -150,6 +154,24 @@ func forwardWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
+// chatWarnings returns warnings about routes that forward events unchanged to a chat, which accepts
+// messages in its own format only. A route with forward may have such events.
+func chatWarnings(cfg *config.Config) []Warning {
+	var warnings []Warning
+	for i, r := range cfg.Routes {
+		to := cfg.Destinations[r.To].HTTP
+		if to == nil || to.Preset == "" || r.Forward != nil || r.HTTP != nil && (r.HTTP.Text != "" || r.HTTP.Body != "") {
+			continue
+		}
+		problem := cfg.Problem("routes["+strconv.Itoa(i)+"].to", fmt.Sprintf("route %q has no message for destination %q: it forwards events unchanged, which %s refuses", r.Name, r.To, to.Preset))
+		warnings = append(warnings, Warning{
+			"chat", problem.Error(),
+			"give the message as http.text, or as http.body in the chat's format; write forward: {} if the events are in that format",
+		})
+	}
+	return warnings
+}
+
 // roleWarnings returns warnings about statements that run with all of Hooklatch's privileges.
 func roleWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
@@ -184,7 +206,10 @@ func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	urls := []secret.Value{database}
 	if database.IsZero() {
-		urls = []secret.Value{cfg.Database.URL, cfg.Database.DirectURL}
+		urls = []secret.Value{cfg.Database.URL, cfg.Database.DirectURL, cfg.Database.ReadURL}
+	}
+	for _, db := range cfg.Cells {
+		urls = append(urls, db.URL, db.DirectURL, db.ReadURL)
 	}
 	var warnings []Warning
 	for _, url := range urls {

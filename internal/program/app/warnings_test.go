@@ -101,3 +101,22 @@ func TestWarnsOfSigningInOverPlainHTTP(t *testing.T) {
 		require.Equal(t, warned, len(got) == 1, "%s: %v", text, got)
 	}
 }
+
+func TestWarnsOfARouteWithoutAMessageForAChat(t *testing.T) {
+	t.Parallel()
+	cfg := parse(t, `sources: {s: {provider: github, secrets: [canary-secret-0123456789]}}
+destinations:
+  chat: {http: {preset: slack, secret_url: "https://hooks.slack.com/services/T/B/canary"}}
+  app: {http: {url: "https://app.example.com/"}}
+routes:
+  - {name: bare, from: s, to: chat}
+  - {name: headers, from: s, to: chat, http: {headers: {X-A: '"1"'}}}
+  - {name: text, from: s, to: chat, http: {text: '"hello"'}}
+  - {name: body, from: s, to: chat, http: {body: '{"text": "hello"}'}}
+  - {name: formatted, from: s, to: chat, forward: {}}
+  - {name: other, from: s, to: app}
+`)
+	const says = `has no message for destination "chat": it forwards events unchanged, which slack refuses`
+	require.Equal(t, []string{`test.yaml:6: routes[0].to: route "bare" ` + says, `test.yaml:7: routes[1].to: route "headers" ` + says},
+		about("chat", Warnings(cfg, secret.Value{})))
+}

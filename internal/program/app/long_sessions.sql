@@ -1,0 +1,10 @@
+-- Counts the sessions of this program, user and machine that have been in one transaction or statement for
+-- a number of seconds: they wait for a lock, or run statements of an application.
+SELECT count(*)
+FROM pg_stat_activity AS a
+WHERE a.datname = current_database()
+    AND a.usename = session_user
+    AND a.application_name = current_setting('application_name')
+    AND a.client_addr IS NOT DISTINCT FROM inet_client_addr()
+    AND a.state <> 'idle'
+    AND COALESCE(a.xact_start, a.query_start) < clock_timestamp() - make_interval(secs => $1)

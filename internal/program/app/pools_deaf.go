@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+)
+
+const (
+	// hearEvery is the interval at which the pools are checked.
+	hearEvery = 5 * time.Second
+	// hearTimeout limits the query of a check, and the connection and query that follow if it fails.
+	hearTimeout = 2 * time.Second
+	// deafChecks is the number of consecutive failed checks, of 2 minutes, after which only a
+	// restart can help.
+	deafChecks = int(2 * time.Minute / hearEvery)
+)
+
+//go:embed long_sessions.sql
+var longSessions string
+
+// hearing finds a pool that is deaf: Postgres answers a new connection, but the pool answers
+// nothing. While Postgres is away, or works on statements of all connections, no pool is deaf,
+// because a restart would not help.
+type hearing struct {
+	name string
+	pool *pgxpool.Pool
+	// Time limits for the pool's answer and for a new connection's.
+	askTimeout, dialTimeout time.Duration
+
+	checked  time.Time // time of the last check
+	acquired int64     // connections that the pool had handed out until then
+	deaf     int       // consecutive checks in which the pool was deaf
+}
+
+// listen checks the pool, and replaces the connections of a deaf pool. Like a part's look, it
+// counts checks, so that an hour of machine sleep changes nothing.
+func (h *hearing) listen(ctx context.Context) {
+	acquired, checked := h.acquired, h.checked
+	err := h.ask(ctx)
+	h.acquired, h.checked = h.pool.Stat().AcquireCount(), time.Now()
+	unanswered := errors.Is(err, context.DeadlineExceeded) && h.exhausted()
+	if err == nil || unanswered && h.acquired > acquired {
+		h.deaf = 0
+		return
+	}
+	// A transaction begins a moment after its connection is acquired.
+	long, err := h.dial(ctx, time.Since(checked)/2)
+	if err != nil || unanswered && long >= int(h.pool.Config().MaxConns) {
+		h.deaf = 0
+		return
+	}
+	h.deaf++
+	h.pool.Reset()
+}
+
+// ask sends a query through the pool.
+func (h *hearing) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, h.askTimeout)
+	defer cancel()
+	return h.pool.Ping(ctx)
+}
+
+// exhausted reports whether all connections are in use.
+func (h *hearing) exhausted() bool {
+	stat := h.pool.Stat()
+	return stat.AcquiredConns() == stat.MaxConns()
+}
+
+// dial counts, through a connection of its own with the pool's settings, the sessions that have been
+// in one transaction or statement for a duration.
+func (h *hearing) dial(ctx context.Context, duration time.Duration) (long int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, h.dialTimeout)
+	defer cancel()
+	config := h.pool.Config()
+	if config.BeforeConnect != nil {
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return 0, err
+		}
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, longSessions, duration.Seconds()).Scan(&long)
+	return long, errors.Join(err, conn.Close(ctx))
+}
+
+// hearings returns a check for each pool without which the process cannot work.
+func (p pools) hearings(gateway, worker bool) (all []*hearing) {
+	add := func(name string, pool *pgxpool.Pool) {
+		all = append(all, &hearing{name: name, pool: pool, askTimeout: hearTimeout, dialTimeout: hearTimeout, checked: time.Now()})
+	}
+	if gateway {
+		add("accept", p.accept)
+	}
+	if worker {
+		add("work", p.work)
+		if p.direct != p.work {
+			add("direct", p.direct)
+		}
+	}
+	return all
+}
+
+// watchHearing checks the pools until ctx is done.
+func (a *App) watchHearing(ctx context.Context) {
+	ticker := time.NewTicker(hearEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			a.listen(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// listen checks every pool once.
+func (a *App) listen(ctx context.Context) {
+	a.listening.Lock()
+	defer a.listening.Unlock()
+	for _, h := range a.hearings {
+		before := h.deaf
+		h.listen(ctx)
+		attrs := []slog.Attr{slog.String(logkey.Pool, h.name)}
+		switch {
+		case h.deaf == 1:
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "Postgres answers new connections but not those of the pool: they are replaced", attrs...)
+		case h.deaf == deafChecks:
+			a.opts.Logger.LogAttrs(ctx, slog.LevelError, "replacing the connections of the pool did not help: the process needs a restart", attrs...)
+		case h.deaf == 0 && before > 0:
+			a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the pool works again", attrs...)
+		}
+	}
+	a.deaf.Store(a.deafness())
+}
+
+// deafness returns an error if a pool has been deaf for 2 minutes.
+func (a *App) deafness() *error {
+	for _, h := range a.hearings {
+		if h.deaf >= deafChecks {
+			err := fmt.Errorf("the pool %s has answered nothing for %s, although Postgres does: only a restart helps", h.name, time.Duration(h.deaf)*hearEvery)
+			return &err
+		}
+	}
+	return nil
+}
+
+// Alive returns an error if only a restart helps. An unavailable database is no such error.
+func (a *App) Alive() error {
+	for _, one := range a.all() {
+		if err := one.deaf.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
