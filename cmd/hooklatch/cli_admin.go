@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/hooklatch/hooklatch/internal/program/admin"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/loopback"
+	"github.com/hooklatch/hooklatch/internal/roundtrip"
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// maxReadiness is the maximum number of bytes of a response of /readyz.
+const maxReadiness = 64 << 10
+
+// adminListener is the admin listener of a running process.
+type adminListener struct {
+	base   *url.URL
+	token  secret.Value // empty if there is none
+	client *http.Client
+}
+
+// adminURL returns the URL at which this machine reaches the configured admin listener.
+func adminURL(cfg *config.Config) *url.URL {
+	at := &url.URL{Scheme: "http", Host: loopback.Reachable(cfg.Admin.Listen)}
+	if cfg.Admin.TLS != nil {
+		at.Scheme = "https"
+	}
+	return at
+}
+
+// newListener returns the listener at a base URL, with a token, if there is one.
+func newListener(base *url.URL, token secret.Value, certificates *tls.Config) adminListener {
+	return adminListener{base: base, token: token, client: &http.Client{
+		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: certificates}),
+	}}
+}
+
+// listenerOf returns the configured admin listener on this machine. Its certificate names the
+// console's host, not the loopback address: the name is not verified.
+func listenerOf(cfg *config.Config) adminListener {
+	base, token := adminURL(cfg), cfg.Admin.Token
+	if token.IsZero() && len(cfg.Admin.Tokens) > 0 {
+		token = cfg.Admin.Tokens[0].Token
+	}
+	if cfg.Admin.TLS == nil {
+		return newListener(base, token, nil)
+	}
+	return newListener(base, token, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // our own listener, on this machine
+}
+
+// ready calls /readyz.
+func (l adminListener) ready(ctx context.Context) (admin.Readiness, error) {
+	var got admin.Readiness
+	at := l.base.JoinPath("readyz")
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if err != nil {
+		return got, err
+	}
+	if !l.token.IsZero() {
+		r.Header.Set("Authorization", "Bearer "+l.token.Reveal())
+	}
+	response, err := l.client.Do(r)
+	if err != nil {
+		return got, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxReadiness))
+	if err != nil {
+		return got, fmt.Errorf("GET %s: %w", at, err)
+	}
+	if err := json.Unmarshal(body, &got); err != nil {
+		return got, fmt.Errorf("GET %s: the response, %s, is not from an admin listener of Hooklatch", at, response.Status)
+	}
+	return got, nil
+}

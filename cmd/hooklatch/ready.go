@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/outbox/secret"
+)
+
+// readyTimeout is longer than the 2 seconds that /readyz takes at most.
+const readyTimeout = 3 * time.Second
+
+func (c *cli) newReady() *cobra.Command {
+	var given string
+	cmd := &cobra.Command{
+		Use:   "ready",
+		Short: "Report whether the running process can do its work",
+		Long: `Ask the admin listener of a running process whether the process can do its work, for
+health checks of containers and service managers. The exit code is 0 if it can, and 1
+with the reason if it cannot, or if there is no response within 3 seconds.
+
+The listener is admin.listen of the configuration, on this machine. With --url no
+configuration is read.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			listener, err := c.adminListener(given)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), readyTimeout)
+			defer cancel()
+			got, err := listener.ready(ctx)
+			switch {
+			case err != nil:
+				return err
+			case c.asJSON:
+				err = printJSON(c.stdout, got)
+			case got.Ready:
+				_, err = fmt.Fprintln(c.stdout, "ready")
+			}
+			if err == nil && !got.Ready {
+				err = errors.New("not ready: " + got.Reason)
+			}
+			return err
+		},
+	}
+	c.jsonFlag(cmd)
+	cmd.Flags().StringVar(&given, "url", "", "base `URL` of an admin listener, such as http://127.0.0.1:8081 (default: the configured listener)")
+	return cmd
+}
+
+// adminListener returns the listener at a base URL, or the configured listener if there is none.
+func (c *cli) adminListener(given string) (adminListener, error) {
+	base, err := baseURL(given, "an admin listener", "http://127.0.0.1:8081")
+	if err != nil {
+		return adminListener{}, err
+	}
+	if base != nil {
+		return newListener(base, secret.Value{}, nil), nil
+	}
+	cfg, err := c.loadConfig()
+	if err != nil {
+		return adminListener{}, err
+	}
+	return listenerOf(cfg), nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/freeport"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A load balancer learns from /readyz that a process stops, and sends deliveries until then.
+func TestALeavingGatewayAccepts(t *testing.T) {
+	t.Parallel()
+	const (
+		delay = 6 * time.Second
+		learn = 3 * time.Second // deliveries that begin in this time are accepted
+	)
+	free, err := freeport.Addresses(2)
+	require.NoError(t, err)
+	path := writeServedConfig(t, pgtest.URL(t, pgtest.New(t)))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "\ngateway:\n")
+	text = []byte(strings.Replace(string(text), "\ngateway:\n", "\ngateway:\n  drain_delay: "+delay.String()+"\n", 1))
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	p := startProgram(t, "serve", "--config", path, "--log-format", "text", "--listen", free[0], "--admin-listen", free[1])
+	p.says(t, "msg=ready")
+	closes := func() bool {
+		answer, err := http.Get("http://" + free[0] + "/webhooks/unknown")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.Close
+	}
+	require.False(t, closes())
+
+	p.signal(t, syscall.SIGTERM)
+	began := time.Now()
+	p.says(t, "stopping: deliveries are still accepted")
+	deliveries := 0
+	for time.Since(began) < learn {
+		must(t, "send", "stripe", "--config", path, "--url", "http://"+free[0], "--new-ids")
+		if deliveries++; deliveries == 1 {
+			require.True(t, closes())
+			var c command
+			require.Equal(t, exitFailed, c.run(t.Context(), "ready", "--url", "http://"+free[1]))
+			require.Contains(t, c.stderr.String(), "not ready")
+		}
+	}
+	require.Positive(t, deliveries)
+	require.NoError(t, p.cmd.Wait(), p.stderr.String())
+	require.GreaterOrEqual(t, time.Since(began), delay)
+}
