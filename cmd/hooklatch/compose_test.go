@@ -1,12 +1,10 @@
 package main_test
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,16 +12,17 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
-	"github.com/hooklatch/hooklatch/schema"
-	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-const repository = "../.."
+const (
+	repository = "../.."
+	// ourImage is the name in the registry, which a maintainer has to own before the first release.
+	ourImage = "ghcr.io/hooklatch/hooklatch:"
+)
 
 // composeFile is the part of compose.yaml that the tests check.
 type composeFile struct {
@@ -39,6 +38,9 @@ type composeService struct {
 	Healthcheck any               `yaml:"healthcheck"`
 	CapDrop     []string          `yaml:"cap_drop"`
 	SecurityOpt []string          `yaml:"security_opt"`
+	ReadOnly    bool              `yaml:"read_only"`
+	Build       any               `yaml:"build"`
+	Entrypoint  []string          `yaml:"entrypoint"`
 	DependsOn   map[string]struct {
 		Condition string `yaml:"condition"`
 	} `yaml:"depends_on"`
@@ -50,7 +52,7 @@ func composeCommands(t *testing.T) map[string][]string {
 	t.Helper()
 	commands := map[string][]string{}
 	for name, service := range readCompose(t).Services {
-		if service.Image == "hooklatch" {
+		if strings.HasPrefix(service.Image, ourImage) {
 			require.NotEmpty(t, service.Command, "service %s", name)
 			commands[name] = service.Command
 		}
@@ -60,13 +62,6 @@ func composeCommands(t *testing.T) map[string][]string {
 
 func TestComposeMatchesTheSpecification(t *testing.T) {
 	t.Parallel()
-	var document any
-	require.NoError(t, yaml.Unmarshal(readFile(t, "compose.yaml"), &document))
-	asJSON, err := json.Marshal(document)
-	require.NoError(t, err)
-	instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
-	require.NoError(t, err)
-
 	text, err := os.ReadFile("testdata/compose-spec.json")
 	require.NoError(t, err)
 	specification, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
@@ -75,7 +70,15 @@ func TestComposeMatchesTheSpecification(t *testing.T) {
 	require.NoError(t, compiler.AddResource("compose-spec.json", specification))
 	schema, err := compiler.Compile("compose-spec.json")
 	require.NoError(t, err)
-	require.NoError(t, schema.Validate(instance))
+	for _, name := range []string{"compose.yaml", "compose.dev.yaml"} {
+		var document any
+		require.NoError(t, yaml.Unmarshal(readFile(t, name), &document))
+		asJSON, err := json.Marshal(document)
+		require.NoError(t, err)
+		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON)))
+		require.NoError(t, err)
+		require.NoError(t, schema.Validate(instance), name)
+	}
 }
 
 func TestComposeRunsOurCommands(t *testing.T) {
@@ -95,7 +98,7 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		require.Contains(t, service.Volumes, "./"+mounted+":/etc/hooklatch/hooklatch.yaml:ro", name)
 		require.Contains(t, strings.Join(command, " "), "--config /etc/hooklatch/hooklatch.yaml", name)
 
-		// Every service's environment fills in the file.
+		// The environment of every service has all variables of the file.
 		environment := service.Environment
 		cfg, err := config.Load(filepath.Join(repository, mounted), func(variable string) (string, bool) {
 			value, ok := environment[variable]
@@ -103,11 +106,15 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		})
 		require.NoError(t, err, name)
 		require.Equal(t, cfg.Database.Schema, compose.Services["riverui"].Environment["RIVER_SCHEMA"])
-		require.Equal(t, interpolate(compose.Services["riverui"].Environment["DATABASE_URL"]), cfg.Database.URL.Reveal())
+		ours, theirs := cfg.Database.URL.Reveal(), interpolate(compose.Services["riverui"].Environment["DATABASE_URL"])
+		require.Equal(t, afterUser(t, ours), afterUser(t, theirs))
 		require.NotEmpty(t, cfg.Admin.Token.Reveal())
 		ui, err := url.Parse(cfg.Admin.RiverUI)
 		require.NoError(t, err)
 		require.Contains(t, compose.Services["riverui"].Ports[0], ":"+ui.Port()+":", "the console links to it")
+		console, err := url.Parse(cfg.Admin.ConsoleURL)
+		require.NoError(t, err)
+		require.Contains(t, compose.Services["worker"].Ports[0], ":"+console.Port()+":", "the gateway's role may not read what the console shows")
 	}
 }
 
@@ -120,57 +127,53 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 		for _, port := range service.Ports {
 			require.True(t, strings.HasPrefix(port, "127.0.0.1:"), "service %s publishes %s", name, port)
 		}
-		if name != "migrate" {
+		if name != "migrate" && name != "grants" {
 			require.NotNil(t, service.Healthcheck, "service %s", name)
 		}
 		require.Equal(t, []string{"ALL"}, service.CapDrop, "service %s", name)
 		require.Equal(t, []string{"no-new-privileges:true"}, service.SecurityOpt, "service %s", name)
+		require.True(t, service.ReadOnly, "service %s", name)
 	}
 	require.Empty(t, compose.Services["postgres"].Ports)
 	ui := compose.Services["riverui"]
 	require.NotEmpty(t, interpolate(ui.Environment["RIVER_BASIC_AUTH_USER"]))
 	require.NotEmpty(t, interpolate(ui.Environment["RIVER_BASIC_AUTH_PASS"]))
 	require.Equal(t, "service_healthy", compose.Services["migrate"].DependsOn["postgres"].Condition)
+	require.Equal(t, "service_completed_successfully", compose.Services["grants"].DependsOn["migrate"].Condition)
 	for _, name := range []string{"gateway", "worker", "riverui"} {
-		require.Equal(t, "service_completed_successfully", compose.Services[name].DependsOn["migrate"].Condition, name)
+		require.Equal(t, "service_completed_successfully", compose.Services[name].DependsOn["grants"].Condition, name)
 	}
 }
 
-// The image's script creates the role with which the services connect. The role owns its database
-// and is not a superuser.
-func TestComposeConnectsAsNoSuperuser(t *testing.T) {
-	t.Parallel()
-	psql, err := exec.LookPath("psql")
-	if err != nil {
-		t.Skip("there is no psql")
-	}
-	server, err := embedded.Start(t.Context(), embedded.Options{})
+// afterUser returns what follows the user and the password in a connection string.
+func afterUser(t *testing.T, text string) string {
+	t.Helper()
+	u, err := url.Parse(text)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Stop(context.Background())) })
-	compose := readCompose(t)
-	superuser, err := url.Parse(server.URL("postgres"))
-	require.NoError(t, err)
-	password, _ := superuser.User.Password()
-	command := exec.CommandContext(t.Context(), "sh", filepath.Join(repository, "docs/examples/compose/database.sh"))
-	command.Env = append(os.Environ(), "PATH="+filepath.Dir(psql)+":"+os.Getenv("PATH"), "POSTGRES_USER="+superuser.User.Username(),
-		"PGHOST="+superuser.Hostname(), "PGPORT="+superuser.Port(), "PGDATABASE=postgres", "PGPASSWORD="+password,
-		"HOOKLATCH_PASSWORD="+interpolate(compose.Services["postgres"].Environment["HOOKLATCH_PASSWORD"]))
-	out, err := command.CombinedOutput()
-	require.NoError(t, err, string(out))
+	u.User = nil
+	return u.String()
+}
 
-	given, err := url.Parse(interpolate(compose.Services["gateway"].Environment["DATABASE_URL"]))
-	require.NoError(t, err)
-	given.Host = superuser.Host
-	pool, err := pgxpool.New(t.Context(), given.String())
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
-	migrator, err := schema.NewMigrator(pool, schema.Default, nil)
-	require.NoError(t, err)
-	_, err = migrator.Up(t.Context())
-	require.NoError(t, err)
-	var privileged bool
-	require.NoError(t, pool.QueryRow(t.Context(), `SELECT rolsuper OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user`).Scan(&privileged))
-	require.False(t, privileged)
+// compose.yaml pulls the newest release, and compose.dev.yaml builds the same services.
+func TestComposePullsTheNewestRelease(t *testing.T) {
+	t.Parallel()
+	newest := "0.1.0" // the first one
+	if match := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindSubmatch(readFile(t, "CHANGELOG.md")); match != nil {
+		newest = string(match[1])
+	}
+	var built composeFile
+	require.NoError(t, yaml.Unmarshal(readFile(t, "compose.dev.yaml"), &built))
+	for name, service := range readCompose(t).Services {
+		require.Nil(t, service.Build, "service %s", name)
+		if !strings.HasPrefix(service.Image, ourImage) {
+			continue
+		}
+		require.Equal(t, ourImage+newest, service.Image, "service %s", name)
+		require.NotNil(t, built.Services[name].Build, "service %s of compose.dev.yaml", name)
+		require.NotEqual(t, service.Image, built.Services[name].Image, "an image that was built must not pass for a released one")
+		delete(built.Services, name)
+	}
+	require.Empty(t, built.Services)
 }
 
 // An image tag must be exact, because other tags can change.
@@ -179,19 +182,18 @@ func TestImagesHaveExactVersions(t *testing.T) {
 	exact := regexp.MustCompile(`:v?\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?(@sha256:[0-9a-f]{64})?$`)
 	patch := regexp.MustCompile(`:v?\d+\.\d+\.\d+`)
 	for name, service := range readCompose(t).Services {
-		if service.Image == "hooklatch" {
+		if strings.HasPrefix(service.Image, ourImage) {
 			continue // built from this repository
 		}
 		require.Regexp(t, exact, service.Image, name)
-		if name != "postgres" { // Postgres versions have two numbers
+		if !strings.HasPrefix(service.Image, "postgres:") { // Postgres versions have two numbers
 			require.Regexp(t, patch, service.Image, name)
 		}
 	}
 	from := regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllSubmatch(readFile(t, "Dockerfile"), -1)
 	require.Len(t, from, 2)
-	for _, image := range from {
-		require.Regexp(t, patch, string(image[1]))
-	}
+	require.Regexp(t, patch, string(from[0][1]))
+	require.Equal(t, "scratch", string(from[1][1]), "the image contains no software of others")
 }
 
 // Without an .env file, the error names the missing variables.

@@ -1,9 +1,28 @@
 #!/bin/sh
-# Makes the database and the role that owns it, when the server is made: the image of
-# Postgres runs this once, as its superuser.
+# Makes the database, the role that owns it, and a role for each process, none of them a superuser.
+# The image of Postgres runs this once, as its superuser, when it makes the server. To add roles to
+# a server that exists, or to change passwords, run it again:
+#
+#   docker compose exec postgres sh /docker-entrypoint-initdb.d/database.sh
+#
+# grants.sql says what the roles may do.
 set -eu
 
-psql --username "${POSTGRES_USER:-postgres}" --set=ON_ERROR_STOP=1 --set=password="$HOOKLATCH_PASSWORD" <<'END'
-CREATE ROLE hooklatch LOGIN PASSWORD :'password';
-CREATE DATABASE hooklatch OWNER hooklatch;
+psql --username "${POSTGRES_USER:-postgres}" --dbname postgres --set=ON_ERROR_STOP=1 --quiet <<'END'
+\getenv owner HOOKLATCH_PASSWORD
+\getenv gateway HOOKLATCH_GATEWAY_PASSWORD
+\getenv worker HOOKLATCH_WORKER_PASSWORD
+\getenv riverui HOOKLATCH_RIVERUI_PASSWORD
+
+SELECT format('CREATE ROLE %I LOGIN', name)
+FROM unnest(ARRAY['hooklatch', 'hooklatch_gateway', 'hooklatch_worker', 'hooklatch_riverui']) AS name
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name)
+\gexec
+ALTER ROLE hooklatch PASSWORD :'owner';
+ALTER ROLE hooklatch_gateway PASSWORD :'gateway';
+ALTER ROLE hooklatch_worker PASSWORD :'worker';
+ALTER ROLE hooklatch_riverui PASSWORD :'riverui';
+
+SELECT 'CREATE DATABASE hooklatch OWNER hooklatch' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'hooklatch')
+\gexec
 END
