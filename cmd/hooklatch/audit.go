@@ -28,7 +28,7 @@ is recorded in the transaction that carries it out.`,
 			if err := errors.Join(err, checkLimit(limit)); err != nil {
 				return err
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				found, err := pages(cmd.Context(), c, find.Cursor(cursor), limit,
 					func(ctx context.Context, from find.Cursor, limit int) (find.Page[ledger.OperatorAction], error) {
 						return o.Finder().Actions(ctx, filter, from, limit)

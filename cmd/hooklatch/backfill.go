@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/gateway/backfill"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 )
 
 // backfillFlags are the flags of the backfill command.
@@ -48,7 +48,7 @@ With --dry-run the exit code is 1 if events are missing.`,
 			if err != nil {
 				return err
 			}
-			cfg, err := c.loadConfig()
+			cfg, err := c.loadForDatabase()
 			if err != nil {
 				return err
 			}

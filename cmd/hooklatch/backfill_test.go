@@ -16,7 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 

@@ -59,6 +59,9 @@ func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--when", `body.id == "evt_none"`)...))
 	require.Contains(t, must(t, s.args("events", "list", "--when", `body.id == "evt_2"`)...), "evt_2")
 	require.Contains(t, must(t, s.args("effects", "list", "--when", `body.id == "evt_2"`, "--destination", "app")...), "stripe/evt_2")
+	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--effects", "none")...))
+	require.Contains(t, must(t, s.args("events", "list", "--effects", "pending,started,done")...), "evt_1")
+	require.Regexp(t, `CREATED +EFFECT +ROUTE +DESTINATION +EVENT +TYPE +STATE`, must(t, s.args("effects", "list")...))
 
 	var c command
 	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--when", `body.none > 1`)...))

@@ -29,7 +29,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		FROM hooklatch.river_job AS j
 		CROSS JOIN LATERAL (VALUES (j.metadata ->> 'event_url'), (j.metadata ->> 'effect_url')) AS linked (url)
 		WHERE linked.url IS NOT NULL`).Scan(&next))
-	next = append(next, "/", "/events", "/effects?state=failed")
+	next = append(next, "/", "/events", "/effects?state=failed", "/find?q=no+such+text")
 	seen, answered := map[string]bool{}, map[string]bool{}
 	for len(next) > 0 {
 		at, err := url.Parse(next[0])

@@ -36,8 +36,52 @@ const failures = `routes:
   - {name: cast, from: stripe, types: [order.made], to: books, sql: {statement: cast, params: [body.name]}}
   - {name: twice, from: stripe, types: [order.made], to: books, sql: {statement: insert, params: [body.name]}}
   - {name: raised, from: stripe, types: [order.made], to: books, sql: {statement: raise, params: [body.name]}}
-  - {name: nobody, from: stripe, types: [order.made], to: letters, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
+  - {name: nobody, from: stripe, types: [order.made], to: post, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
 `
+
+// namesTable creates what the statements of failing need.
+const namesTable = `
+	CREATE TABLE public.names (name text PRIMARY KEY);
+	INSERT INTO public.names VALUES ('` + private + `');
+	CREATE FUNCTION public.complain(name text) RETURNS void LANGUAGE plpgsql AS $$
+	BEGIN
+		RAISE EXCEPTION 'nobody is called %', name USING DETAIL = name, HINT = name;
+	END $$`
+
+// failing adds the routes of failures to a configuration, with their destinations.
+func failing(text, echo string) string {
+	return strings.NewReplacer(
+		"destinations:\n", "destinations:\n  echo: {http: {url: \""+echo+"\"}, retry_on: [], breaker: {off: true}, retry: {max_attempts: 1}}\n"+
+			"  post: {smtp: {host: 127.0.0.1, port: 1, from: a@example.com, tls: none}, retry: {max_attempts: 1}}\n"+
+			"  books: {sql: {statements: {cast: \"SELECT $1::text::integer\", insert: \"INSERT INTO public.names VALUES ($1)\", raise: \"SELECT public.complain($1)\"}}, retry: {max_attempts: 1}}\n",
+		"routes:\n", strings.ReplaceAll(failures, "ECHO", echo),
+	).Replace(text)
+}
+
+// repeating is a receiver that fails, and repeats values of the event in every part of its response.
+func repeating(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Header().Set("X-Echo", private)
+	if r.Method == http.MethodGet {
+		_, _ = w.Write([]byte(`{"name": ` + private))
+		return
+	}
+	w.WriteHeader(http.StatusUnprocessableEntity)
+	_, _ = w.Write(append([]byte("I do not know "+private+": "), body...))
+}
+
+// failEverywhere sends an event with the private value, and waits until every route has failed.
+func (s *system) failEverywhere(t *testing.T, flags ...string) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"id": "evt_1", "type": "order.made", "object": "event", "name": private, "data": map[string]any{"object": map[string]any{"id": private, "mail": private + "@example.com"}}})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "event.json")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	must(t, s.args(append([]string{"send", "stripe", file}, flags...)...)...)
+	require.Eventually(t, func() bool {
+		return s.counts(t, strings.Count(failures, "- {name"), `SELECT count(*) FROM hooklatch.effects WHERE state IN ('parked', 'failed')`)
+	}, patience, tick)
+}
 
 // A viewer without access to payloads sees no payload value, whatever failed: not on a page, in an
 // API response, a metric, a log, a check or an alert.
@@ -45,28 +89,16 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 100)
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path == "/alert" {
+			body, _ := io.ReadAll(r.Body)
 			told <- string(body)
 			return
 		}
-		w.Header().Set("X-Echo", private)
-		if r.Method == http.MethodGet {
-			_, _ = w.Write([]byte(`{"name": ` + private))
-			return
-		}
-		w.WriteHeader(http.StatusUnprocessableEntity)
-		_, _ = w.Write(append([]byte("I do not know "+private+": "), body...))
+		repeating(w, r)
 	}))
 	t.Cleanup(echo.Close)
 	pool := pgtest.New(t)
-	_, err := pool.Exec(t.Context(), `
-		CREATE TABLE public.names (name text PRIMARY KEY);
-		INSERT INTO public.names VALUES ('`+private+`');
-		CREATE FUNCTION public.complain(name text) RETURNS void LANGUAGE plpgsql AS $$
-		BEGIN
-			RAISE EXCEPTION 'nobody is called %', name USING DETAIL = name, HINT = name;
-		END $$`)
+	_, err := pool.Exec(t.Context(), namesTable)
 	require.NoError(t, err)
 	const viewer = "viewer-token-of-vera"
 	s := newSystem(t, systemOptions{pool: pool, yaml: func(settings *devSettings) string {
@@ -75,20 +107,10 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 		return strings.NewReplacer(
 			"admin:\n", "admin:\n  token: token-of-the-test\n  tokens: [{name: vera, role: viewer, token: "+viewer+"}]\n  auth: {payloads: operator}\n",
 			"sources:\n", "alerts: {to: [{destination: ops}], for: 1ms}\n\nsources:\n",
-			"destinations:\n", "destinations:\n  echo: {http: {url: \""+echo.URL+"\"}, retry_on: [], breaker: {off: true}, retry: {max_attempts: 1}}\n"+
-				"  ops: {http: {url: \""+echo.URL+"/alert\"}}\n  letters: {smtp: {host: 127.0.0.1, port: 1, from: a@example.com, tls: none}, retry: {max_attempts: 1}}\n"+
-				"  books: {sql: {statements: {cast: \"SELECT $1::text::integer\", insert: \"INSERT INTO public.names VALUES ($1)\", raise: \"SELECT public.complain($1)\"}}, retry: {max_attempts: 1}}\n",
-			"routes:\n", strings.ReplaceAll(failures, "ECHO", echo.URL),
-		).Replace(text)
+			"destinations:\n", "destinations:\n  ops: {http: {url: \""+echo.URL+"/alert\"}}\n",
+		).Replace(failing(text, echo.URL))
 	}})
-	text, err := json.Marshal(map[string]any{"id": "evt_1", "type": "order.made", "object": "event", "name": private, "data": map[string]any{"object": map[string]any{"id": private, "mail": private + "@example.com"}}})
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "event.json")
-	require.NoError(t, os.WriteFile(file, text, 0o600))
-	must(t, s.args("send", "stripe", file, "--header", "X-Name="+private)...)
-	require.Eventually(t, func() bool {
-		return s.counts(t, strings.Count(failures, "- {name"), `SELECT count(*) FROM hooklatch.effects WHERE state IN ('parked', 'failed')`)
-	}, patience, tick)
+	s.failEverywhere(t, "--header", "X-Name="+private)
 	// A refused delivery and a bulk run.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(private))
 	require.NoError(t, err)

@@ -27,8 +27,10 @@ var canaries = strings.NewReplacer(
 		"  meta: {provider: meta, secrets: "+canary+"-meta, verify_token: "+canary+"-verify}\n",
 	"destinations:\n", "destinations:\n  letters: {smtp: {host: 127.0.0.1, from: a@example.com, username: ada, password: "+canary+"-smtp}}\n"+
 		"  basic: {http: {url: \"http://127.0.0.1:1/\", basic: {user: ada, password: "+canary+"-basic}}}\n"+
-		"  chat: {http: {secret_url: \"http://127.0.0.1:1/"+canary+"-url\"}}\n",
-	"routes:\n", "routes:\n  - {name: told, from: stripe, to: chat}\n  - {name: looked-up, from: stripe, types: [none.such], to: basic, http: {body: event.id}, refetch: {url: '\"http://127.0.0.1:1/\" + event.id', bearer: "+canary+"-refetch}}\n",
+		"  chat: {http: {secret_url: \"http://127.0.0.1:1/"+canary+"-url\"}}\n"+
+		"  queue: {nats: {servers: 127.0.0.1:1, subject: events, token: "+canary+"-nats}}\n"+
+		"  rabbit: {rabbitmq: {servers: 127.0.0.1:1, routing_key: events, username: ada, password: "+canary+"-rabbit}}\n",
+	"routes:\n", "routes:\n  - {name: told, from: stripe, to: chat}\n  - {name: queued, from: stripe, to: queue}\n  - {name: rabbits, from: stripe, to: rabbit}\n  - {name: looked-up, from: stripe, types: [none.such], to: basic, http: {body: event.id}, refetch: {url: '\"http://127.0.0.1:1/\" + event.id', bearer: "+canary+"-refetch}}\n",
 )
 
 // No secret appears in logs, traces, metrics, errors, tables or pages (I12).

@@ -41,17 +41,47 @@ func (c *checkup) count(level doctor.Level) int {
 }
 
 func (c *cli) newCheck() *cobra.Command {
+	var fix, yes bool
+	var server string
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
 		Long: `Check the configuration and the database: its connection, the durability of its
 commits, its schema, and the invariants on which Hooklatch's guarantees rest. The checks
 in the configuration also run. The command changes nothing and connects only to the
-database. The exit code is 1 if there is a problem; warnings alone leave it 0.`,
+database and to the Redis of gateway.seen_cache. The exit code is 1 if there is a
+problem; warnings alone leave it 0.
+
+With --fix, check only replaces deprecated keys in the configuration file. It
+shows them, or changes the file with --yes, and keeps a copy of it.
+
+With --engine, check tries whether any Postgres server, pooler or compatible server can
+do what Hooklatch needs, in a schema that it creates and drops. It reads no configuration
+and takes seconds, at most 5 minutes. A problem is a capability without which Hooklatch
+cannot work. A warning names the setting with which it can. Use an empty database: the
+check waits for long transactions in the same database.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if yes && !fix {
+				return misused("--yes belongs to --fix")
+			}
+			if fix && server != "" {
+				return misused("--fix changes the configuration, and --engine does not read it: give one of them")
+			}
+			if fix {
+				cfg, err := c.loadConfig()
+				if err != nil {
+					return err
+				}
+				return c.fix(cfg, yes)
+			}
 			found := &checkup{cli: c}
-			found.database(cmd.Context(), found.configuration())
+			if server != "" {
+				found.engine(cmd.Context(), server)
+			} else {
+				found.cells(cmd.Context(), found.configuration())
+				found.seenCache(cmd.Context())
+			}
 			if err := found.print(); err != nil {
 				return err
 			}
@@ -61,9 +91,32 @@ database. The exit code is 1 if there is a problem; warnings alone leave it 0.`,
 			return nil
 		},
 	}
-	c.database.register(cmd.Flags())
+	c.database.registerURL(cmd.Flags())
 	c.jsonFlag(cmd)
+	cmd.Flags().BoolVar(&fix, "fix", false, "show deprecated keys in the configuration file, instead of checking")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix, replace them")
+	cmd.Flags().StringVar(&server, "engine", "", "try the server at this connection `URL` instead, in a temporary schema")
 	return cmd
+}
+
+// cells checks the database of each cell.
+func (c *checkup) cells(ctx context.Context, cfg *config.Config) {
+	if cfg == nil {
+		c.database(ctx, nil)
+		return
+	}
+	known := c.configuredBy != nil
+	for _, name := range cfg.CellNames() {
+		part, from := cfg.InCell(name), len(c.findings)
+		c.cli.database.cell = name
+		if known {
+			c.configuredBy = part
+		}
+		c.database(ctx, part)
+		for i := from; i < len(c.findings) && name != config.MainCell; i++ {
+			c.findings[i].Message = "cell " + name + ": " + c.findings[i].Message
+		}
+	}
 }
 
 // configuration returns the configuration against which the database is checked, or nil if no
@@ -161,6 +214,10 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	defer pool.Close()
 	between, err := doctor.Pooler(ctx, pool)
 	var found []doctor.Finding
+	var locks doctor.Finding
+	if err == nil && between.Level != doctor.Problem {
+		locks, err = doctor.Locks(ctx, pool)
+	}
 	if err == nil && between.Level != doctor.Problem {
 		found, err = doctor.Server(ctx, pool, doctor.ServerOptions{Schema: schema.Name(cfg.Database.Schema), AllowFsyncOff: cfg.Database.AllowsFsyncOff()})
 	}
@@ -170,18 +227,29 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 	at := pool.Config().ConnConfig
 	c.add(doctor.OK, "database", fmt.Sprintf("%s:%d/%s can be reached", at.Host, at.Port, at.Database), "")
+	if between.Level == doctor.Problem && !cfg.Database.Listens() { // processes work through it
+		between.Level = doctor.Warning
+		between.Message, between.Fix = "commands do not work through this pooler, and nothing else was checked", "pass --database-url or set DATABASE_URL to an address that bypasses it"
+		c.findings = append(c.findings, between)
+		return
+	}
 	c.findings = append(append(c.findings, between), found...)
 	if between.Level == doctor.Problem {
 		return
 	}
+	c.findings = append(c.findings, locks)
 	if name := schema.Name(cfg.Database.Schema); c.schema(ctx, pool, name) {
+		found, err = doctor.Rights(ctx, pool, name)
+		c.rows("rights", found, err)
 		found, err = doctor.Invariants(ctx, pool, name)
 		c.rows("invariants", found, err)
 		found, err = doctor.Waiting(ctx, pool, name)
 		c.rows("waiting", found, err)
 		c.server(ctx, pool, cfg)
+		c.standby(ctx, pool, cfg)
 		c.statements(ctx, pool, cfg)
 		c.retention(ctx, pool, cfg)
+		c.export(ctx, pool, cfg)
 		c.lists(ctx, pool, cfg)
 		if c.configuredBy != nil {
 			c.unserved(ctx, pool, c.configuredBy)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -55,6 +55,10 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 				fix += "; the token needs: " + rights
 			}
 			c.add(doctor.Warning, check, fmt.Sprintf("the list of source %q cannot be read: %s", state.Source, state.Error), fix)
+		}
+		if state.Unlisted > 0 {
+			c.add(doctor.Warning, check, fmt.Sprintf("the webhook of source %q delivered %s in the last two days that the provider's list does not contain, such as %s", state.Source, counted(int(state.Unlisted), "event"), state.UnlistedEvent),
+				"check that the token belongs to the account and the mode of the webhook; if it does, a third party may know the signing secret: replace it")
 		}
 		if state.Endpoint == coverage.EndpointOff || state.Endpoint == coverage.EndpointForeign {
 			c.add(doctor.Warning, check, fmt.Sprintf("the provider of source %q does not send to it, as seen on %s: %s", state.Source, shown(state.EndpointAt), state.EndpointWhy),

@@ -21,7 +21,10 @@ func TestCheckFindsListsThatCannotBeRead(t *testing.T) {
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.coverage (source, error, failures, endpoint, endpoint_why, endpoint_at) VALUES
 		('stripe', 'GET /v1/events: the token is refused (403)', 2, 'on', '', now()),
 		('paddle', '', 0, 'off', 'active: false', now()),
-		('gone', 'it is no longer configured', 9, 'off', '', now())`)
+		('gone', 'it is no longer configured', 9, 'off', '', now());
+		INSERT INTO hooklatch.backfill_runs (source, since, until, mode, started_at, unlisted, unlisted_event) VALUES
+		('stripe', now() - interval '1 day', now(), 'auto', now() - interval '1 day', 3, 'evt_forged'),
+		('stripe', now() - interval '3 days', now(), 'auto', now() - interval '3 days', 40, 'evt_older')`)
 	require.NoError(t, err)
 	cfg := config.Default()
 	cfg.Sources = map[string]config.Source{"plain": {Provider: "github"}}
@@ -37,8 +40,9 @@ func TestCheckFindsListsThatCannotBeRead(t *testing.T) {
 	for _, f := range found.findings {
 		said = append(said, f.Message+" -> "+f.Fix)
 	}
-	require.Len(t, said, 3)
+	require.Len(t, said, 4)
 	require.Regexp(t, `^the token of source "stripe" begins with sk_: .* -> .*a restricted key with Events: read`, said[0])
 	require.Regexp(t, `source "paddle" does not send to it, as seen on .*: active: false`, said[1])
 	require.Regexp(t, `^the list of source "stripe" cannot be read: .*refused \(403\) -> .*backfill status.*the token needs: a restricted key with Events: read`, said[2])
+	require.Regexp(t, `^the webhook of source "stripe" delivered 3 events in the last two days that .* such as evt_forged -> .*signing secret`, said[3])
 }

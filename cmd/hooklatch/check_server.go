@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/standby"
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/seen"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -44,6 +48,52 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	}
 }
 
+// standby finds a standby that cannot be read.
+func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *config.Config) {
+	const check = "read_url"
+	if cfg.Database.ReadURL.IsZero() {
+		return
+	}
+	follower, err := app.NewPool(ctx, app.PoolOptions{URL: cfg.Database.ReadURL, MaxConns: 1, ApplicationName: "hooklatch-cli", ReadOnly: true})
+	if err != nil {
+		c.add(doctor.Problem, check, err.Error(), "correct database.read_url")
+		return
+	}
+	defer follower.Close()
+	reads, err := standby.New(primary, follower, schema.Name(cfg.Database.Schema))
+	if err != nil {
+		c.add(doctor.Problem, check, err.Error(), "correct database.schema")
+		return
+	}
+	state := reads.Look(ctx)
+	switch {
+	case state.Usable():
+		c.add(doctor.OK, check, state.String(), "")
+	case state.Cause != nil:
+		c.add(doctor.Warning, check, fmt.Sprintf("%s %s", state, state.Cause), "start the standby, or correct database.read_url")
+	default:
+		c.add(doctor.Warning, check, state.String(), "let database.read_url lead to a standby of this database that keeps up")
+	}
+}
+
+// seenCache finds a Redis that cannot be used. Events are accepted without it.
+func (c *checkup) seenCache(ctx context.Context) {
+	const check = "seen_cache"
+	if c.configuredBy == nil || c.configuredBy.Gateway.SeenCache == nil {
+		return
+	}
+	cache := c.configuredBy.Gateway.SeenCache
+	switch took, err := seen.Try(ctx, cache.Redis); {
+	case err != nil:
+		c.add(doctor.Warning, check, "duplicates are looked up in the database: "+err.Error(), "start Redis, or correct gateway.seen_cache.redis")
+	case took > 2*seen.Patience:
+		c.add(doctor.Warning, check, fmt.Sprintf("Redis needs %s for a read; after %s gateways look in the database instead", (took/2).Round(time.Microsecond), seen.Patience),
+			"use a Redis that is closer to the gateways, or remove gateway.seen_cache")
+	default:
+		c.add(doctor.OK, check, fmt.Sprintf("Redis stores a value and returns it in %s", took.Round(time.Microsecond)), "")
+	}
+}
+
 // storing finds a database that cannot store a delivery, for example because its disk is full. A
 // read-only role and a read-only server have separate findings.
 func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
@@ -52,7 +102,7 @@ func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 	switch {
 	case err == nil:
 		c.add(doctor.OK, check, "a delivery can be stored (the test was rolled back)", "")
-	case sqlstate.Is(err, sqlstate.ReadOnly), sqlstate.Is(err, sqlstate.InsufficientPrivilege):
+	case sqlstate.Demoted(err), sqlstate.Is(err, sqlstate.InsufficientPrivilege):
 	default:
 		c.add(doctor.Problem, check, err.Error(), "check the disk and the log of Postgres: until it is fixed, deliveries are answered 503 and senders retry")
 	}

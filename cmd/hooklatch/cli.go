@@ -47,6 +47,11 @@ type database struct {
 	config *config.Config
 }
 
+// showOutbox is like withOutbox, for commands that only show what is stored.
+func (c *cli) showOutbox(ctx context.Context, f func(*outbox.Outbox) error) error {
+	return c.showDatabase(ctx, func(d database) error { return f(d.outbox) })
+}
+
 // withDatabase is like withOutbox, for commands that need more than the outbox.
 func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	cfg, err := c.loadForDatabase()
@@ -66,7 +71,7 @@ func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	if err := migrator.Validate(ctx); err != nil {
 		return err
 	}
-	o, err := outbox.New(outbox.Options{Pool: pool, Schema: name})
+	o, err := outbox.New(outbox.Options{Pool: pool, Schema: name, Export: app.ExportOf(cfg)})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // explainArguments adds the usage to every command's argument errors: cobra only counts arguments.
 // A command with subcommands accepts no other arguments, unless its usage has some.
 func explainArguments(cmd *cobra.Command) {
-	if check := cmd.Args; cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") {
+	if check := cmd.Args; onlyGroups(cmd) {
 		cmd.Args = knownCommand
 	} else if check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -25,6 +25,11 @@ func explainArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainArguments(sub)
 	}
+}
+
+// onlyGroups reports whether cmd has subcommands and no other arguments.
+func onlyGroups(cmd *cobra.Command) bool {
+	return cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ")
 }
 
 // knownCommand rejects an argument that is not a subcommand of cmd.
@@ -61,7 +66,7 @@ func needsCommand(cmd *cobra.Command, _ []string) error {
 func (c *cli) refuseHelpOfNothing(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if cmd.HasSubCommands() {
+		if onlyGroups(cmd) {
 			if c.misuse = knownCommand(cmd, cmd.Flags().Args()); c.misuse != nil {
 				return
 			}

@@ -31,6 +31,12 @@ func TestWrongArgumentsAreAnsweredWithTheUsage(t *testing.T) {
 	}
 }
 
+func TestHelpAfterAnArgument(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, must(t, "init", "--help"), must(t, "init", "stripe", "--help"))
+	require.Equal(t, must(t, "backfill", "--help"), must(t, "backfill", "stripe", "--help"))
+}
+
 func TestVersionFlag(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, must(t, "version"), must(t, "--version"))
@@ -44,6 +50,8 @@ func TestValuesComplete(t *testing.T) {
 		"destinations pause":           {"app", "mail"},
 		"events list --source":         devSourceNames(),
 		"events list --state":          {"received", "skipped", "held"},
+		"events list --type":           {"invoice.paid"},
+		"send stripe --type":           {"invoice.paid"},
 		"effects list --state":         {"pending", "in_doubt", "parked"},
 		"effects list --destination":   {"app", "mail"},
 		"effects retry --destination":  {"app", "mail"},

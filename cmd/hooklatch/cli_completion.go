@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,13 +35,26 @@ func (c *cli) completeValues(root *cobra.Command) {
 		}
 		return names
 	})
+	types := named(func(cfg *config.Config) []string {
+		var types []string
+		for _, r := range cfg.Routes {
+			for _, one := range r.Types {
+				if !strings.Contains(one, "*") {
+					types = append(types, one)
+				}
+			}
+		}
+		slices.Sort(types)
+		return slices.Compact(types)
+	})
 	flags := map[string]completing{
-		"source": sources, "destination": destinations, "route": routes,
+		"source": sources, "destination": destinations, "route": routes, "type": types,
 		"log-level": fixed("debug", "info", "warn", "error"), "log-format": fixed("auto", "text", "json"),
 	}
 	arguments := map[string]completing{
-		"send": sources, "backfill": sources, "providers": catalog.Names, "import keys": sources,
+		"send": sources, "backfill": sources, "providers": catalog.Names, "init": catalog.Names, "init add": catalog.Names, "import keys": sources,
 		"events show": sources, "events replay": sources, "events release": sources, "events drop": sources,
+		"routes show": routes, "routes test": sources,
 		"destinations pause": destinations, "destinations resume": destinations, "destinations retire": destinations,
 	}
 	eachCommand(root, "", func(path string, cmd *cobra.Command) {

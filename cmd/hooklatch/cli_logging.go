@@ -10,12 +10,17 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 	"github.com/hooklatch/hooklatch/internal/tracing"
 )
 
 // logger returns the logger that the flags select; usual is the level without a flag. It is for
 // commands that run until they are stopped: afterwards, output never waits for a reader.
-func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
+func (c *cli) logger(usual slog.Level) (*slog.Logger, error) { return c.loggerTo(usual, c.outputs) }
+
+// loggerTo is like logger, for commands that write more than lines of a log: only these outputs
+// never wait for a reader, and drop lines instead.
+func (c *cli) loggerTo(usual slog.Level, outputs []*logqueue.Queue) (*slog.Logger, error) {
 	level := usual
 	if c.logLevel != "" {
 		if err := level.UnmarshalText([]byte(c.logLevel)); err != nil || strings.ContainsAny(c.logLevel, "+-") {
@@ -33,8 +38,8 @@ func (c *cli) logger(usual slog.Level) (*slog.Logger, error) {
 		return nil, misused("--log-format %q: allowed are auto, text and json", c.logFormat)
 	}
 	logger := slog.New(tracing.LogHandler(lines(c.stderr)))
-	if len(c.outputs) > 0 {
-		detachOutput(c.outputs, func(n int64) []byte { return droppedLine(lines, n) }, logger)
+	if len(outputs) > 0 {
+		detachOutput(outputs, func(n int64) []byte { return droppedLine(lines, n) }, logger)
 	}
 	return logger, nil
 }

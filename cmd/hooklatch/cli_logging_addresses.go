@@ -10,9 +10,9 @@ import (
 // mailAddress matches common email addresses (RFC 5322 allows more).
 var mailAddress = regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@|%40)([A-Za-z0-9-]+\.)+[A-Za-z]{2,}`)
 
-// hideAddresses keeps email addresses out of the log. Senders put them into ids, and receivers into
-// errors. Logs go to more systems than the database, which has the whole id, and are kept longer.
-// The part after the @ is kept, to show the system that an id is from.
+// hideAddresses keeps email addresses out of the log. Senders put addresses into ids, and receivers
+// put them into errors. Logs go to more systems than the database and are kept longer. The database
+// keeps the whole id. The part after the @ is kept, to show the system that an id is from.
 func hideAddresses(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:

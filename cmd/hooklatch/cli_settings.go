@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -19,17 +20,24 @@ import (
 // databaseFlag takes precedence over DATABASE_URL, which takes precedence over the configuration.
 type databaseFlag struct {
 	url    string
+	cell   string
 	warned bool // true after the warning about a visible password
 }
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
+	d.registerURL(flags)
+	flags.StringVar(&d.cell, "cell", "", "`name` of the cell whose database is meant (default main)")
+}
+
+// registerURL is register for commands that work on all cells.
+func (d *databaseFlag) registerURL(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url in the configuration)")
 }
 
 // givenDatabase returns the URL from the flag or the environment, or an empty value.
 func (c *cli) givenDatabase() secret.Value {
 	if c.database.url != "" {
-		c.warnOfPassword()
+		c.warnOfPassword("--database-url", c.database.url, "set DATABASE_URL instead, or database.url_file in the configuration")
 		return secret.New(c.database.url)
 	}
 	url, _ := c.env("DATABASE_URL")
@@ -37,15 +45,14 @@ func (c *cli) givenDatabase() secret.Value {
 }
 
 // warnOfPassword warns once that a password on the command line is not secret.
-func (c *cli) warnOfPassword() {
+func (c *cli) warnOfPassword(flag, url, instead string) {
 	d := &c.database
-	parsed, err := pgx.ParseConfig(d.url)
-	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(d.url, parsed.Password) {
+	parsed, err := pgx.ParseConfig(url)
+	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(url, parsed.Password) {
 		return // the password is from elsewhere, such as a PGPASSFILE
 	}
 	d.warned = true
-	fmt.Fprintf(c.stderr, "%s: every user of this machine can read the password in --database-url in the list of processes; "+
-		"set DATABASE_URL instead, or database.url_file in the configuration\n", c.name)
+	fmt.Fprintf(c.stderr, "%s: every user of this machine can read the password in %s in the list of processes; %s\n", c.name, flag, instead)
 }
 
 // loadConfig finds, reads and checks the configuration.
@@ -64,7 +71,27 @@ func (c *cli) loadForDatabase() (*config.Config, error) {
 		cfg := config.Default()
 		return &cfg, nil
 	}
-	return c.loadConfig()
+	cfg, err := c.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	return c.cellOf(cfg)
+}
+
+// cellOf returns the configuration of the chosen cell.
+func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
+	name := cmp.Or(c.database.cell, config.MainCell)
+	if !slices.Contains(cfg.CellNames(), name) {
+		return nil, misused("--cell %s: %s has no such cell; its cells are %s", name, cfg.Path(), strings.Join(cfg.CellNames(), ", "))
+	}
+	return cfg.InCell(name), nil
+}
+
+// inCell returns a copy of the call for another cell.
+func (c *cli) inCell(name string) *cli {
+	one := *c
+	one.database.cell = name
+	return &one
 }
 
 // loadToRun is like loadConfig, for commands that use the whole configuration.
@@ -79,6 +106,9 @@ func (c *cli) loadToRun() (*config.Config, error) {
 // sourceOf returns the configured source that a command's argument names.
 func sourceOf(cfg *config.Config, name string) (config.Source, error) {
 	s, known := cfg.Sources[name]
+	if other, elsewhere := cfg.Whole().Sources[name]; !known && elsewhere {
+		return s, fmt.Errorf("source %q is in another cell: add --cell %s", name, other.InCell())
+	}
 	if !known {
 		return s, fmt.Errorf("%s has no source %q; its sources are %s", cfg.Path(), name, strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ", "))
 	}
@@ -117,7 +147,8 @@ const (
 // databaseOf returns a command's connection URL, from the flag, the environment or the
 // configuration. It bypasses a pooler.
 func (c *cli) databaseOf(cfg *config.Config) secret.Value {
-	if url := c.givenDatabase(); !url.IsZero() {
+	elsewhere := c.database.cell != "" && c.database.cell != config.MainCell
+	if url := c.givenDatabase(); !url.IsZero() && !elsewhere {
 		return url
 	}
 	if direct := cfg.Database.DirectURL; !direct.IsZero() {

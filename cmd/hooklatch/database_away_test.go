@@ -138,6 +138,25 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "draining")
 }
 
+// An orchestrator starts processes and migrations simultaneously.
+func TestAProcessMayWaitForItsMigrations(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Empty())
+	s := &system{pool: pool}
+	s.configPath = writeServedConfig(t, pgtest.URL(t, pool))
+	ctx, cancel := context.WithCancel(t.Context())
+	var c command
+	ended := make(chan int, 1)
+	go func() { ended <- c.run(ctx, s.args("serve", "--await-migrations")...) }()
+	require.Eventually(t, func() bool { return strings.Contains(c.stderr.String(), `"msg":"waiting for migrations"`) }, patience, tick)
+	var up command
+	require.Zero(t, up.run(t.Context(), s.args("migrate", "up")...), up.stderr.String())
+	require.Eventually(t, func() bool { return strings.Contains(c.stderr.String(), `"msg":"ready"`) }, patience, tick)
+	require.Contains(t, c.stderr.String(), "the migrations are applied")
+	cancel()
+	require.Zero(t, <-ended, c.stderr.String())
+}
+
 // An error that waiting cannot fix is reported immediately.
 func TestAWrongPasswordEndsTheStart(t *testing.T) {
 	t.Parallel()

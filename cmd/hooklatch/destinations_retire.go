@@ -23,7 +23,7 @@ func (c *cli) newDestinationsRetire() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retire NAME",
 		Short: "Park the effects of a permanently removed destination",
-		Long: `Retire a destination that was removed from the configuration permanently. Effects that
+		Long: `Retire a destination that was permanently removed from the configuration. Effects that
 wait for it are parked, and hooklatch.enqueue rejects new ones. The command refuses a
 destination that a running process still has: remove it from the configuration and
 restart first.

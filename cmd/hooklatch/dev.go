@@ -63,8 +63,8 @@ with one duplicate, an event whose effect needs attention, an event that no rout
 matches, and a refused delivery.
 
 With --config the command runs your own configuration on the embedded Postgres instead,
-without the demo receiver and the demo mail server. DATABASE_URL in that file is the
-embedded Postgres.`,
+without the demo receiver and the demo mail server. In that configuration DATABASE_URL
+is the URL of the embedded Postgres.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := d.checkArguments(cmd); err != nil {
@@ -81,7 +81,7 @@ embedded Postgres.`,
 			return d.run(cmd.Context())
 		},
 	}
-	c.database.register(cmd.Flags())
+	c.database.registerURL(cmd.Flags())
 	cmd.Flags().Lookup("database-url").Usage = "connection `URL` of a Postgres to use instead of the embedded one (default $DATABASE_URL)"
 	flags := cmd.Flags()
 	flags.StringVar(&d.dir, "dir", filepath.Dir(filepath.FromSlash(config.DevPath)), "`directory` of data, secrets and configuration")

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
@@ -84,14 +85,18 @@ func (d *dev) deliverExample(ctx context.Context, c *cli, e example, gateway str
 	if err != nil {
 		return err
 	}
-	defer s.client.CloseIdleConnections()
+	defer s.Close()
 	if e.forged {
-		s.key = devSecret(e.source)
+		d, err := catalog.Describe(e.source)
+		if err != nil {
+			return err
+		}
+		s.Key = firstrun.NewSecret(d)
 	}
-	event := s.provider.Sample(e.eventType, e.id, time.Now())
+	event := s.Sample(e.eventType, e.id)
 	for range e.times {
-		if came := s.deliver(ctx, event); came.err != nil || !e.forged && came.body != "" {
-			return errors.Join(came.err, errors.New(came.body))
+		if came := s.Deliver(ctx, event); came.Err != nil || !e.forged && came.Body != "" {
+			return errors.Join(came.Err, errors.New(came.Body))
 		}
 	}
 	return nil

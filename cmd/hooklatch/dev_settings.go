@@ -2,9 +2,6 @@ package main
 
 import (
 	"cmp"
-	"crypto/rand"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,60 +9,32 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/demo"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
+	"github.com/hooklatch/hooklatch/internal/program/loopback"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// devSource is a source in the dev configuration. Its name is the provider's.
-type devSource struct {
-	name    string
-	options string        // further lines of YAML
-	fresh   func() string // returns a new secret in the provider's format
-}
-
-func devSources() []devSource {
-	return []devSource{
-		{name: "stripe", fresh: func() string { return "whsec_" + rand.Text() }},
-		{name: "github", fresh: randomHex},
-		{name: "shopify", fresh: randomHex},
-		{name: "twilio", fresh: randomHex},
-		{name: "slack", fresh: randomHex},
-		{name: "standard-webhooks", fresh: randomWhsec},
-		{name: "hmac", fresh: randomHex, options: "    header: X-Signature\n    event_id: {pointer: /id}\n"},
+// devSources returns the sources of the dev configuration, which are named like their providers.
+func devSources() ([]catalog.Description, error) {
+	var sources []catalog.Description
+	for _, name := range devSourceNames() {
+		d, err := catalog.Describe(name)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, d)
 	}
+	return sources, nil
 }
 
 func devSourceNames() []string {
-	var names []string
-	for _, s := range devSources() {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// devSecret returns a random secret in the format of a source's provider.
-func devSecret(source string) secret.Value {
-	sources := devSources()
-	at := slices.IndexFunc(sources, func(s devSource) bool { return s.name == source })
-	return secret.New(sources[at].fresh())
-}
-
-func randomHex() string {
-	b := make([]byte, 16)
-	_, _ = rand.Read(b) // never fails
-	return hex.EncodeToString(b)
-}
-
-// randomWhsec returns a random secret in the Standard Webhooks format.
-func randomWhsec() string {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	return "whsec_" + base64.StdEncoding.EncodeToString(b)
+	return []string{"stripe", "github", "shopify", "twilio", "slack", "standard-webhooks", "hmac"}
 }
 
 // devDestination receives every event. devMail sends receipts.
@@ -97,13 +66,17 @@ func readDevSettings(path string, env config.LookupEnv) (*devSettings, error) {
 			return nil, fmt.Errorf("%w\ndev rewrites this file at each start and keeps its secrets: correct it or remove it", err)
 		}
 	}
-	for _, s := range devSources() {
-		settings.secrets[s.name] = secret.New(s.fresh())
-		if kept := earlier.Sources[s.name].Secrets; len(kept) > 0 {
-			settings.secrets[s.name] = kept[0].Value
+	sources, err := devSources()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		settings.secrets[s.Name] = firstrun.NewSecret(s)
+		if kept := earlier.Sources[s.Name].Secrets; len(kept) > 0 {
+			settings.secrets[s.Name] = kept[0].Value
 		}
 	}
-	settings.sign = secret.New(randomWhsec())
+	settings.sign = secret.New(firstrun.RandomWhsec())
 	if d := earlier.Destinations[devDestination]; d.HTTP != nil && d.HTTP.Sign != nil && len(d.HTTP.Sign.StandardWebhooks) > 0 {
 		settings.sign = d.HTTP.Sign.StandardWebhooks[0]
 	}
@@ -181,6 +154,10 @@ func (s *devSettings) yaml() (string, error) {
 		// --forward may name a host in the user's own network.
 		private = "    allow_private: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, \"::1\", \"fc00::/7\"]\n"
 	}
+	sources, err := devSources()
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The dev command rewrites this file at each start and keeps only the secrets.
 # To edit it, copy it to ./hooklatch.yaml.
@@ -192,11 +169,14 @@ gateway:
   public_url: %s
 admin:
   listen: %s
+worker:
+  keep_jobs: 24h # River UI also shows completed jobs
 
+# Each receives POST /webhooks/NAME.
 sources:
-`, scalar(s.database.Reveal()), scalar(s.listen), scalar(cmp.Or(s.public, "http://"+reachable(s.listen))), scalar(s.admin))
-	for _, source := range devSources() {
-		fmt.Fprintf(&b, "  %s: # POST /webhooks/%s\n    provider: %s\n    secrets: [%s]\n%s", source.name, source.name, source.name, scalar(s.secrets[source.name].Reveal()), source.options)
+`, scalar(s.database.Reveal()), scalar(s.listen), scalar(cmp.Or(s.public, "http://"+loopback.Reachable(s.listen))), scalar(s.admin))
+	for _, source := range sources {
+		b.WriteString(firstrun.Source(source, "  ", scalar(s.secrets[source.Name].Reveal())))
 	}
 	fmt.Fprintf(&b, `
 destinations:
@@ -228,9 +208,6 @@ routes:
 	return b.String(), nil
 }
 
-// scalar returns text as a YAML scalar without variable expansion.
-func scalar(text string) string {
-	return strconv.Quote(strings.ReplaceAll(text, "${", "$${"))
-}
+func scalar(text string) string { return firstrun.Scalar(text) }
 
 func taken(err error) bool { return errors.Is(err, syscall.EADDRINUSE) }

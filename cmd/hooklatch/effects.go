@@ -9,14 +9,18 @@ import (
 func (c *cli) newEffects() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "effects",
-		Short: "List, show, retry, cancel, park and erase effects",
+		Short: "List, show, retry, cancel, park, resend and erase effects",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())
 	cmd.AddCommand(c.newEffectsList(), c.newEffectsShow(), c.newEffectsErase())
 	for _, v := range desk.Of(desk.Effects) {
-		cmd.AddCommand(c.newEffectsVerb(v))
+		if v.TakesRequest {
+			cmd.AddCommand(c.newEffectsResend(v))
+		} else {
+			cmd.AddCommand(c.newEffectsVerb(v))
+		}
 	}
 	return cmd
 }

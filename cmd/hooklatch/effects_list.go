@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -35,7 +36,11 @@ now, such as 36h.`,
 			if err := errors.Join(err, l.check(filter.Span)); err != nil {
 				return err
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+			read := c.showOutbox
+			if l.follow { // new rows are shown as they are committed
+				read = c.withOutbox
+			}
+			return read(cmd.Context(), func(o *outbox.Outbox) error {
 				if l.follow {
 					return follow(cmd.Context(), c, finder(o).FollowEffects(filter), func(e ledger.Effect) string { return lineOf(effectCells(e)) })
 				}
@@ -58,12 +63,12 @@ now, such as 36h.`,
 }
 
 func (c *cli) printEffects(effects []ledger.Effect) error {
-	header := []string{"CREATED", "EFFECT", "DESTINATION", "EVENT", "STATE", "ATTEMPTS", "LAST RESULT"}
+	header := []string{"CREATED", "EFFECT", "ROUTE", "DESTINATION", "EVENT", "TYPE", "STATE", "ATTEMPTS", "LAST RESULT"}
 	return printList(c, effects, "no effects", header, effectCells)
 }
 
 func effectCells(e ledger.Effect) []string {
-	return []string{shown(e.CreatedAt), e.IdempotencyKey, e.Destination, causeOf(e.Event), string(e.State), strconv.Itoa(e.Attempt), lastOf(e)}
+	return []string{shown(e.CreatedAt), e.IdempotencyKey, cmp.Or(e.Route, "-"), e.Destination, causeOf(e.Event), cmp.Or(e.EventType, "-"), string(e.State), strconv.Itoa(e.Attempt), lastOf(e)}
 }
 
 // causeOf returns the event that caused an effect, or a dash.

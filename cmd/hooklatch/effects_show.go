@@ -31,7 +31,7 @@ receiver's response, whether the attempt was applied, and what follows.`,
 			if body && c.asJSON {
 				return misused("--body and --json exclude each other")
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				effect, err := life.ReadEffect(cmd.Context(), o, args[0])
 				if errors.Is(err, ledger.ErrNotFound) {
 					return noSuchEffect(args[0])
@@ -96,6 +96,8 @@ func (c *cli) printEffect(d life.Effect) {
 		field("latest of", e.LatestKey+", occurred "+shown(e.OccurredAt))
 	}
 	field("superseded by", e.SupersededBy)
+	field("resent from", e.ResentFrom())
+	field("resent as", strings.Join(d.ResentAs, ", "))
 	field("destination", e.Destination+", "+strings.ReplaceAll(string(e.Policy), "_", " "))
 	field("request", strings.TrimSpace(e.Request.Method+" "+e.Request.URL))
 	field("state", string(e.State)+": "+life.Meaning(e))

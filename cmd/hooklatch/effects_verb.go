@@ -25,7 +25,7 @@ func (c *cli) newEffectsVerb(v desk.Verb) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   v.Name + " (KEY | FLAGS)",
 		Short: v.Short,
-		Long: longOf(v, "Flags select many effects instead of one.") + `
+		Long: longOf(v, "To apply the command to many effects, select them with flags.") + `
 
 A selection needs at least --state. Without --yes the command counts the selected
 effects, shows a sample and prints the command to run next. The --as-of in that command

@@ -86,7 +86,7 @@ duration before now, such as 36h.`,
 	f.register(cmd, "erase ")
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&cancel, "cancel", false, "cancel the events' unfinished work, then erase the events")
-	cmd.Flags().StringVar(&again, "again", "", "erase again the events and effects in this `file`, which an earlier erasure printed; - is standard input")
+	cmd.Flags().StringVar(&again, "again", "", "repeat the erasure of the events and effects in this `file`, the output of an earlier erasure; - is standard input")
 	cmd.Flags().Int64Var(&list, "list", 0, "print the list of events that this `run` has erased")
 	return cmd
 }

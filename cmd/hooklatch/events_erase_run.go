@@ -24,7 +24,7 @@ type eraser struct {
 // one erases one event.
 func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, yes bool) error {
 	if !yes {
-		e, err := o.Inbox().Event(ctx, ref)
+		e, err := o.Inbox().Recall(ctx, ref)
 		if err != nil {
 			return orNoSuchEvent(err, ref)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -35,7 +36,11 @@ found so far. If there may be more, the command that continues the list is print
 			if err := errors.Join(err, l.check(filter.Span)); err != nil {
 				return err
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+			read := c.showOutbox
+			if l.follow { // new rows are shown as they are committed
+				read = c.withOutbox
+			}
+			return read(cmd.Context(), func(o *outbox.Outbox) error {
 				if l.follow {
 					return follow(cmd.Context(), c, finder(o).FollowEvents(filter), func(e *inbox.Event) string { return lineOf(eventCells(e)) })
 				}
@@ -58,12 +63,16 @@ found so far. If there may be more, the command that continues the list is print
 }
 
 func (c *cli) printEvents(events []*inbox.Event) error {
-	header := []string{"RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "DUPLICATES"}
+	header := []string{"RECEIVED", "SOURCE", "EVENT", "TYPE", "STATE", "EFFECTS", "DUPLICATES"}
 	return printList(c, events, "no events", header, eventCells)
 }
 
 func eventCells(e *inbox.Event) []string {
-	return []string{shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), strconv.FormatInt(e.Duplicates, 10)}
+	effects := "-"
+	if e.EffectStates.Known() {
+		effects = cmp.Or(e.EffectStates.String(), string(find.NoEffects))
+	}
+	return []string{shown(e.ReceivedAt), string(e.Source), string(e.EventID), e.Type, string(e.Outcome), effects, strconv.FormatInt(e.Duplicates, 10)}
 }
 
 // lineOf formats a row without aligned columns: --follow does not know the widths.

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/forecast"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/find"
@@ -59,19 +61,20 @@ func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   v.Name + " (SOURCE EVENT_ID | FLAGS)",
 		Short: v.Short,
-		Long: longOf(v, "Flags select many events instead of one.") + `
+		Long: longOf(v, "To replay many events, select them with flags.") + `
 
-With --new-keys new effects are created under new keys, so that receivers apply them
-again. With --route only that route is dispatched; effects of other routes stay
-unchanged. Every replay is recorded.
+--new-keys creates new effects under new keys, so that receivers apply them again.
+--route dispatches only that route; effects of other routes stay unchanged. Every replay
+is recorded.
 
-Without --yes the command counts the selected events and shows a sample. With --yes the
-selection becomes a bulk run, which this command carries out in the order in which the
-events were accepted. Events accepted later are left out, as are events for which
---when fails. An interrupt pauses the run, and 'hooklatch runs resume' continues it.
-With --detach, or if the command is killed, workers carry out the run.
+Without --yes the command counts the selected events and shows a sample. With --yes it
+stores the selection as a bulk run and replays the events in the order in which they were
+accepted. The run omits events accepted after it started, and events for which --when
+fails. An interrupt pauses the run, and 'hooklatch runs resume' continues it. With
+--detach, or if the command is killed, workers carry out the run.
 
---state is the event's state. To retry failed effects, use 'hooklatch effects retry'.
+--state is the state of the event, not of its effects. To retry failed effects, use
+'hooklatch effects retry'.
 Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such
 as 36h.`,
 		Example: "  " + c.name + ` events replay stripe evt_123
@@ -112,8 +115,8 @@ as 36h.`,
 	return cmd
 }
 
-// ofRoute checks that the configuration, if any, contains the selection's route. It narrows the
-// selection to the route's source and type.
+// ofRoute checks that the configuration, if any, contains the selection's route, and narrows the
+// selection to the route.
 func (c *cli) ofRoute(o *runs.Order) error {
 	if o.Route == "" {
 		return nil
@@ -126,18 +129,21 @@ func (c *cli) ofRoute(o *runs.Order) error {
 	if i < 0 {
 		return misused("--route %q: the configuration has no such route", o.Route)
 	}
-	r := cfg.Routes[i]
-	if len(r.From) == 1 && r.From[0] != "*" {
-		o.Events.Source = cmp.Or(o.Events.Source, identity.Source(r.From[0]))
-	}
-	if len(r.Types) == 1 {
-		o.Events.Type = cmp.Or(o.Events.Type, r.Types[0])
-	}
+	desk.Narrow(o, cfg.Routes[i])
 	return nil
 }
 
+// forecast returns the prediction of a replay with the current routes.
+func (c *cli) forecast(o *outbox.Outbox, newKeys bool, only string) forecast.Replay {
+	f := forecast.Replay{Outbox: o, NewKeys: newKeys, Route: only}
+	if cfg, err := c.loadConfig(); err == nil {
+		f.Table, _ = app.Routes(cfg) // the check command reports the problems
+	}
+	return f
+}
+
 func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, by ledger.Operator, opts inbox.ReplayOptions) error {
-	forecast, known, err := c.forecaster(o, opts.NewKeys, opts.Route).of(ctx, ref)
+	came, known, err := c.forecast(o, opts.NewKeys, opts.Route).Of(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -152,7 +158,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	}
 	fmt.Fprintf(c.stdout, "%s will be dispatched again, generation %d; %s will be tried again", safetext.Shown(ref.String()), done.Generation, counted(done.Reopened, "effect"))
 	if known {
-		fmt.Fprintf(c.stdout, ", %s will be created with the current routes", counted(forecast.fresh, "new effect"))
+		fmt.Fprintf(c.stdout, ", %s will be created with the current routes", counted(came.Created, "new effect"))
 	}
 	_, err = fmt.Fprintln(c.stdout)
 	return err

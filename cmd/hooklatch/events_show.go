@@ -35,8 +35,8 @@ the event was dispatched with other routes, the output says so.`,
 			if raw && c.asJSON {
 				return misused("--raw and --json exclude each other")
 			}
-			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				e, err := o.Inbox().Event(cmd.Context(), ref)
+			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				e, err := o.Inbox().Recall(cmd.Context(), ref)
 				if err != nil {
 					return orNoSuchEvent(err, ref)
 				}
@@ -112,6 +112,9 @@ func (c *cli) printEvent(e *inbox.Event) {
 		field("body", "no longer stored")
 	default:
 		field("body", strings.TrimSuffix(fmt.Sprintf("%d bytes, %s", len(e.Body), e.ContentType), ", "))
+	}
+	if e.ExportedDay != "" {
+		field("read from", "the export of "+e.ExportedDay)
 	}
 	if !e.RedactedAt.IsZero() {
 		field("redacted", "on "+shown(e.RedactedAt)+": the body is not as received, and the event is not replayed")

@@ -13,7 +13,7 @@ func (c *cli) newEventsVerb(v desk.Verb) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   v.Name + " (SOURCE EVENT_ID | FLAGS)",
 		Short: v.Short,
-		Long: longOf(v, "Flags select many events instead of one. The operator, time and reason are recorded.") + `
+		Long: longOf(v, "To apply the command to many events, select them with flags. The operator, time and reason are recorded.") + `
 
 Without --yes the command counts the selected events and shows a sample. With --yes the
 selection becomes a bulk run, which this command carries out. 'hooklatch runs pause',

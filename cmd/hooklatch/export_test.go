@@ -29,3 +29,6 @@ func HasCommand(words []string) bool {
 	cmd, rest, err := root.Find(words)
 	return err == nil && cmd.HasParent() && (len(rest) == 0 || cmd.Args(cmd, rest) == nil)
 }
+
+// AsProgram in the environment makes the test binary run as the program.
+const AsProgram = asProgram

@@ -87,10 +87,15 @@ var layers = []layer{
 	{packages: "outbox/erasure", exactly: map[string]string{
 		module + "/outbox": "an erasure takes away what is stored; it does not know how events come in",
 	}},
+	{packages: "outbox/export", exactly: map[string]string{
+		module + "/outbox": "an export has rows and files; it does not know how events come in",
+	}, must: map[string]string{
+		module + "/outbox/inbox": "an export has rows; what events are made of is the inbox's",
+	}},
 	{packages: "outbox/quarantine", exactly: map[string]string{
 		module + "/outbox": "the quarantine keeps what did not come in",
 	}},
-	{packages: "outbox/repair", exactly: map[string]string{
+	{packages: "internal/repair", exactly: map[string]string{
 		module + "/outbox": "repair is told how work without a job is found; it does not know how events come in",
 	}},
 	{packages: "outbox/retention", exactly: map[string]string{
@@ -237,18 +242,41 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 // parts are the outbox's packages. All other packages below outbox and internal are leaves, which
 // every layer may import.
 var parts = []string{
-	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/inbox",
-	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "internal/riverjob", "outbox/runs",
+	"internal/coverage", "internal/repair", "internal/riverjob",
+	"outbox", "outbox/commit", "outbox/erasure", "outbox/export", "outbox/find", "outbox/fleet", "outbox/inbox",
+	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/retention", "outbox/runs",
 }
 
 // door contains the packages that users' programs may import: their exported API follows semantic
 // versioning. All other packages are internal.
 var door = []string{
 	"gateway", "gateway/backfill", "gateway/provider", "gateway/provider/catalog",
-	"outbox", "outbox/commit", "outbox/coverage", "outbox/erasure", "outbox/find", "outbox/fleet", "outbox/identity", "outbox/inbox",
-	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/repair", "outbox/retention", "outbox/runs", "outbox/secret",
+	"outbox", "outbox/commit", "outbox/erasure", "outbox/export", "outbox/find", "outbox/fleet", "outbox/identity", "outbox/inbox",
+	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/retention", "outbox/runs", "outbox/secret", "outbox/seen",
 	"schema", "schema/embedded", "schema/pgtest",
 	"worker", "worker/alarm", "worker/destination", "worker/hooktest", "worker/lane", "worker/route",
+}
+
+// ofCommand are modules that only the command uses, with the packages that may import each.
+var ofCommand = map[string][]string{
+	"github.com/spf13/cobra":                 {module + "/cmd/hooklatch"},
+	"github.com/modelcontextprotocol/go-sdk": {module + "/internal/program/mcp"},
+}
+
+// A program that imports our packages builds and downloads nothing that only the command needs.
+func TestUsersInheritNoDependencyOfTheCommand(t *testing.T) {
+	t.Parallel()
+	packages := listPackages(t)
+	for of, importers := range ofCommand {
+		for _, name := range door {
+			refuse(t, packages, module+"/"+name, packages[module+"/"+name].Deps, of, "only the command needs it")
+		}
+		for path, p := range packages {
+			if within(path, module) && !slices.Contains(importers, path) {
+				refuse(t, packages, path, p.Imports, of, "only "+strings.Join(importers, ", ")+" imports it")
+			}
+		}
+	}
 }
 
 func TestUsersImportWhatIsAtTheDoor(t *testing.T) {

@@ -109,7 +109,11 @@ func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 			words = append(words, "--"+f.Name, safetext.Shell(f.Value.String()))
 		}
 	})
-	return strings.Join(words, " ") + " --cursor " + safetext.Shell(string(at))
+	words = append(words, "--cursor "+safetext.Shell(string(at)))
+	if args := cmd.Flags().Args(); len(args) > 0 {
+		words = append(words, safetext.Operands(args...))
+	}
+	return strings.Join(words, " ")
 }
 
 // followInterval is the time between two queries of --follow.

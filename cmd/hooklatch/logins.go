@@ -17,7 +17,7 @@ func (c *cli) newLogins() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
-	c.database.register(cmd.PersistentFlags())
+	c.database.registerURL(cmd.PersistentFlags())
 	cmd.AddCommand(c.newLoginsList(), c.newLoginsEnd())
 	return cmd
 }

@@ -12,7 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	_ "golang.org/x/crypto/x509roots/fallback" // an image from scratch has no certificates
+	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
@@ -60,7 +61,7 @@ func run() int {
 		stderr:   stderr,
 		outputs:  []*logqueue.Queue{stdout, stderr},
 		env:      os.LookupEnv,
-		terminal: isTerminal(os.Stderr),
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		reloads:  reloads,
 	}, os.Args[1:])
 }
@@ -100,10 +101,4 @@ func reloads(ctx context.Context) <-chan struct{} {
 		}
 	}()
 	return asked
-}
-
-// isTerminal reports whether f is a terminal.
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlGetTermios)
-	return err == nil
 }

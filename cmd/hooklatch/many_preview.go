@@ -69,14 +69,14 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 
 // forecasts returns the predicted replay of each event in the sample.
 func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
-	f, all := m.forecaster(o, v.Order.NewKeys, v.Order.Route), make([]string, len(v.Sample))
+	f, all := m.forecast(o, v.Order.NewKeys, v.Order.Route), make([]string, len(v.Sample))
 	for i, e := range v.Sample {
-		forecast, known, err := f.of(ctx, e.Event)
+		came, known, err := f.Of(ctx, e.Event)
 		if err != nil {
 			return nil, err
 		}
 		if all[i] = "-"; known {
-			all[i] = forecast.String()
+			all[i] = came.String()
 		}
 	}
 	return all, nil

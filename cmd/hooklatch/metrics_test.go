@@ -94,12 +94,13 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 		must(t, s.args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
 	}
 
-	// These metrics need a fault, a provider's list, a sender's retry, Go handlers, a flood of
+	// These metrics need a fault, a shared memory of duplicates, a provider's list, a sender's retry, Go handlers, a flood of
 	// forgeries or expired rows.
 	seldom := []string{
 		"hooklatch_backfill_events_total", "hooklatch_backfill_overtaken_total", "hooklatch_backfill_requests_total", "hooklatch_backfill_throttled_seconds_total",
 		"hooklatch_breaker_trips_total", "hooklatch_checks_total", "hooklatch_events_held_total", "hooklatch_events_untyped_total", "hooklatch_handler_attempts_total",
 		"hooklatch_provider_retries_total", "hooklatch_quarantine_left_out_total", "hooklatch_reconciled_total", "hooklatch_rescued_total", "hooklatch_retention_deleted_total",
+		"hooklatch_seen_cache_lookups_total",
 	}
 	// A refused delivery is stored after the response, or skipped while the machine is busy.
 	require.Eventually(t, func() bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,16 +27,24 @@ func (c *cli) newMigrateUp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Apply pending migrations of River and Hooklatch",
-		Long:  "Apply pending migrations of River and Hooklatch, and create the partitions of the next\ndays. The command can run repeatedly and in several processes simultaneously.",
+		Long:  "Apply pending migrations of River and Hooklatch, and create the partitions of the next\ndays, in the databases of all cells or of the one that --cell names. The command can run repeatedly and in several processes simultaneously.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
-				steps, err := m.Up(cmd.Context())
-				if err != nil {
+			var done []cellStep
+			one := func(c *cli) error {
+				return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
+					steps, err := m.Up(cmd.Context())
+					for _, s := range steps {
+						done = append(done, cellStep{s, c.database.cell})
+					}
 					return err
-				}
-				return c.printSteps(steps, "the schema is up to date")
-			})
+				})
+			}
+			err := c.eachCell(one)
+			if err != nil && len(done) == 0 {
+				return err
+			}
+			return errors.Join(err, c.printSteps(done, "the schema is up to date"))
 		},
 	}
 	c.jsonFlag(cmd)
@@ -61,9 +70,13 @@ func (c *cli) newMigrateDown() *cobra.Command {
 				steps = 0
 			}
 			return c.withMigrator(cmd.Context(), func(m *schema.Migrator) error {
-				done, err := m.Down(cmd.Context(), steps)
+				removed, err := m.Down(cmd.Context(), steps)
 				if err != nil {
 					return err
+				}
+				done := make([]cellStep, len(removed))
+				for i, s := range removed {
+					done[i] = cellStep{s, c.database.cell}
 				}
 				return c.printSteps(done, "no migrations to remove")
 			})
@@ -115,7 +128,36 @@ func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) 
 	return f(m)
 }
 
-func (c *cli) printSteps(steps []schema.Step, nothing string) error {
+// cellStep is a migration in one cell. Its cell is empty if none was chosen.
+type cellStep struct {
+	schema.Step
+
+	Cell string `json:"cell,omitzero"`
+}
+
+// eachCell does something in the chosen cell, or in every cell if there are several and none is
+// chosen. It continues after an error.
+func (c *cli) eachCell(do func(*cli) error) error {
+	if c.database.cell != "" {
+		return do(c)
+	}
+	cfg, err := c.loadForDatabase()
+	if err != nil {
+		return err
+	}
+	if len(cfg.Cells) == 0 {
+		return do(c)
+	}
+	var errs []error
+	for _, name := range cfg.CellNames() {
+		if err := do(c.inCell(name)); err != nil {
+			errs = append(errs, fmt.Errorf("cell %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *cli) printSteps(steps []cellStep, nothing string) error {
 	if c.asJSON {
 		return printJSON(c.stdout, listed(steps))
 	}
@@ -124,7 +166,11 @@ func (c *cli) printSteps(steps []schema.Step, nothing string) error {
 		return err
 	}
 	for _, s := range steps {
-		fmt.Fprintf(c.stdout, "%-4s  %s %04d_%s  %s\n", s.Direction, s.Owner, s.Version, s.Name, s.Duration.Round(time.Millisecond))
+		in := ""
+		if s.Cell != "" {
+			in = "  cell " + s.Cell
+		}
+		fmt.Fprintf(c.stdout, "%-4s  %s %04d_%s  %s%s\n", s.Direction, s.Owner, s.Version, s.Name, s.Duration.Round(time.Millisecond), in)
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s done\n", counted(len(steps), "migration"))
 	return err

@@ -39,6 +39,7 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 		var found []printedCommand
 		switch {
 		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // describes the past
+		case path == filepath.Join(root, "docs", "cli.md"): // consists of usage, from texts that are read in their place
 		case strings.HasSuffix(path, ".go"):
 			found = inStrings(t, path)
 		case strings.HasSuffix(path, ".md"), strings.HasSuffix(path, ".md.tmpl"):
@@ -63,7 +64,7 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	values := map[string]string{
-		"destination": "app", "source": "stripe", "route": "app", "type": "invoice.*", "event": "stripe/evt_1", "id": "evt_1", "has": "duplicates",
+		"destination": "app", "source": "stripe", "route": "app", "type": "invoice.*", "event": "stripe/evt_1", "id": "evt_1", "has": "duplicates", "effects": "failed",
 		"since": "-24h", "until": "2026-11-21", "policy": "at_most_once", "contains": "it's", "when": `body.name == "O'Neil"`, "state": "failed", "reason": "wrong_signature", "address": "10.0.0.1",
 	}
 	field := regexp.MustCompile(`id="field-(\w+)"`)

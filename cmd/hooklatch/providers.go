@@ -12,6 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
+	"github.com/hooklatch/hooklatch/internal/program/testevent"
 )
 
 func (c *cli) newProviders() *cobra.Command {
@@ -119,11 +121,11 @@ func describe(name string, cfg *config.Config) (described, error) {
 		if cfg.Sources[source].Provider != name {
 			continue
 		}
-		to, err := newTarget(cfg, source, nil)
+		to, err := testevent.NewTarget(cfg, source, nil)
 		if err != nil {
 			return described{}, err
 		}
-		d.Sources = append(d.Sources, describedSource{Name: source, URL: to.signed.String()})
+		d.Sources = append(d.Sources, describedSource{Name: source, URL: to.Signed.String()})
 	}
 	url := "https://YOUR-HOST/webhooks/" + name
 	if len(d.Sources) == 1 {
@@ -138,13 +140,7 @@ func describe(name string, cfg *config.Config) (described, error) {
 // snippetOf returns a source of the provider in the configuration's format.
 func snippetOf(p catalog.Description) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sources:\n  %s:\n    provider: %s\n", p.Name, p.Name)
-	if !p.Keyless {
-		fmt.Fprintf(&b, "    secrets: [\"${%s}\"]\n", catalog.SecretVariable(p.Name))
-	}
-	for line := range strings.Lines(p.Example) {
-		fmt.Fprintf(&b, "    %s\n", strings.TrimRight(line, "\n"))
-	}
+	b.WriteString("sources:\n" + firstrun.Source(p, "  ", firstrun.Reference(catalog.SecretVariable(p.Name))))
 	if p.SignsURL {
 		fmt.Fprintf(&b, "    public_url: https://hooks.example.com/webhooks/%s # or gateway.public_url\n", p.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/modfile"
 )
 
 // Failpoints are for tests. A released program contains no failpoint code, no failpoint names, and
@@ -57,4 +58,14 @@ func TestNoReleaseIsBuiltWithFailpoints(t *testing.T) {
 		}
 	}
 	require.NotZero(t, built, "no file that builds the program was found")
+}
+
+// A replace directive is ignored by `go install`, which then installs another program or fails.
+func TestNothingIsReplacedInGoMod(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	require.NoError(t, err)
+	file, err := modfile.Parse("go.mod", text, nil)
+	require.NoError(t, err)
+	require.Empty(t, file.Replace)
 }

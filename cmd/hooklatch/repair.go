@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/outbox/repair"
+	"github.com/hooklatch/hooklatch/internal/repair"
 )
 
 // repairFlags are the flags of the repair command.

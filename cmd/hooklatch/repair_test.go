@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
-	"github.com/hooklatch/hooklatch/outbox/repair"
+	"github.com/hooklatch/hooklatch/internal/repair"
 )
 
 // Both check and repair print the required command. Nothing is changed without --yes.

@@ -46,7 +46,7 @@ with --yes, which is recorded. The next run continues an interrupted one.`,
 			if f.yes && f.dryRun {
 				return misused("--dry-run deletes nothing: omit --yes")
 			}
-			cfg, err := c.loadConfig()
+			cfg, err := c.loadForDatabase()
 			if err != nil {
 				return err
 			}

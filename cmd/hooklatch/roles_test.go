@@ -16,10 +16,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/coverage"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
-	"github.com/hooklatch/hooklatch/outbox/coverage"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retention"
@@ -160,7 +160,7 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	list := coverage.Stream{Source: "stripe"}
 	pass, err := o.Coverage().Begin(t.Context(), list, false, time.Minute, 0)
 	require.NoError(t, err)
-	_, err = o.Coverage().Ask(t.Context(), list, []coverage.Redelivery{{EventID: "evt_x", Ref: "1", HappenedAt: pass.Now}}, true)
+	_, err = o.Coverage().Ask(t.Context(), list, coverage.Redelivery{EventID: "evt_x", Ref: "1", HappenedAt: pass.Now, Tries: 1})
 	require.NoError(t, err)
 	_, _, err = o.AcceptTogether(t.Context(), []outbox.Delivery{fetched}, func(ctx context.Context, tx pgx.Tx, came []outbox.Acceptance) error {
 		require.Equal(t, 1, came[0].New())

@@ -62,8 +62,8 @@ counted, out of the matches selected so far.`,
 			if err := checkLimit(limit); err != nil {
 				return err
 			}
-			return c.withRuns(cmd.Context(), func(r *runs.Runs) error {
-				found, err := r.List(cmd.Context(), 0, limit)
+			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
+				found, err := runsOf(o).List(cmd.Context(), 0, limit)
 				if err != nil {
 					return err
 				}

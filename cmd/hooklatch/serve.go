@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"net"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ type serveKind struct {
 
 func (c *cli) newServe(kind serveKind) *cobra.Command {
 	var listen listenFlags
-	var migrate bool
+	var migrate, await bool
 	cmd := &cobra.Command{
 		Use:   kind.use,
 		Short: kind.short,
@@ -45,24 +46,33 @@ certificates take effect. A file with mistakes changes nothing.`,
 			if err != nil {
 				return err
 			}
+			var inherited net.Listener
+			if kind.gateway {
+				if inherited, err = inheritedListener(); err != nil {
+					return err
+				}
+			}
 			garbage := limitMemory(cfg, c.env, logger)
 			app.LogWarnings(cmd.Context(), logger, app.Warnings(cfg, c.givenDatabase()))
 			return app.Run(cmd.Context(), app.Options{
 				Config:      cfg,
 				DatabaseURL: c.givenDatabase(),
-				Gateway:     kind.gateway, Worker: kind.worker, Migrate: migrate,
+				Gateway:     kind.gateway, Worker: kind.worker, Migrate: migrate, AwaitMigrations: await,
 				Load:        load,
 				Version:     readBuild().Version,
 				GatewayHint: gatewayHint, AdminHint: adminHint,
 				GlobalTelemetry: true,
+				Listener:        inherited,
+				Tell:            tellSystemd(logger),
 				LargeBody:       garbage.expectMuch,
 				Logger:          logger,
 				Outputs:         c.outputs,
 			}, c.reloads(cmd.Context()), nil)
 		},
 	}
-	c.database.register(cmd.Flags())
+	c.database.registerURL(cmd.Flags())
 	listen.register(cmd, kind)
 	cmd.Flags().BoolVar(&migrate, "migrate", false, "apply pending migrations first")
+	cmd.Flags().BoolVar(&await, "await-migrations", false, "wait until another process has applied pending migrations, instead of failing")
 	return cmd
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,32 +28,33 @@ func (c *cli) newStatus() *cobra.Command {
 		Short: "Show what is waiting and what needs attention, on one screen",
 		Long: `Show on one screen everything that needs attention, the first-attempt failure rate,
 the duplicate rate and table growth. For each destination and source the screen shows
-what is waiting and since when. It also lists the running processes.
+what is waiting and since when. Configured sources that have received nothing yet are
+listed with a command that sends a test delivery. The screen also lists the running
+processes.
+
+With cells, the screen has a part for each. A cell that does not answer within 5 seconds is
+named, and needs attention.
 
 The exit code is 1 when something needs attention. Counts of the last hour are up to ten
 seconds old; table sizes and the charts of the last day are up to five minutes old.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withDatabase(cmd.Context(), func(d database) error {
+			read := func(d database) func(context.Context) (screen, error) {
 				opts := doctor.StatusOptions{Pool: d.pool, Schema: d.schema, SizeBudget: int64(d.config.Database.SizeBudget), AllowFsyncOff: d.config.Database.AllowsFsyncOff()}
+				opts.Sources = func() []string { return slices.Sorted(maps.Keys(d.config.Sources)) }
 				if team != "" {
 					opts.Of = func(name string) bool { return d.config.TeamOf(name) == team }
 				}
-				if watch {
-					return c.watchStatus(cmd.Context(), opts)
-				}
-				s, err := doctor.ReadStatus(cmd.Context(), opts)
-				if err != nil {
-					return err
-				}
-				if err := c.printScreen(s); err != nil {
-					return err
-				}
-				if s.NeedsSomebody() {
-					return errFound
-				}
-				return nil
-			})
+				return func(ctx context.Context) (screen, error) { return doctor.ReadStatus(ctx, opts) }
+			}
+			cfg, err := c.loadForDatabase()
+			if err != nil {
+				return err
+			}
+			if c.database.cell == "" && len(cfg.Cells) > 0 {
+				return c.showStatus(cmd.Context(), watch, c.statusOfCells(cfg.CellNames(), read))
+			}
+			return c.withDatabase(cmd.Context(), func(d database) error { return c.showStatus(cmd.Context(), watch, read(d)) })
 		},
 	}
 	c.database.register(cmd.Flags())
@@ -60,20 +64,38 @@ seconds old; table sizes and the charts of the last day are up to five minutes o
 	return cmd
 }
 
-func (c *cli) printScreen(s *doctor.Status) error {
-	if c.asJSON {
-		return printJSON(c.stdout, s)
+// screen is what status shows.
+type screen interface {
+	Print(w io.Writer) error
+	NeedsSomebody() bool
+}
+
+func (c *cli) showStatus(ctx context.Context, watch bool, read func(context.Context) (screen, error)) error {
+	if watch {
+		return c.watchStatus(ctx, read)
 	}
-	return s.Print(c.stdout)
+	s, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	if c.asJSON {
+		err = printJSON(c.stdout, s)
+	} else {
+		err = s.Print(c.stdout)
+	}
+	if err == nil && s.NeedsSomebody() {
+		return errFound
+	}
+	return err
 }
 
 // watchStatus prints the status repeatedly: it replaces the previous screen, or prints one line of
 // JSON each time.
-func (c *cli) watchStatus(ctx context.Context, opts doctor.StatusOptions) error {
+func (c *cli) watchStatus(ctx context.Context, read func(context.Context) (screen, error)) error {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		s, err := doctor.ReadStatus(ctx, opts)
+		s, err := read(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil // an interrupt is the normal end

@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -96,6 +97,69 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 		require.Error(t, err)
 		require.Contains(t, string(output), wrong, command)
 		require.Contains(t, string(output), "set database.direct_url", command)
+	}
+}
+
+// With listen: false, the pooler suffices for a process. The schema was migrated past it.
+func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.MaxConns(2))
+	g := newProcess(t, pool, "serve", forward)
+	direct := pgtest.URL(t, pool)
+	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q, listen: false", pgbouncer.Start(t, direct)))
+	listener, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer listener.Release()
+	_, err = listener.Exec(t.Context(), `LISTEN "hooklatch.river_insert"`)
+	require.NoError(t, err)
+	g.start(t)
+	const deliveries = 50
+	for i := range deliveries {
+		status, _ := g.deliver(t.Context(), "invoice.paid", fmt.Sprintf("evt_%d", i))
+		require.Equal(t, http.StatusOK, status)
+	}
+	require.Eventually(t, func() bool {
+		return count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`) == deliveries
+	}, patience, 10*time.Millisecond)
+	require.NotContains(t, g.log.String(), "prepared statement")
+	g.stop(t)
+	silent, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	for {
+		heard, err := listener.Conn().WaitForNotification(silent)
+		if err != nil {
+			break
+		}
+		require.JSONEq(t, `{"queue": "upkeep"}`, heard.Payload, "only River notifies, of its periodic jobs")
+	}
+}
+
+// Sessions show their last statement, so a session that listens shows LISTEN.
+func TestNoSessionListensUnlessConfigured(t *testing.T) {
+	t.Parallel()
+	for listen, listens := range map[string]bool{"": true, ", listen: false": false} {
+		t.Run(fmt.Sprintf("listens %t", listens), func(t *testing.T) {
+			t.Parallel()
+			pool := pgtest.New(t, pgtest.MaxConns(2))
+			g := newProcess(t, pool, "serve", forward)
+			direct := fmt.Sprintf("url: %q", pgtest.URL(t, pool))
+			g.reconfigure(t, direct, direct+listen)
+			g.start(t)
+			status, _ := g.deliver(t.Context(), "invoice.paid", "evt_1")
+			require.Equal(t, http.StatusOK, status)
+			require.Eventually(t, func() bool {
+				return count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`) == 1
+			}, patience, 10*time.Millisecond)
+			listening := func() bool {
+				return count(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'listen%'`) > 0
+			}
+			if listens {
+				require.Eventually(t, listening, patience, 10*time.Millisecond)
+			} else {
+				require.Never(t, listening, time.Second, 50*time.Millisecond)
+			}
+			g.stop(t)
+		})
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 )
 
 // I5, at production settings: a worker is killed with SIGKILL while a receiver holds its
-// requests. Another process finishes every effect within two minutes, with the same key and body
-// (I7).
+// requests. Another process finishes every effect, with the same key and body (I7): those that began
+// with their dispatch, and those of jobs, long before River would rescue a job.
 func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Parallel()
-	const effects = 10
+	const events, effects = 5, 10
 	seen := &calls{bodies: make(map[string][]string)}
 	arrived := make(chan struct{}, effects)
 	hold := make(chan struct{}) // closed when the first worker is dead
@@ -30,9 +30,9 @@ func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Cleanup(receiver.Close)
 
 	pool := pgtest.New(t, pgtest.MaxConns(4))
-	p := newProcess(t, pool, "serve", fmt.Sprintf("destinations:\n  app: {http: {url: %q}}\nroutes:\n  - {name: all, from: stripe, to: app}\n", receiver.URL))
+	p := newProcess(t, pool, "serve", fmt.Sprintf("destinations:\n  app: {http: {url: %[1]q}}\n  rated: {http: {url: %[1]q}, rate: 1000/s}\nroutes:\n  - {name: born, from: stripe, to: app}\n  - {name: by_job, from: stripe, to: rated}\n", receiver.URL))
 	p.start(t)
-	for i := range effects {
+	for i := range events {
 		status, _ := p.deliver(t.Context(), "invoice.paid", fmt.Sprintf("evt_%d", i))
 		require.Equal(t, 200, status)
 	}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/stretchr/testify/require"
+)
+
+//go:generate go test . -run ^TestThePageOfCommandsIsTheHelp$ -update
+
+// manual is an absolute folder. Releases call:
+//
+//	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go test ./cmd/hooklatch -run '^TestManual$' -manual "$PWD/dist/manual"
+//
+// The generator is a test because it reads the tree of commands, which is in package main, and
+// because the modules that it needs then stay out of the program.
+var manual = flag.String("manual", "", "write man pages to man, and completion scripts to completions, in this `folder`")
+
+// completions are the scripts, by the names under which shells look for them.
+func completions() map[string]func(root *cobra.Command, w *bytes.Buffer) error {
+	return map[string]func(*cobra.Command, *bytes.Buffer) error{
+		"bash/hooklatch":      func(root *cobra.Command, w *bytes.Buffer) error { return root.GenBashCompletionV2(w, true) },
+		"zsh/_hooklatch":      func(root *cobra.Command, w *bytes.Buffer) error { return root.GenZshCompletion(w) },
+		"fish/hooklatch.fish": func(root *cobra.Command, w *bytes.Buffer) error { return root.GenFishCompletion(w, true) },
+		"powershell/hooklatch.ps1": func(root *cobra.Command, w *bytes.Buffer) error {
+			return root.GenPowerShellCompletionWithDesc(w)
+		},
+	}
+}
+
+// writeManual writes the same bytes at any time and on any machine.
+func writeManual(dir string, at time.Time) error {
+	root := newRoot(&process{name: programName})
+	root.DisableAutoGenTag = true // it has the date of today
+	pages := filepath.Join(dir, "man")
+	if err := os.MkdirAll(pages, 0o755); err != nil {
+		return err
+	}
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Hooklatch", Manual: "Hooklatch", Date: &at}, pages); err != nil {
+		return err
+	}
+	for name, script := range completions() {
+		var b bytes.Buffer
+		if err := script(root, &b); err != nil {
+			return err
+		}
+		path := filepath.Join(dir, "completions", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releaseTime is the time that the pages show.
+func releaseTime() (time.Time, error) {
+	const variable = "SOURCE_DATE_EPOCH"
+	seconds, err := strconv.ParseInt(os.Getenv(variable), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s %q: set it to the time of the commit: git log -1 --format=%%ct", variable, os.Getenv(variable))
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+func TestManual(t *testing.T) {
+	t.Parallel()
+	dir, at := *manual, time.Date(2026, time.November, 27, 0, 0, 0, 0, time.UTC)
+	if dir == "" {
+		dir = t.TempDir()
+	} else {
+		require.True(t, filepath.IsAbs(dir), "-manual %s: it must be absolute, because go test changes the directory", dir)
+		var err error
+		at, err = releaseTime()
+		require.NoError(t, err)
+	}
+	require.NoError(t, writeManual(dir, at))
+	for _, path := range allCommands(newRoot(&process{name: programName})) {
+		page := strings.Join(append([]string{programName}, strings.Fields(path)...), "-") + ".1"
+		text, err := os.ReadFile(filepath.Join(dir, "man", page))
+		require.NoError(t, err)
+		require.Contains(t, string(text), at.Format(`"Jan 2006"`), page)
+		require.Contains(t, string(text), `\fB--log-level\fP`, page)
+	}
+	for name := range completions() {
+		text, err := os.ReadFile(filepath.Join(dir, "completions", name))
+		require.NoError(t, err)
+		require.Contains(t, string(text), "__complete", name)
+	}
+}
+
+// globalFlags are the same in every command, so the page has them once.
+var globalFlags = regexp.MustCompile(`(?s)\n(Global Flags:.*|Use "[^"]+ --help" for more information about a command\.\n)$`)
+
+// The page has the help of every command, in the order of the command's list.
+func TestThePageOfCommandsIsTheHelp(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`<!-- Generated from cmd/hooklatch by ` + "`go generate ./cmd/hooklatch`" + `. Do not edit. -->
+
+# Commands
+
+This page has the help of every command, as ` + "`hooklatch COMMAND --help`" + ` prints it. The flags of the first block apply to all commands.
+Packages and archives contain the same as man pages (` + "`man hooklatch-events-list`" + `), and scripts with which shells complete commands, flags
+and the names in your configuration. ` + "`hooklatch completion bash`" + ` (zsh, fish, powershell) prints such a script too.
+`)
+	for _, path := range allCommands(newRoot(&process{name: testName})) {
+		args := strings.Fields(path)
+		help := must(t, append(args, "--help")...)
+		if path != "" {
+			help = globalFlags.ReplaceAllString(help, "")
+		}
+		fmt.Fprintf(&b, "\n##%s %s\n\n```\n%s\n```\n", strings.Repeat("#", max(0, len(args)-1)), strings.TrimSpace(testName+" "+path), strings.TrimSpace(help))
+	}
+	page := filepath.Join("..", "..", "docs", "cli.md")
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(b.String()), 0o644))
+	}
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Equal(t, b.String(), string(text), "go generate ./cmd/hooklatch writes it")
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// migratingConfig writes a configuration with database.migrate: on_start.
+func migratingConfig(t *testing.T, url string) *system {
+	t.Helper()
+	path := writeServedConfig(t, url)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	migrating := strings.Replace(string(text), "\ndatabase:\n", "\ndatabase:\n  migrate: on_start\n", 1)
+	require.NotEqual(t, string(text), migrating)
+	require.NoError(t, os.WriteFile(path, []byte(migrating), 0o600))
+	return &system{configPath: path}
+}
+
+// Several processes start together on an empty database. One applies each migration, and all serve.
+// A worker applies none.
+func TestServeMigratesOnStart(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t, pgtest.Empty())
+	s := migratingConfig(t, pgtest.URL(t, pool))
+	var worker command
+	require.Equal(t, exitFailed, worker.run(t.Context(), s.args("worker")...))
+	require.Contains(t, worker.stderr.String(), "run: hooklatch migrate up")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	processes, ended := make([]command, 4), make(chan int)
+	for i := range processes {
+		go func() { ended <- processes[i].run(ctx, s.args("serve")...) }()
+	}
+	for i := range processes {
+		require.Eventually(t, func() bool { return strings.Contains(processes[i].stderr.String(), `"msg":"ready"`) }, patience, tick)
+	}
+	cancel()
+	applied := 0
+	for i := range processes {
+		require.Zero(t, <-ended)
+		applied += strings.Count(processes[i].stderr.String(), `"msg":"migrated up","migration":"hooklatch 0001_inbox"`)
+	}
+	require.Equal(t, 1, applied)
+}
+
+// The role of a process with less rights cannot migrate, and the start says so.
+func TestARoleWithoutTheRightToMigrateEndsTheStart(t *testing.T) {
+	t.Parallel()
+	s := migratingConfig(t, withRole(t, pgtest.New(t), "hooklatch_worker"))
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("serve")...))
+	require.Regexp(t, "the role hooklatch_worker_[0-9a-z_]+ may not migrate schema hooklatch; run `hooklatch migrate up` with the role that owns the schema", c.stderr.String())
+}
