@@ -1,0 +1,5 @@
+SELECT EXISTS (
+    SELECT
+    FROM river_job
+    WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled')
+)

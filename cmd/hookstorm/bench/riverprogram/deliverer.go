@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+)
+
+//go:embed payload.sql
+var payloadSQL string
+
+// delivery is the job of an event.
+type delivery struct {
+	Source  string `json:"source"`
+	EventID string `json:"event_id"`
+}
+
+// Kind implements river.JobArgs.
+func (delivery) Kind() string { return "delivery" }
+
+// deliverer sends events to the receiver.
+type deliverer struct {
+	river.WorkerDefaults[delivery]
+
+	pool     *pgxpool.Pool
+	client   *http.Client
+	receiver string
+}
+
+func newDeliverer(pool *pgxpool.Pool, receiver string) *deliverer {
+	// Each delivery in progress keeps its connection.
+	transport := &http.Transport{MaxIdleConns: maxWorkers, MaxIdleConnsPerHost: maxWorkers}
+	return &deliverer{pool: pool, client: &http.Client{Transport: transport, Timeout: callTimeout}, receiver: receiver}
+}
+
+// Work implements river.Worker. Any error makes River try again later.
+func (d *deliverer) Work(ctx context.Context, job *river.Job[delivery]) error {
+	var body []byte
+	if err := d.pool.QueryRow(ctx, payloadSQL, job.Args.Source, job.Args.EventID).Scan(&body); err != nil {
+		return fmt.Errorf("read the event: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.receiver, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("create the request: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", job.Args.EventID)
+	response, err := d.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("deliver: %w", err)
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)); err != nil { // else the connection is not kept
+		return fmt.Errorf("read the response: %w", err)
+	}
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("the receiver answered %d", response.StatusCode)
+	}
+	return nil
+}

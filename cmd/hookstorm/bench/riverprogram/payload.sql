@@ -1,0 +1,4 @@
+SELECT payload
+FROM processed
+WHERE source = $1
+    AND event_id = $2
