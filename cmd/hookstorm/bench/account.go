@@ -14,6 +14,7 @@ type account struct {
 	server   time.Duration // CPU time of the process that accepts events
 	worker   time.Duration
 	postgres time.Duration
+	redis    time.Duration
 	client   time.Duration
 	wal      meter.Position
 }
@@ -27,6 +28,9 @@ func (s *scene) account(ctx context.Context) (account, error) {
 		} else {
 			a.server += meter.CPU(p.PID())
 		}
+	}
+	if s.redis != nil {
+		a.redis = meter.CPU(s.redis.PID())
 	}
 	if s.database.server == nil {
 		return a, nil
@@ -57,6 +61,9 @@ func (s *scene) costs(ctx context.Context, section, who string, n int, before, n
 		}
 		if s.database.server != nil {
 			add(report.CPUPostgres, perEvent(now.postgres-before.postgres))
+		}
+		if s.redis != nil {
+			add(report.CPURedis, perEvent(now.redis-before.redis))
 		}
 		add(report.CPUClient, perEvent(now.client-before.client))
 	}

@@ -66,8 +66,8 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 // rowPatience is the time limit per row of a scenario that fills tables.
 const rowPatience = 400 * time.Microsecond
 
-// measure runs every scenario: first those that take turns in each round, then the scenarios that
-// compare within themselves.
+// measure runs every scenario: first the scenarios that take turns in each round, then the
+// scenarios that compare within themselves.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()
 	if len(turns) > 0 { // empty rounds would count as undisturbed

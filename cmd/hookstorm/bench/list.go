@@ -28,7 +28,7 @@ func newList(n int, since, until time.Time) *list {
 	return &list{n: n, first: since, step: until.Sub(since) / time.Duration(n), body: load.Unsigned()}
 }
 
-// ServeHTTP writes a page of the events in [since, until), the oldest first. A cursor is the
+// ServeHTTP writes a page of the events in [since, until), oldest first. A cursor is the
 // index of an event.
 func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	since, errSince := strconv.ParseInt(r.FormValue("since"), 10, 64)

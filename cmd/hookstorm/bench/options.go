@@ -42,8 +42,8 @@ type Options struct {
 	// Rate is the constant arrival rate, in events per second. Defaults to DefaultRate.
 	Rate float64
 	// Rows is the number of events and effects that growth and years create. For the destination
-	// that waiting pauses, a tenth of Rows waits and a fifth is finished. Backfill fetches a
-	// hundredth. Defaults to DefaultRows, 20,000 with Quick.
+	// that waiting pauses, a tenth of Rows waits and a fifth is finished. Backfill fetches
+	// and diff compares a hundredth. Defaults to DefaultRows, 20,000 with Quick.
 	Rows int
 	// Previous is a commit against which years, collection and life measure this tree. If empty,
 	// no other commit is measured.

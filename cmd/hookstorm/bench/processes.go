@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type binaries struct {
 	hooklatch string
 	previous  string // hooklatch of another commit
 	hookstorm string // with the servers against which Hooklatch is measured
+	river     string // the River program
 }
 
 // build builds the programs from the tree.
@@ -58,6 +60,8 @@ const (
 	roleServer  = "server" // a contender of Hooklatch
 	roleGateway = "gateway"
 	roleWorker  = "worker"
+	roleServe   = "serve" // gateway and worker in one process
+	roleRiver   = "river" // the River program
 )
 
 // launch starts a process of a subject and waits until it can do its work. A server without a
@@ -67,14 +71,24 @@ func (b *bench) launch(ctx context.Context, who subject, role, databaseURL strin
 	if err != nil {
 		return nil, err
 	}
-	o := programs.Options{Binary: b.binaryOf(who), Args: []string{role, "--config", place.Config}, ReadyURL: place.Ready()}
-	if role == roleServer {
+	var o programs.Options
+	switch role {
+	case roleServer:
 		o = programs.Options{
 			Binary: b.binaries.hookstorm, Args: []string{"bench", "server", "--listen", place.Gateway},
 			Env: []string{contender.DatabaseEnv + "=" + databaseURL}, ReadyURL: "http://" + place.Gateway + "/readyz",
 		}
-	} else if err := b.configure(place, who, databaseURL); err != nil {
-		return nil, err
+	case roleRiver:
+		o = programs.Options{
+			Binary: b.binaries.river, Args: []string{"-listen", place.Gateway, "-accept-only=" + strconv.FormatBool(who.acceptOnly)},
+			Env:      []string{"DATABASE_URL=" + databaseURL, "WEBHOOK_SECRET=" + load.Secret().Reveal(), "RECEIVER_URL=" + b.receiverURL()},
+			ReadyURL: "http://" + place.Gateway + "/readyz",
+		}
+	default:
+		o = programs.Options{Binary: b.binaryOf(who), Args: []string{role, "--config", place.Config}, ReadyURL: place.Ready()}
+		if err := b.configure(place, who, databaseURL); err != nil {
+			return nil, err
+		}
 	}
 	p := &process{role: role, events: place.Gateway}
 	if p.Program, err = place.Program(o); err != nil {
@@ -109,18 +123,23 @@ type configuration struct {
 	Second           string // see subject
 	OrderBy          string
 	List             string
+	When             string
+	Redis            string // URL of the Redis that gateways share, if any
 }
 
 // configure writes the configuration file of a process.
 func (b *bench) configure(at *stage.Place, who subject, databaseURL string) error {
 	return at.Write(configurationText, configuration{
 		Settings: scenario.Settings{
-			DatabaseURL: secret.New(databaseURL), GatewayListen: at.Gateway, AdminListen: at.Admin, ReceiverURL: "http://" + b.receiver.address + "/app",
+			DatabaseURL: secret.New(databaseURL), GatewayListen: at.Gateway, AdminListen: at.Admin, ReceiverURL: b.receiverURL(),
 			Previous: who.previous,
 		},
-		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, List: who.list,
+		Source: load.Source, Provider: load.Provider, Secret: load.Secret(), Second: who.second, OrderBy: who.orderBy, List: who.list, When: who.when, Redis: who.redis,
 	})
 }
+
+// receiverURL returns the URL that gets every delivery.
+func (b *bench) receiverURL() string { return "http://" + b.receiver.address + "/app" }
 
 // binaryOf returns the program of a subject.
 func (b *bench) binaryOf(who subject) string {
@@ -161,5 +180,15 @@ func (b *bench) buildPrevious(ctx context.Context) (err error) {
 		return err
 	}
 	b.binaries.previous, err = programs.Build(ctx, programs.BuildOptions{Dir: dir, Out: filepath.Join(b.stage.Dir, "hooklatch.previous")})
+	return err
+}
+
+// buildRiver builds the River program, once.
+func (b *bench) buildRiver(ctx context.Context) (err error) {
+	if b.binaries.river == "" {
+		b.binaries.river, err = programs.Build(ctx, programs.BuildOptions{
+			Dir: b.opts.Module, Out: filepath.Join(b.stage.Dir, "riverprogram"), Package: "cmd/hookstorm/bench/riverprogram",
+		})
+	}
 	return err
 }

@@ -26,7 +26,9 @@ func Scenarios() []Scenario {
 		{"life", "Hooklatch accepts, dispatches and performs one HTTP effect; in turn with --previous, if given", true, nil, lifeTurn},
 		{"backlog", "events accepted while the receiver was down are drained", true, nil, backlogTurn},
 		{"idle", "single events on an idle system, and its work without any", true, nil, idleTurn},
+		{"peers", "Hooklatch in turn with a tuned River program: accept, full lifecycles, the drain of a backlog, single events", false, nil, peersTurn},
 		{"duplicates", "Hooklatch accepts events with 0, 50 and 100 % duplicates", false, nil, duplicatesTurn},
+		{"shared", "4 gateways accept duplicates of what another of them has accepted, with a shared memory in Redis and without", false, nil, sharedTurn},
 		{"gateways", "1, 2 and 4 gateways accept into one Postgres", false, nil, gatewaysTurn},
 		{"connections", "memory of a gateway with 10,000 idle connections", false, nil, connectionsTurn},
 		{"bodies", "memory of a gateway that accepts bodies of 1 MB over 64 connections", false, nil, bodiesTurn},
@@ -37,9 +39,10 @@ func Scenarios() []Scenario {
 		{"order", "deliveries from an order with 10 and with 50,000 waiting effects", false, nil, orderTurn},
 		{"waiting", "full lifecycles beside 1,000,000 effects of a paused destination and 2,000,000 finished ones; then the destination is resumed", false, nil, waitingTurn},
 		{"standby", "4 gateways accept while every commit waits for a standby that is 5 ms away", false, nil, standbyTurn},
-		{"profile", "Postgres' time by statement in a full lifecycle; needs pg_stat_statements", false, nil, profileTurn},
+		{"profile", "Postgres' time by statement in a full lifecycle and in a drain; needs pg_stat_statements", false, nil, profileTurn},
 		{"upkeep", "full lifecycles while upkeep runs twice a second, and without upkeep", false, nil, upkeepTurn},
 		{"backfill", "single lifecycles at a steady rate, with and without a backfill of 100,000 events", false, nil, backfillTurn},
+		{"diff", "single lifecycles at a steady rate, with and without a diff of routes over 100,000 events", false, nil, diffTurn},
 	}
 }
 

@@ -44,9 +44,9 @@ func (b *bench) liveBesideBackfill(ctx context.Context, beside bool) error {
 			return err
 		}
 		if beside {
-			return s.steady(ctx, client, report.BesideBackfill, missed.n, s.fetch)
+			return s.steady(ctx, client, report.SectionBackfill, report.BesideBackfill, missed.n, s.fetch)
 		}
-		return s.steady(ctx, client, report.WithoutBackfill, 0, func(ctx context.Context, _ string, _ int) error { return retry.Wait(ctx, b.sizes.steady) })
+		return s.steady(ctx, client, report.SectionBackfill, report.WithoutBackfill, 0, func(ctx context.Context, _ string, _ int) error { return retry.Wait(ctx, b.sizes.steady) })
 	})
 }
 
@@ -58,15 +58,20 @@ func (s *scene) fetch(ctx context.Context, who string, n int) error {
 		return err
 	}
 	s.bench.report.Add(report.SectionBackfill, who, report.Fetched, float64(n)/time.Since(began).Seconds())
-	if meter.Known() {
-		s.bench.report.Add(report.SectionBackfill, who, report.CPUPass, float64(used.Microseconds())/float64(n))
-	}
+	s.commandCosts(report.SectionBackfill, who, n, used)
 	return s.bench.receiver.awaitFetched(ctx, n)
+}
+
+// commandCosts reports the CPU time that a command used for n events.
+func (s *scene) commandCosts(section, who string, n int, used time.Duration) {
+	if meter.Known() {
+		s.bench.report.Add(section, who, report.CPUPass, float64(used.Microseconds())/float64(n))
+	}
 }
 
 // steady measures single lifecycles at a steady rate until meanwhile returns. meanwhile causes n
 // more events to reach the receiver.
-func (s *scene) steady(ctx context.Context, client *load.Client, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
+func (s *scene) steady(ctx context.Context, client *load.Client, section, who string, n int, meanwhile func(ctx context.Context, who string, n int) error) error {
 	b := s.bench
 	before, err := s.account(ctx)
 	if err != nil {
@@ -96,8 +101,8 @@ func (s *scene) steady(ctx context.Context, client *load.Client, who string, n i
 		came, _ := b.receiver.of(sent.ID)
 		took = append(took, came.Sub(sent.Began))
 	}
-	b.report.Add(report.SectionBackfill, who, report.Rate, float64(all)/last.Sub(run.Began).Seconds())
-	b.latencies(report.SectionBackfill, who, run)
-	b.spread(report.SectionBackfill, who, report.ReceiverP50, report.ReceiverP99, took)
-	return s.costsSince(ctx, report.SectionBackfill, who, all, before)
+	b.report.Add(section, who, report.Rate, float64(all)/last.Sub(run.Began).Seconds())
+	b.latencies(section, who, run)
+	b.spread(section, who, report.ReceiverP50, report.ReceiverP99, took)
+	return s.costsSince(ctx, section, who, all, before)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// growthTurn measures accepting beside dedup rows of years, with random ids and with ids that
-// grow with time, and without such rows.
+// growthTurn measures how fast deliveries are accepted when the dedup table is empty, and when it
+// has the rows of several years: with random ids, and with ids that grow with time.
 func growthTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {

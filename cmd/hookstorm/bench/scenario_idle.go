@@ -15,31 +15,40 @@ import (
 // idleTurn sends single events to an otherwise idle system, and then no events.
 func idleTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
-		var took []time.Duration
-		pace := time.NewTicker(b.sizes.idleEvery)
-		defer pace.Stop()
-		for range b.sizes.idle {
-			select {
-			case <-pace.C:
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-			id, began, err := client.One(ctx)
-			if err != nil {
-				return err
-			}
-			if err := b.receiver.awaitEvent(ctx, id); err != nil {
-				return err
-			}
-			came, _ := b.receiver.of(id)
-			took = append(took, came.Sub(began))
+		if err := s.singly(ctx, client, report.SectionIdle); err != nil {
+			return err
 		}
-		b.spread(report.SectionIdle, report.WholeLife, report.P50, report.P99, took)
 		if err := s.awaitQuiet(ctx); err != nil {
 			return err
 		}
 		return s.rest(ctx)
 	})
+}
+
+// singly measures single events, from POST to the receiver.
+func (s *scene) singly(ctx context.Context, client *load.Client, section string) error {
+	b := s.bench
+	var took []time.Duration
+	pace := time.NewTicker(b.sizes.idleEvery)
+	defer pace.Stop()
+	for range b.sizes.idle {
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		id, began, err := client.One(ctx)
+		if err != nil {
+			return err
+		}
+		if err := b.receiver.awaitEvent(ctx, id); err != nil {
+			return err
+		}
+		came, _ := b.receiver.of(id)
+		took = append(took, came.Sub(began))
+	}
+	b.spread(section, s.who.name, report.P50, report.P99, took)
+	return nil
 }
 
 // spread reports the median and the 99th percentile.

@@ -22,7 +22,7 @@ var statementsSQL string
 // profiled is the number of statement kinds in a profile.
 const profiled = 15
 
-// profileTurn reports where Postgres spends its time in a full lifecycle. Its rates differ from
+// profileTurn reports where Postgres spends its time in a full lifecycle and in a drain. Its rates differ from
 // other scenarios, because the server counts each statement, which has a cost.
 func profileTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
@@ -31,31 +31,64 @@ func profileTurn(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	return b.playLife(ctx, living, database{server: server}, func(s *scene, client *load.Client) error { return s.profile(ctx, client, b.sizes.data) })
+	if err := b.playLife(ctx, living, database{server: server}, func(s *scene, client *load.Client) error { return s.profile(ctx, client, b.sizes.data) }); err != nil {
+		return err
+	}
+	return b.playLife(ctx, living, database{server: server}, func(s *scene, client *load.Client) error { return s.profileBacklog(ctx, client, b.opts.Backlog) })
 }
 
 // profile runs n lifecycles and reports the cost of their statements.
 func (s *scene) profile(ctx context.Context, client *load.Client, n int) error {
-	for _, statement := range []string{"CREATE EXTENSION pg_stat_statements", "SELECT pg_stat_statements_reset()"} {
-		if _, err := s.watch.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
+	if err := s.countStatements(ctx); err != nil {
+		return err
 	}
 	if err := s.live(ctx, client, n, report.SectionProfiled, report.WholeLife); err != nil {
 		return err
 	}
+	return s.reportStatements(ctx, "", n)
+}
+
+// countStatements makes the server count statements from now on.
+func (s *scene) countStatements(ctx context.Context) error {
+	for _, statement := range []string{"CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "SELECT pg_stat_statements_reset()"} {
+		if _, err := s.watch.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// profileBacklog drains n effects and reports the cost of the drain's statements.
+func (s *scene) profileBacklog(ctx context.Context, client *load.Client, n int) error {
+	run, _, _, err := s.sendWhileDown(ctx, client, n)
+	if err != nil {
+		return err
+	}
+	if err := s.countStatements(ctx); err != nil {
+		return err
+	}
+	if _, err := s.allDone(ctx, run.Began, n); err != nil {
+		return err
+	}
+	came, _ := s.bench.receiver.seen()
+	s.bench.report.Add(report.SectionProfiled, report.WholeLife, report.Rate, middle(came))
+	return s.reportStatements(ctx, "backlog: ", n)
+}
+
+// reportStatements reports the cost of the statements that n events have caused.
+func (s *scene) reportStatements(ctx context.Context, when string, n int) error {
 	costs, err := s.statements(ctx)
 	if err != nil {
 		return err
 	}
 	for _, c := range costs[:min(profiled, len(costs))] {
-		perLife := func(q report.Quantity, sum float64) {
-			s.bench.report.Add(report.SectionProfile, c.what, q, sum/float64(n))
+		perEvent := func(q report.Quantity, sum float64) {
+			s.bench.report.Add(report.SectionProfile, when+c.what, q, sum/float64(n))
 		}
-		perLife(report.Calls, c.calls)
-		perLife(report.StatementTime, 1000*c.milliseconds)
-		perLife(report.Buffers, c.buffers)
-		perLife(report.WAL, c.wal)
+		perEvent(report.Calls, c.calls)
+		perEvent(report.StatementTime, 1000*c.milliseconds)
+		perEvent(report.Buffers, c.buffers)
+		perEvent(report.WAL, c.wal)
 	}
 	return nil
 }

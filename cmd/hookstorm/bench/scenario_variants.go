@@ -129,7 +129,7 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// memory reports the total memory of all gateways.
+// memory reports the total memory of all processes.
 func (b *bench) memory(section, who string, s *scene) {
 	if !meter.Known() {
 		return

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
+	"github.com/hooklatch/hooklatch/internal/redisserver"
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
@@ -20,12 +21,19 @@ type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
 	roles  []string   // roles of its processes
-	// second is the name of an additional source, route and destination. If empty, only those of
-	// load exist.
+	// second is the name of an additional source, route and destination. If empty, only the source,
+	// route and destination of load exist.
 	second  string
 	orderBy string // setting of the second route
+	when    string // condition of the first route; empty if it has none
 	list    string // URL of its source's list; empty if it has no list
 	left    string // query for unfinished work; empty: unfinishedSQL
+	done    string // query for finished work; empty: doneSQL
+	// sharing is true if its gateways share their memory of duplicates in a Redis.
+	sharing bool
+	redis   string // URL of that Redis; set by enter
+	// acceptOnly is true if the River program delivers nothing.
+	acceptOnly bool
 	// previous is true if the program is from the previous commit.
 	previous bool
 }
@@ -60,6 +68,7 @@ type scene struct {
 	database  database
 	watch     *pgx.Conn // connection to the database; its own costs are not counted
 	processes []*process
+	redis     *redisserver.Server // nil unless the subject shares
 	clients   []*load.Client
 }
 
@@ -118,8 +127,14 @@ func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, 
 			return nil, err
 		}
 	}
+	if who.sharing {
+		if s.redis, err = redisserver.Start(ctx); err != nil {
+			return nil, err
+		}
+		s.who.redis = s.redis.URL()
+	}
 	for _, role := range who.roles {
-		p, err := b.launch(ctx, who, role, url)
+		p, err := b.launch(ctx, s.who, role, url)
 		if err != nil {
 			return nil, err
 		}
@@ -159,6 +174,9 @@ func (s *scene) leave(ctx context.Context) error {
 	}
 	for _, p := range s.processes {
 		failed = append(failed, p.Stop(ctx))
+	}
+	if s.redis != nil {
+		failed = append(failed, s.redis.Stop())
 	}
 	if s.watch != nil {
 		failed = append(failed, s.watch.Close(ctx))
@@ -236,7 +254,7 @@ var doneSQL string
 // done returns the number of effects created since a moment that are done, and when the last one
 // was done.
 func (s *scene) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
-	if err := s.watch.QueryRow(ctx, doneSQL, since).Scan(&n, &last); err != nil {
+	if err := s.watch.QueryRow(ctx, cmp.Or(s.who.done, doneSQL), since).Scan(&n, &last); err != nil {
 		return 0, last, fmt.Errorf("count the done effects: %w", err)
 	}
 	return n, last, nil

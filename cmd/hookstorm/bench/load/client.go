@@ -27,6 +27,9 @@ type Options struct {
 	Order Order
 	// Duplicates is the share of events that were sent before. Defaults to 0.
 	Duplicates float64
+	// ID returns the id of the next event for a server, by the index of its address. It may be
+	// called concurrently. Nil makes new ids and Duplicates.
+	ID func(server int) string
 	// Lazy opens each connection only for its first event.
 	Lazy bool
 }
@@ -48,6 +51,9 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		made, err := newMaker(o)
 		if err != nil {
 			return nil, err
+		}
+		if o.ID != nil {
+			made.given = func() string { return o.ID(i % len(o.Addresses)) }
 		}
 		c := &conn{address: o.Addresses[i%len(o.Addresses)], maker: made}
 		client.conns = append(client.conns, c)

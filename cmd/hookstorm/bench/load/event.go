@@ -47,7 +47,8 @@ type maker struct {
 	order      Order
 	duplicates float64 // share of events that were sent before
 	dice       *rand.Rand
-	sent       []string // ids to repeat
+	sent       []string      // ids to repeat
+	given      func() string // makes all ids; may be nil
 
 	request provider.Request
 	rest    []byte // rest of a body after its id
@@ -113,6 +114,9 @@ func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) 
 
 // id returns the id of a new event, or of an event that was sent before.
 func (m *maker) id(now time.Time) string {
+	if m.given != nil {
+		return m.given()
+	}
 	if len(m.sent) > 0 && m.duplicates > 0 && m.dice.Float64() < m.duplicates {
 		return m.sent[m.dice.IntN(len(m.sent))]
 	}

@@ -58,7 +58,13 @@ const (
 	SectionBacklog  = "Backlog of an outage, drained"
 	SectionIdle     = "Idle system, single events"
 
+	SectionPeersAccept = "Beside the River program: accept, 64 connections"
+	SectionPeersLife   = "Beside the River program: whole life"
+	SectionPeersDrain  = "Beside the River program: backlog, drained after a pause"
+	SectionPeersIdle   = "Beside the River program: idle system, single events"
+
 	SectionDuplicates  = "Accept, duplicates"
+	SectionShared      = "Accept, duplicates of what another gateway has accepted"
 	SectionGateways    = "Accept, gateways on one Postgres"
 	SectionConnections = "Open connections that bring nothing"
 	SectionBodies      = "Accept, bodies of 1 MB over 64 connections"
@@ -74,6 +80,7 @@ const (
 	SectionProfile     = "Where Postgres' time goes in a whole life"
 	SectionResumed     = "That destination, resumed"
 	SectionBackfill    = "Live traffic at a steady rate, beside a backfill of the same source"
+	SectionDiff        = "Live traffic at a steady rate, beside a diff of routes"
 )
 
 // The measured subjects.
@@ -83,6 +90,8 @@ const (
 	NaiveWithoutGIN = "naive, without GIN indexes"
 	Hooklatch       = "Hooklatch"
 	WholeLife       = "Hooklatch, gateway and worker"
+	Serve           = "Hooklatch, one process"
+	RiverProgram    = "River program"
 
 	NeverAnalysed = "never analysed, autovacuum off"
 	Analysed      = "analysed copy"
@@ -101,10 +110,13 @@ const (
 	GrownRandomAtFirst   = "random ids, after a checkpoint"
 	GrownTimelyAtFirst   = "ids that grow with time, after a checkpoint"
 	FourGateways         = "Hooklatch, 4 gateways"
+	SharedMemory         = "Hooklatch, 4 gateways and Redis"
 	ThisTree             = "this tree"
 	PreviousCommit       = "previous commit"
 	BesideBackfill       = "beside a backfill"
 	WithoutBackfill      = "without a backfill"
+	BesideDiff           = "beside a diff"
+	WithoutDiff          = "without a diff"
 )
 
 // Quantity is the kind of a value.
@@ -121,14 +133,16 @@ const (
 	CPUServer        Quantity = "CPU of the server"
 	CPUWorker        Quantity = "CPU of the worker"
 	CPUPostgres      Quantity = "CPU of Postgres"
+	CPURedis         Quantity = "CPU of Redis"
 	CPUClient        Quantity = "CPU of the client"
 	WAL              Quantity = "WAL"
 	WALWithoutImages Quantity = "WAL without page images"
 	FirstDelivery    Quantity = "first delivery"
+	Drained          Quantity = "all delivered after"
 	Transactions     Quantity = "transactions without events"
 	BetweenHeads     Quantity = "from one delivery to the next"
 	Connections      Quantity = "connections"
-	Memory           Quantity = "memory of the gateway"
+	Memory           Quantity = "memory"
 	MemoryPeak       Quantity = "memory at most"
 	RateBeginning    Quantity = "rate at the beginning"
 	RateEnd          Quantity = "rate at the end"
@@ -145,15 +159,16 @@ const (
 	ReceiverP50      Quantity = "to the receiver, p50"
 	ReceiverP99      Quantity = "to the receiver, p99"
 	Fetched          Quantity = "fetched"
+	Compared         Quantity = "compared"
 	CPUPass          Quantity = "CPU of the command"
 )
 
 // units are the units of the quantities, per event unless stated otherwise.
 var units = map[Quantity]string{
-	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPUClient: "us",
-	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
+	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPURedis: "us", CPUClient: "us",
+	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Drained: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",
 	RateBeginning: "/s", RateEnd: "/s", ReconcileTime: "s", TemporaryFiles: "", CommitTime: "ms", CommitsAtOnce: "x", EventsOfCommit: "",
-	Calls: "", StatementTime: "us", Buffers: "", RowsKept: "B", DeliveryKept: "B", ReceiverP50: "ms", ReceiverP99: "ms", Fetched: "/s", CPUPass: "us",
+	Calls: "", StatementTime: "us", Buffers: "", RowsKept: "B", DeliveryKept: "B", ReceiverP50: "ms", ReceiverP99: "ms", Fetched: "/s", Compared: "/s", CPUPass: "us",
 }
 
 // Add adds the value of a round.

@@ -63,7 +63,7 @@ func (r *Report) disturbances(page *strings.Builder) {
 // filled reports whether tables were filled with rows of years.
 func (r *Report) filled() bool {
 	return slices.ContainsFunc(r.sections(), func(section string) bool {
-		return slices.Contains([]string{SectionGrowth, SectionYears, SectionWaiting, SectionBackfill}, section)
+		return slices.Contains([]string{SectionGrowth, SectionYears, SectionWaiting, SectionBackfill, SectionDiff}, section)
 	})
 }
 
