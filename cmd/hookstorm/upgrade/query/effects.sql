@@ -1,0 +1,1 @@
+SELECT count(*), count(*) FILTER (WHERE state = 'done') FROM hooklatch.effects

@@ -1,0 +1,54 @@
+package upgrade_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/upgrade"
+)
+
+// longEnv asks for the tests that take minutes.
+const longEnv = "HOOKLATCH_LONG"
+
+// Processes of the previous version are replaced one by one and put back under load, and nothing
+// is lost or doubled. Mistakes that only old processes notice are found. The test takes minutes,
+// because it builds two programs.
+func TestProcessesAreReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(longEnv) == "" {
+		t.Skipf("set %s", longEnv)
+	}
+	binaries, err := upgrade.Build(t.Context(), root, upgrade.Previous, t.TempDir())
+	require.NoError(t, err)
+	for _, test := range []struct{ name, planted, found string }{ //nolint:paralleltest // each has the machine for itself
+		{"nothing is planted", "", ""},
+		{"a column is dropped", "ALTER TABLE hooklatch.effects DROP COLUMN route", `WARN: .*column \S+route\S+ of relation \S+effects\S+ does not exist`},
+		{
+			"a job has a new kind", "INSERT INTO hooklatch.river_job (kind, args, max_attempts, queue) VALUES ('effect.next', '{}', 3, 'dispatch')",
+			`unfinished after 10s: 1 jobs of kind effect\.next`,
+		},
+		{
+			"an event is lost", `WITH found AS (SELECT min(event_id) AS id FROM hooklatch.processed_events)
+			DELETE FROM hooklatch.processed_events USING found WHERE event_id = found.id`,
+			"1 acknowledged events were lost",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report, err := upgrade.Run(t.Context(), upgrade.Options{
+				Binaries: binaries, Dir: t.TempDir(), Events: 400, Rate: 50, Patience: 10 * time.Second, Planted: []string{test.planted}, Out: t.Output(),
+			})
+			require.NoError(t, err)
+			if test.found != "" {
+				require.Regexp(t, test.found, strings.Join(report.Found, "\n"))
+				return
+			}
+			require.Empty(t, report.Found)
+			require.GreaterOrEqual(t, report.Upgraded, 400)
+			require.GreaterOrEqual(t, report.Returned, 400)
+		})
+	}
+}
