@@ -42,7 +42,7 @@ guarantees. The last line contains the number of violations.`,
 			}
 			opts.Module, opts.Out, opts.DSN = module, s.stderr, secret.New(dsn)
 			opts.OwnDisks = os.Getenv(privateEnv) != ""
-			if dsn == "" && !opts.OwnDisks {
+			if dsn == "" && opts.Cluster != torture.Patroni && !opts.OwnDisks {
 				if err := privately(cmd.Context(), s); !errors.Is(err, errNotPrivate) {
 					return err
 				} else if _, err := fmt.Fprintln(s.stderr, err); err != nil {
@@ -69,10 +69,12 @@ guarantees. The last line contains the number of violations.`,
 	flags.StringVar(&opts.Previous, "previous", "", "commit whose programs run beside the current ones, as in a rolling deployment")
 	flags.StringVar(&opts.Dir, "dir", "", "directory for history, logs and the database (default: a temporary one, removed if nothing is found)")
 	flags.StringVar(&dsn, "dsn", os.Getenv("HOOKSTORM_DSN"), "URL of a server on which to create a marked database, instead of starting a server; or HOOKSTORM_DSN")
+	flags.StringVar((*string)(&opts.Cluster), "cluster", string(torture.Pair), "own servers: pair, or patroni for three under Debian's Patroni, with failovers")
 	flags.BoolVar(&opts.Production, "production", false, "leave leases, timeouts and schedules at their defaults")
 	flags.StringVar(&with, "with", "", "file with your own settings: keys of gateway, worker and destination")
 	flags.DurationVar(&opts.Pause, "pause", torture.DefaultPause, "mean pause between two faults of the same kind of target")
 	flags.DurationVar(&opts.Patience, "patience", 0, "time limit for all work to finish after the faults (default 6m, 10m with --production)")
+	flags.BoolVar(&opts.Redis, "redis", false, "let the gateways share their memory of duplicates in a Redis, and kill, empty and freeze it")
 	flags.IntVar(&opts.Gateways, "gateways", 2, "gateway processes")
 	flags.IntVar(&opts.Workers, "workers", 2, "worker processes, beside an application with handlers")
 	flags.Float64Var(&opts.Rate, "rate", torture.DefaultRate, "new events per second")

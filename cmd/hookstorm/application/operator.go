@@ -103,7 +103,8 @@ func (o *Operator) Start(ctx context.Context) {
 // Done returns the number of actions that took effect.
 func (o *Operator) Done() int64 { return o.done.Load() }
 
-// Stop rests and disconnects. It may be called again, for example after an error.
+// Stop ends the random actions, resumes all destinations, and disconnects. It may be called again,
+// for example after an error.
 func (o *Operator) Stop(ctx context.Context) error {
 	if err := o.Rest(ctx); err != nil {
 		return fmt.Errorf("stop operator: %w", err)

@@ -7,7 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
@@ -64,13 +68,29 @@ func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
 	if err := os.Remove(filepath.Join(rootOf(primary), ballastName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("free disk: %w", err)
 	}
-	if primary.PID() != 0 {
-		return false, nil
+	for range (retry.Pauses{First: 50 * time.Millisecond}).Until(ctx) {
+		if primary.PID() == 0 {
+			if err := primary.Restart(ctx); err != nil {
+				return true, fmt.Errorf("free disk: %w", err)
+			}
+			return true, nil
+		}
+		if err = writes(ctx, primary); err == nil {
+			return false, nil
+		}
 	}
-	if err := primary.Restart(ctx); err != nil {
-		return true, fmt.Errorf("free disk: %w", err)
+	return false, fmt.Errorf("free disk: %w", err)
+}
+
+// writes returns nil if the server can write WAL. A server that is about to crash still has a
+// process for a moment.
+func writes(ctx context.Context, server *embedded.Server) error {
+	conn, err := pgx.Connect(ctx, server.URL("postgres"))
+	if err != nil {
+		return err
 	}
-	return true, nil
+	_, err = conn.Exec(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'hookstorm', '')")
+	return errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 }
 
 // rootOf returns the directory of a server, which contains its data directory.

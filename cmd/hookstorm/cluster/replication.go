@@ -54,10 +54,7 @@ func (c *Cluster) join(ctx context.Context) error {
 
 // backupOf returns a backup for a standby, taken through a connection to the server.
 func (c *Cluster) backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Backup {
-	begin, end := "SELECT pg_backup_start('hookstorm', true)", "SELECT labelfile FROM pg_backup_stop(false)"
-	if server.Major() < 15 {
-		begin, end = "SELECT pg_start_backup('hookstorm', true, false)", "SELECT labelfile FROM pg_stop_backup(false, false)"
-	}
+	begin, end := server.BackupStatements()
 	return &embedded.Backup{
 		Of: server,
 		Begin: func(ctx context.Context) error {

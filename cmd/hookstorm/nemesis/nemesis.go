@@ -33,6 +33,7 @@ const (
 	Session  Lane = "session"  // other sessions of the database
 	Process  Lane = "process"  // gateways, workers and the application
 	Receiver Lane = "receiver" // the receivers of effects
+	Redis    Lane = "redis"    // the shared memory of duplicates
 	Input    Lane = "input"    // external input: storms, poison, configurations
 )
 

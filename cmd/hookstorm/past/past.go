@@ -1,5 +1,5 @@
-// Package past inserts rows that are years old into a run's database. Retention deletes them
-// beside all live rows.
+// Package past inserts rows that are years old into a run's database. Retention then has expired
+// rows to delete while the run adds new ones.
 package past
 
 import (

@@ -77,3 +77,28 @@ func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	defer cancel()
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
+
+// Each crash of the server skips numbers of the sequence of days. A long run with many crashes came
+// to days that no retention deletes yet.
+func TestThePastStaysOlderThanEveryRetention(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), "CREATE SCHEMA torture")
+	require.NoError(t, err)
+	require.NoError(t, past.Prepare(t.Context(), pool))
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+
+	// The last days before the past begins anew, and the first ones after that.
+	_, err = pool.Exec(t.Context(), "SELECT nextval('torture.past_day') FROM generate_series(1, 999)")
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), "SELECT torture.make_past() FROM generate_series(1, 4)")
+	require.NoError(t, err)
+	var young int
+	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE source = 'past' AND received_at > now() - interval '450 days'").Scan(&young))
+	require.Zero(t, young)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
+}

@@ -2,11 +2,14 @@
 SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
--- The past begins four years ago, so that every retention period is over. The older it is, the
--- longer a search by only an effect's key takes.
+-- The past is four years ago and ends 500 days ago, so that every retention period is over. Then
+-- it begins anew, with days that were deleted long ago: each crash of the server skips 32 of them.
+-- The older it is, the longer a search by only an effect's key takes.
 DO $$
+DECLARE
+    today bigint := current_date - date '1990-01-01';
 BEGIN
-    EXECUTE format('CREATE SEQUENCE torture.past_day AS bigint START %s', current_date - date '1990-01-01' - 1500);
+    EXECUTE format('CREATE SEQUENCE torture.past_day AS bigint MINVALUE %s MAXVALUE %s CYCLE', today - 1500, today - 500);
 END
 $$;
 
@@ -44,6 +47,9 @@ BEGIN
         RETURN;
     END IF;
     day := date '1990-01-01' + nextval('torture.past_day')::integer;
+    IF to_regclass('hooklatch.attempts_' || to_char(day, 'YYYYMMDD')) IS NOT NULL THEN
+        RETURN; -- not deleted since the past began anew
+    END IF;
     noon := day::timestamp AT TIME ZONE 'UTC' + interval '12 hours';
     FOREACH whole IN ARRAY ARRAY['deliveries', 'links', 'attempts', 'transitions'] LOOP
         part := whole || '_' || to_char(day, 'YYYYMMDD');
@@ -98,12 +104,21 @@ BEGIN
 END
 $$;
 
--- Ends unfinished events, except those of the newest days.
+-- Ends unfinished events, except the newest ones. Their numbers tell which ones are newest: the days
+-- begin anew.
 CREATE FUNCTION torture.end_past(newest integer) RETURNS void
 LANGUAGE sql AS $$
     UPDATE hooklatch.processed_events
     SET outcome = 'skipped'
     WHERE source = 'past'
         AND outcome = 'failed'
-        AND received_at < timestamptz '1990-01-01 00:00:00+00' + ((SELECT last_value FROM torture.past_day) - newest + 1) * interval '1 day'
+        AND accept_seq <= (
+            SELECT unfinished.accept_seq
+            FROM hooklatch.processed_events AS unfinished
+            WHERE unfinished.source = 'past'
+                AND unfinished.outcome = 'failed'
+            ORDER BY unfinished.accept_seq DESC
+            OFFSET newest
+            LIMIT 1
+        )
 $$;

@@ -36,7 +36,7 @@ func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*pro
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = 5 * time.Second // a killed process's children may hold its log open
 	// A Ctrl-C is only for hookstorm, which then stops the processes in order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: opts.Account}
 	setDeathSignal(cmd.SysProcAttr)
 	p := &process{cmd: cmd, done: make(chan struct{})}
 

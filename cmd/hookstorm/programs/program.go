@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
@@ -23,6 +24,8 @@ type Options struct {
 	Args   []string
 	// Env contains additions to Environment.
 	Env []string
+	// Account runs the process, if hookstorm may choose it. If nil, hookstorm's own account does.
+	Account *syscall.Credential
 	// Log is the file for the output. If empty, only the output's end is kept.
 	Log string
 	// LogSize bounds the log files, in bytes. At least the newest half is kept. Defaults to 32

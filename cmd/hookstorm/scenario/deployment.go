@@ -8,8 +8,7 @@ type Deployment struct {
 	// Number counts the deployments of a run. It makes every configuration distinct, even from an
 	// earlier one with the same routes.
 	Number int
-	// Late is true if workers have the source Late and its route. Gateways always have the
-	// source.
+	// Late is true if workers have the source Late and its route. Gateways always have both.
 	Late bool
 	// Types lists the event types of the route from Moving to Deployed. If empty, the route does
 	// not exist.

@@ -107,8 +107,8 @@ func Destinations() []Destination {
 	}
 }
 
-// Tables creates the tables of the run's own schema, torture: those that the sql effects and
-// the handlers write, once for each event (I10). The statement can be repeated.
+// Tables creates the tables of the run's own schema, torture. The sql effects and the handlers
+// write to them, once for each event (I10). The statement can be repeated.
 //
 //go:embed tables.sql
 var Tables string
@@ -128,7 +128,8 @@ type Settings struct {
 	// Production leaves all times at their defaults. Otherwise they are short, so that many
 	// leases end in a run.
 	Production bool
-	// Accepts includes the source Late, whatever the deployment. It is for gateways.
+	// Accepts includes the source Late and its route, whatever the deployment. It is for gateways,
+	// some of which have a worker.
 	Accepts bool
 	// Deployment is the state after the process's last rolling deployment.
 	Deployment Deployment
@@ -190,7 +191,7 @@ func File(s Settings) ([]byte, error) {
 	text, err := template.New("hooklatch.yaml").Funcs(template.FuncMap{
 		"list":   func(names []string) string { return "[" + strings.Join(names, ", ") + "]" },
 		"has":    func(source string) bool { return source != Late || s.Accepts || s.Deployment.Late },
-		"routed": func(from []string) bool { return s.Deployment.Late || !slices.Contains(from, Late) },
+		"routed": func(from []string) bool { return s.Deployment.Late || s.Accepts || !slices.Contains(from, Late) },
 		"json": func(value any) (string, error) {
 			text, err := json.Marshal(value) // JSON is also YAML
 			return string(text), err

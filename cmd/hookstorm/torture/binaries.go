@@ -21,16 +21,21 @@ type binary struct {
 	args  []string
 }
 
-// of returns the builds for processes of a role, with the arguments for that role.
-func (b binaries) of(role role) []binary {
+// of returns the builds for process number n of a role, with the arguments for that role. Every
+// second gateway has a worker in the same process.
+func (b binaries) of(role role, n int) []binary {
 	if role == roleApplication {
 		app := b.hookstorm
 		app.args = []string{"app"}
 		return []binary{app}
 	}
+	command := string(role)
+	if role == roleGateway && n%2 == 1 {
+		command = "serve"
+	}
 	of := make([]binary, len(b.hooklatch))
 	for i, one := range b.hooklatch {
-		one.args = []string{string(role)}
+		one.args = []string{command}
 		of[i] = one
 	}
 	return of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/patroni"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
@@ -18,14 +19,18 @@ import (
 // database is the database of a run, on the run's own servers or on the caller's server.
 type database struct {
 	name    string
-	cluster *cluster.Cluster // nil on the caller's server
+	cluster *cluster.Cluster // the run's own primary and standby; nil on other servers
+	patroni *patroni.Cluster // the run's own servers under Patroni; nil on other servers
 	server  *url.URL         // the caller's server
 }
 
 // url returns the URL of the database on the current primary.
 func (d *database) url() string {
-	if d.cluster != nil {
+	switch {
+	case d.cluster != nil:
 		return d.cluster.Primary(d.name)
+	case d.patroni != nil:
+		return d.patroni.ThroughHAProxy(d.name)
 	}
 	u := *d.server
 	u.Path = "/" + d.name
@@ -34,8 +39,11 @@ func (d *database) url() string {
 
 // address returns the primary's address, host:port.
 func (d *database) address() string {
-	if d.cluster != nil {
+	switch {
+	case d.cluster != nil:
 		return d.cluster.Address()
+	case d.patroni != nil:
+		return d.patroni.Address()
 	}
 	return d.server.Host
 }
@@ -43,11 +51,7 @@ func (d *database) address() string {
 // startDatabase creates the database, Hooklatch's tables and the run's tables.
 func (w *world) startDatabase(ctx context.Context) error {
 	w.database.name = "hookstorm_" + uuid.NewString()[:8]
-	if w.opts.DSN.IsZero() {
-		if err := w.startCluster(ctx); err != nil {
-			return err
-		}
-	} else if err := w.useServer(); err != nil {
+	if err := w.startServers(ctx); err != nil {
 		return err
 	}
 	if err := w.createDatabase(ctx); err != nil {
@@ -76,6 +80,18 @@ func (w *world) startDatabase(ctx context.Context) error {
 		return err
 	}
 	return past.Prepare(ctx, w.primary)
+}
+
+// startServers starts the run's own servers, or prepares to use the caller's server.
+func (w *world) startServers(ctx context.Context) error {
+	switch {
+	case !w.opts.DSN.IsZero():
+		return w.useServer()
+	case w.opts.Cluster == Patroni:
+		return w.startPatroni(ctx)
+	default:
+		return w.startCluster(ctx)
+	}
 }
 
 // ownDisk is the size in bytes of a disk that is filled at times. A run of ten minutes needs a

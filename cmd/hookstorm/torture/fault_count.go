@@ -21,7 +21,7 @@ type FaultCount struct {
 	AckedLast []int
 }
 
-// Median returns the middle of AckedLast.
+// Median returns the median of AckedLast.
 func (c FaultCount) Median() int {
 	if len(c.AckedLast) == 0 {
 		return 0

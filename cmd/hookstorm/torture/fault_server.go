@@ -18,8 +18,11 @@ const serverTimeout = time.Minute
 
 // serverFaults returns the faults of the whole server. The caller's server has no such faults.
 func (w *world) serverFaults() []nemesis.Fault {
-	if !w.opts.DSN.IsZero() {
+	switch {
+	case !w.opts.DSN.IsZero():
 		return nil
+	case w.opts.Cluster == Patroni:
+		return w.patroniFaults()
 	}
 	faults := []nemesis.Fault{
 		{Kind: "postgres_restarted_fast", Lane: nemesis.Server, Fire: w.restartServer(cluster.Fast)},

@@ -18,8 +18,11 @@ type fire = func(ctx context.Context, rnd *rand.Rand, struck func(target, detail
 
 // kinds returns the faults of this run. It returns an error if none is left.
 func (w *world) kinds() ([]nemesis.Fault, error) {
-	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults(), w.deployFaults())
+	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults(), w.deployFaults(), w.redisFaults())
 	if len(w.opts.Only) == 0 {
+		if w.opts.Cluster == Patroni {
+			return w.serverFaults(), nil // others would hide the consequences of a failover
+		}
 		return all, nil
 	}
 	for _, kind := range w.opts.Only {

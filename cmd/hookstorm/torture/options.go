@@ -22,6 +22,18 @@ const DefaultPause = nemesis.DefaultPause
 // DefaultTime is the default duration of traffic and faults.
 const DefaultTime = time.Minute
 
+// Cluster is a kind of database servers.
+type Cluster string
+
+// The kinds of database servers.
+const (
+	// Pair is a primary and a synchronous standby that the run promotes itself.
+	Pair Cluster = "pair"
+	// Patroni is three servers under Debian's Patroni, which decides who is the primary. Only its
+	// faults are made, unless Options.Only lists others.
+	Patroni Cluster = "patroni"
+)
+
 // Options configure a run. Zero values are the defaults.
 type Options struct {
 	// Time is the duration of traffic and faults, without healing and checking. Defaults to
@@ -41,6 +53,8 @@ type Options struct {
 	// DSN is a server to use instead of the run's own server. The run creates a marked database
 	// there and drops it at the end. It makes no server faults.
 	DSN secret.Value
+	// Cluster is the kind of the run's own servers. Defaults to Pair.
+	Cluster Cluster
 	// Production leaves leases and schedules at their defaults.
 	Production bool
 	// NoStandby omits the synchronous standby of the run's own server, and with it promotions.
@@ -50,7 +64,11 @@ type Options struct {
 	OwnDisks bool
 	// Mine contains settings that override the run's settings.
 	Mine scenario.Own
-	// Gateways and Workers are the numbers of processes. Both default to 2.
+	// Redis starts a Redis in which the gateways share their memory of duplicates, and makes its
+	// faults.
+	Redis bool
+	// Gateways and Workers are the numbers of processes. Both default to 2. Every second gateway has
+	// a worker too.
 	Gateways, Workers int
 	// Rate is the number of new events per second. Defaults to DefaultRate.
 	Rate float64
@@ -59,7 +77,7 @@ type Options struct {
 	// Only lists the kinds of faults to make. If nil, all kinds are made.
 	Only []string
 	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
-	// deliveries a second, and a fault every 5 seconds.
+	// deliveries a second, and a fault every 5 seconds, or every 10 under Patroni.
 	MinAcked, MinFaults int
 	// Patience is the maximum time for all work to finish after the faults. It must exceed the
 	// largest clock skew, because a process whose clock is ahead schedules its next tries later
@@ -74,6 +92,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Time == 0 {
 		o.Time = DefaultTime
+	}
+	if o.Cluster == "" {
+		o.Cluster = Pair
 	}
 	if o.Seed == 0 {
 		o.Seed = 1
@@ -98,6 +119,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MinFaults == 0 {
 		o.MinFaults = int(o.Time.Seconds() / 5)
+		if o.Cluster == Patroni {
+			o.MinFaults /= 2 // a failover takes half a minute
+		}
 	}
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -107,6 +131,12 @@ func (o Options) withDefaults() Options {
 
 func (o Options) validate() error {
 	switch {
+	case o.Cluster != Pair && o.Cluster != Patroni:
+		return fmt.Errorf("no cluster %q exists; choose from %s, %s", o.Cluster, Pair, Patroni)
+	case o.Cluster == Patroni && !o.DSN.IsZero():
+		return errors.New("a run on your own server cannot start a cluster")
+	case o.Redis && o.Previous != "":
+		return errors.New("a previous commit may not know the setting of a Redis")
 	case o.Module == "":
 		return errors.New("the root of the source tree is required")
 	case o.Time < time.Second:
@@ -131,6 +161,8 @@ type Result struct {
 	Verdict checker.Verdict
 	Faults  []FaultCount
 	Left    []string // omitted kinds of faults, with the reasons
+	Gaps    []Gap    // times without accepted deliveries; nil unless Patroni ran the servers
+	Crashes []string // processes that ended by themselves; nil unless Patroni ran the servers
 	Acked   int64    // deliveries that were answered 2xx
 	History string   // path of the history
 	Commit  string

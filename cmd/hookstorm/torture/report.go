@@ -14,6 +14,10 @@ import (
 func Print(out io.Writer, r Result) error {
 	var said strings.Builder
 	fmt.Fprintf(&said, "commit %s, %s\n\n%s", r.Commit, r.Lasted.Round(time.Second), table(r.Faults))
+	if r.Gaps != nil {
+		said.WriteString(gapTable(r.Gaps))
+		fmt.Fprintf(&said, "%d processes ended by themselves %v\n\n", len(r.Crashes), r.Crashes)
+	}
 	for _, left := range r.Left {
 		fmt.Fprintf(&said, "omitted: %s\n", left)
 	}

@@ -57,10 +57,14 @@ func Run(ctx context.Context, opts Options) (result Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{
+	result = Result{
 		Verdict: verdict, Faults: w.faults.all(), Left: w.left, Commit: w.commit, Command: opts.Command, Lasted: time.Since(started),
 		Acked: w.senders.Acked(), History: w.HistoryPath(),
-	}, nil
+	}
+	if opts.Cluster == Patroni {
+		result.Gaps, result.Crashes = w.measured.all()
+	}
+	return result, nil
 }
 
 // storm sends traffic and makes faults for the run's duration.

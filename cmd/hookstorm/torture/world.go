@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
@@ -19,6 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/senders"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
+	"github.com/hooklatch/hooklatch/internal/redisserver"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -41,12 +43,14 @@ type world struct {
 	left     []string // omitted faults, with the reasons
 	chosen   []nemesis.Fault
 	faults   faultCounts
+	measured availability
 	binaries binaries
 
 	database  database
 	primary   *pgxpool.Pool // bypasses the proxy and so the network faults
 	proxy     *stage.Line
 	receivers *receivers.Receivers
+	redis     *redisserver.Server // nil without Options.Redis
 	services  services
 	listed    *listed.Sender
 	listURL   string
@@ -65,8 +69,13 @@ func newWorld(opts Options) (_ *world, err error) {
 	if w.chosen, err = w.kinds(); err != nil {
 		return nil, err
 	}
-	w.Stage, err = stage.New(stage.Options{Who: "hookstorm", Dir: opts.Dir, Watch: w.faults.watch, Out: opts.Out})
+	w.Stage, err = stage.New(stage.Options{Who: "hookstorm", Dir: opts.Dir, Watch: w.watch, Out: opts.Out})
 	return w, err
+}
+
+func (w *world) watch(r history.Record) {
+	w.faults.watch(r)
+	w.measured.watch(r)
 }
 
 // start starts everything but the traffic.
@@ -80,6 +89,7 @@ func (w *world) start(ctx context.Context) error {
 		{"start the proxy", w.startProxy},
 		{"start the receivers", w.startReceivers},
 		{"start the API of a sender", w.startList},
+		{"start Redis", w.startRedis},
 		{"start the processes", w.startServices},
 		{"prepare the traffic", w.prepareTraffic},
 	} {
@@ -158,14 +168,17 @@ func (w *world) newService(role role, number int) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.database.patroni != nil && number%2 == 0 {
+		line = w.database.patroni.Hosts(w.database.name) // without HAProxy
+	}
 	settings := place.Settings(line, w.receivers)
-	settings.ListURL, settings.Production, settings.Mine, settings.Accepts = w.listURL, w.opts.Production, w.opts.Mine, role == roleGateway
+	settings.ListURL, settings.Production, settings.Mine, settings.Accepts = w.listURL, w.opts.Production, w.mine(), role == roleGateway
 	config, err := programs.NewConfiguration(place.Config, settings)
 	if err != nil {
 		return nil, err
 	}
 	s := &service{name: name, role: role, line: name, config: config, url: "http://" + place.Gateway, history: w.History, programs: map[string]*programs.Program{}}
-	for _, b := range w.binaries.of(role) {
+	for _, b := range w.binaries.of(role, number) {
 		s.programs[b.name], err = place.Program(programs.Options{
 			Build: b.label, Binary: b.path, Args: append(b.args, "--config", config.Path()),
 			Log: filepath.Join(w.Dir, name+"."+b.name+".log"), ReadyURL: place.Ready(),

@@ -29,18 +29,18 @@ var (
 	waitsForEachOtherSQL string
 )
 
-// gatherPause is the time in which Hooklatch's transactions may run into the locked rows. The
-// more transactions wait, the likelier one has locked another row before. The pause is well below
-// the deadlock_timeout of one second. So Postgres ends the transaction that has waited longer,
-// which is Hooklatch's.
+// gatherPause is the time in which Hooklatch's transactions begin to wait for the locked rows. If
+// more transactions wait, it is more likely that one of them already holds a lock on another row.
+// The pause is well below the deadlock_timeout of one second, so Postgres ends the transaction that
+// has waited longer, which is Hooklatch's.
 const gatherPause = 300 * time.Millisecond
 
 // deadlock locks the latter half of the busy rows and waits until transactions of Hooklatch wait
 // for them. Then it locks rows that these transactions may have locked before. When it returns,
 // the deadlock is over.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
-	// If the waiting transactions held no other row, the fault tries again. They then hold the
-	// rows briefly, so no row may be free to lock.
+	// If the waiting transactions held no other row, the fault tries again. At the next try these
+	// transactions may still hold the rows, and no row is free to lock.
 	missed := false
 	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/worker"
@@ -72,11 +74,12 @@ func run(ctx context.Context) (err error) {
 	}
 	defer others.Close()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	box, err := outbox.New(outbox.Options{Pool: pool, Logger: logger})
+	exported := export.Directory(filepath.Join(filepath.Dir(os.Getenv(configVariable)), "export"))
+	box, err := outbox.New(outbox.Options{Pool: pool, Export: exported, Logger: logger})
 	if err != nil {
 		return err
 	}
-	notOwning, err := outbox.New(outbox.Options{Pool: others, Logger: logger})
+	notOwning, err := outbox.New(outbox.Options{Pool: others, Export: exported, Logger: logger})
 	if err != nil {
 		return err
 	}
