@@ -23,6 +23,6 @@ func newRoot(s streams) *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newTorture(s), newSweep(s), newCheck(s), newModel(s), newBench(s), newApp())
+	root.AddCommand(newTorture(s), newSweep(s), newCheck(s), newModel(s), newBench(s), newUpgrade(s), newApp())
 	return root
 }

@@ -23,6 +23,8 @@ const (
 	SafeToRetryBelieved     Bug = "safe_to_retry_believed"
 	SynchronousCommitOff    Bug = "synchronous_commit_off"
 	CacheFilledBeforeCommit Bug = "cache_filled_before_commit"
+	SharedBeforeCommit      Bug = "shared_before_commit"
+	SharedWithoutLife       Bug = "shared_without_life"
 	WindowOfADuplicate      Bug = "window_of_a_duplicate"
 
 	DispatchWithoutFence Bug = "dispatch_without_fence"

@@ -44,6 +44,8 @@ func PlantedBugs() []Planted {
 		{Bug: bugs.WindowOfADuplicate, Breaks: I1, In: byContent},
 		{Bug: bugs.CacheFilledBeforeCommit, WhyNot: "a gateway's cache only " +
 			"saves a database query. A response before the COMMIT is ack_before_commit, which the model covers"},
+		{Bug: bugs.SharedBeforeCommit, WhyNot: "a shared cache only saves a database query, as a gateway's cache does"},
+		{Bug: bugs.SharedWithoutLife, WhyNot: "the model has one database"},
 		{Bug: bugs.RetentionBelowWindow, WhyNot: "nothing in the model ages: " +
 			"retention deletes finished work, and its consequences appear with the event's next delivery"},
 		{Bug: NothingReconciled, Breaks: I5, In: callsAtLeastOnce},

@@ -56,17 +56,10 @@ func (m *machine) dispatching(s *State, w int) {
 func (m *machine) bearing(s *State, w int) {
 	e := eventOfJob(s.Workers[w].Job)
 	f := m.effectOf(e, s.Events[e].EffectGeneration)
-	if m.AtMostOnce || m.Ordered || m.Late || m.Statement || s.Workers[w].Plan > 1 ||
-		s.Effects[f].State != missing || s.Destination.refuses(false, m.bug) {
+	if s.Workers[w].Plan > 1 || !m.mayBeBorn(s, f) {
 		return
 	}
-	goesOn := func(n *State, at WorkerStep) {
-		worker := Worker{At: at, Job: effectJob(f), Row: rows, Detached: true, Born: true}
-		if n.Effects[f].ClaimedBy == holder(w) {
-			worker.Row, worker.Body = 0, n.Effects[f].Body // a new effect has no other job
-		}
-		n.Workers[w] = worker
-	}
+	goesOn := func(n *State, at WorkerStep) { n.isBorn(w, f, at) }
 	const does = "passes the fence and commits the effect, its claim and a fallback job"
 	bear := func(n *State) {
 		m.dispatch(n, w, e, n.Workers[w].Plan)
@@ -81,6 +74,20 @@ func (m *machine) bearing(s *State, w int) {
 		bear(n)
 		n.endRunning(w)
 	}, func(n *State) { goesOn(n, workerGranted) }, unsure)
+}
+
+// mayBeBorn reports whether the effect can begin with its first attempt.
+func (m *machine) mayBeBorn(s *State, f int) bool {
+	return !m.AtMostOnce && !m.Ordered && !m.Late && !m.Statement && s.Effects[f].State == missing && !s.Destination.refuses(false, m.bug)
+}
+
+// isBorn lets worker w go on with the first attempt of an effect.
+func (s *State) isBorn(w, f int, at WorkerStep) {
+	worker := Worker{At: at, Job: effectJob(f), Row: rows, Detached: true, Born: true}
+	if s.Effects[f].ClaimedBy == holder(w) {
+		worker.Row, worker.Body = 0, s.Effects[f].Body // a new effect has no other job
+	}
+	s.Workers[w] = worker
 }
 
 // isOpenFor is the fence.

@@ -11,6 +11,7 @@ func LeftOut() map[string]string {
 	)
 	return map[string]string{
 		"accept.events_inserted": "no other session sees a transaction's writes before its COMMIT: it equals accept.begin",
+		"accept.planned":         "as accept.events_inserted: T1 is tried again without the plan",
 		"dispatch_with_handlers": "it is dispatch, with the handlers' writes after the fence; a run without a response ends like a killed run",
 		"event.drop":             "no worker processes an event that a replay guard holds",
 		"event.release":          "it accepts a held event, which is then like any other",
@@ -34,6 +35,8 @@ func LeftOut() map[string]string {
 		"note_endpoint":          noEffect,
 		"waiting_redeliveries":   noEffect,
 		"alarm":                  "it creates effects as an application does",
+		"effect.resend":          "it creates an effect as an application does",
+		"source.send":            "it records the operator; the event that follows is accepted like any other",
 		"alert.mute":             noEffect,
 		"logins.end":             noEffect,
 		"can_commit":             noEffect,
@@ -60,6 +63,8 @@ func LeftOut() map[string]string {
 		"delete_versions":        "an object's newest version blocks only effects older than all that are kept",
 		"detach_day":             aDay,
 		"drop_day":               aDay,
+		"erase_exported":         "it deletes notes about files outside the database",
+		"export_day":             "it names files outside the database",
 		"keep_deliveries":        "it copies bodies that unfinished work reads",
 		"note_kept_deliveries":   noEffect,
 		"read_needs":             noEffect,

@@ -92,7 +92,38 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 				n.Events[e].Flushed = m.bug != bugs.SynchronousCommitOff
 			}
 		}, stored)
+		for w := range workers {
+			m.planning(s, actor, i, w)
+		}
 	}
+}
+
+// planning is a T1 that is its event's T2 too, because the worker of the gateway's process has
+// planned the event. The effect gets its job, or begins with its first attempt. A worker that does
+// not know whether its claim is committed claims again.
+func (m *machine) planning(s *State, actor Actor, i, w int) {
+	e := m.eventOf(i)
+	f := m.effectOf(e, 1)
+	if s.Events[e].Rows > 0 || m.isLeft(s, w) || m.bug == bugs.CompensatingDelete { // which would break another promise first
+		return
+	}
+	accept := func(n *State) {
+		n.insert(e)
+		n.Events[e].Flushed = m.bug != bugs.SynchronousCommitOff
+		m.dispatch(n, w, e, 1)
+	}
+	stored := func(n *State) { n.Sends[i].At = sendStored }
+	m.transaction(s, actor, "accept", "commits the event with its effect", accept, stored)
+	if s.Workers[w].At != workerIdle || !m.mayBeBorn(s, f) {
+		return
+	}
+	m.transactionOr(s, actor, free, "accept", "commits the event with its effect and a claim", func(n *State) {
+		accept(n)
+		m.grant(n, w, f, false)
+	}, func(n *State) {
+		stored(n)
+		n.isBorn(w, f, workerGranted)
+	}, func(n *State) { n.isBorn(w, f, workerUnsure) })
 }
 
 // acceptingWrongly is the second half of a T1 that a planted bug splits in two.

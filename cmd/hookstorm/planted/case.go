@@ -15,6 +15,9 @@ type Case struct {
 	// Schedule describes the schedule in words.
 	Schedule string
 
+	// Redis is true if the schedule needs redis-server.
+	Redis bool
+
 	run      func(ctx context.Context, s *scene) error
 	settings map[string]string // settings of a separate server; nil for the shared server
 }

@@ -3,7 +3,9 @@ package planted_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +37,11 @@ func TestEveryPlantedBugIsFound(t *testing.T) {
 		defer cancel()
 		require.NoError(t, hunt.Stop(ctx))
 	})
-	rows, err := hunt.Prove(t.Context(), planted.Proof{Cases: planted.Cases(), Times: times, AtOnce: 6})
+	cases := planted.Cases()
+	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("CI") == "" {
+		cases = slices.DeleteFunc(cases, func(c planted.Case) bool { return c.Redis })
+	}
+	rows, err := hunt.Prove(t.Context(), planted.Proof{Cases: cases, Times: times, AtOnce: 6})
 	var table strings.Builder
 	require.NoError(t, planted.Print(&table, rows))
 	t.Log("\n" + table.String())

@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
+	"github.com/hooklatch/hooklatch/internal/redisserver"
 )
 
 // process is a process of Hooklatch or of the application.
@@ -33,6 +34,9 @@ func (s *scene) launch(ctx context.Context, url, command string, rules ...string
 	}
 	settings := place.Settings(url, s.receivers)
 	settings.Deployment = s.deployed
+	if s.redis != "" {
+		settings.Mine.Gateway = map[string]any{"seen_cache": map[string]any{"redis": s.redis}}
+	}
 	if _, err := programs.NewConfiguration(place.Config, settings); err != nil {
 		return nil, err
 	}
@@ -63,6 +67,32 @@ func start(command string, rules ...string) step {
 		}
 		return p.Ready(ctx)
 	}
+}
+
+// startElsewhere is start for a process on another database of the same server.
+func startElsewhere(command string) step {
+	return func(ctx context.Context, s *scene) error {
+		url, err := s.hunt.database(ctx, s.server)
+		if err != nil {
+			return err
+		}
+		p, err := s.launch(ctx, url, command)
+		if err != nil {
+			return err
+		}
+		return p.Ready(ctx)
+	}
+}
+
+// shareRedis starts a Redis that the gateways of later steps share.
+func shareRedis(ctx context.Context, s *scene) error {
+	server, err := redisserver.Start(ctx)
+	if err != nil {
+		return err
+	}
+	s.OnStop("Redis", func(context.Context) error { return server.Stop() })
+	s.redis = server.URL()
+	return nil
 }
 
 // startToStop starts a process that stops itself at a failpoint, perhaps before it is ready.

@@ -35,6 +35,7 @@ type scene struct {
 	processes map[string]*process // by command and number, as in gateway-1; the command alone is the key of its last process
 	launched  int
 	deployed  scenario.Deployment // the configuration of the next process
+	redis     string              // URL of a Redis that the next processes share, if any
 
 	mu     sync.Mutex
 	calls  []history.Record // calls at receivers: their beginnings and ends

@@ -71,7 +71,21 @@ func accepting() []Case {
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
 			start("gateway", late+"=delay(800ms)"),
-			knownEarly,
+			knownEarly("gateway"),
+			start("worker"),
+		}.play},
+		{Bug: bugs.SharedBeforeCommit, Rules: []checker.Rule{"I1"}, Redis: true, run: steps{
+			shareRedis,
+			start("gateway"), // gateway-1
+			start("gateway", late+"=delay(800ms)"),
+			knownEarly("gateway-1"),
+			start("worker"),
+		}.play},
+		{Bug: bugs.SharedWithoutLife, Rules: []checker.Rule{"I1"}, Redis: true, run: steps{
+			shareRedis,
+			startElsewhere("gateway"), // gateway-1
+			start("gateway"),
+			knownElsewhere("gateway-1"),
 			start("worker"),
 		}.play},
 		{Bug: bugs.WindowOfADuplicate, Rules: []checker.Rule{"I1"}, run: steps{
@@ -156,45 +170,83 @@ func loseAnswer(event string) step {
 	}
 }
 
-// knownEarly delivers events twice until a second delivery is answered as a duplicate before
-// the first is committed. The gateway is killed at that moment.
-func knownEarly(ctx context.Context, s *scene) error {
-	// Duplicates of another event keep the cache in use: the database has just confirmed that
-	// it is the same database.
-	storm := delivers("gateway", "stripe", "evt_storm", 1)
-	for round := range 10 {
+// storm delivers duplicates of another event, which keep the caches of gateways in use: the
+// database has just confirmed that it is the same database.
+func storm(gateways ...string) step {
+	return func(ctx context.Context, s *scene) error {
 		for range 3 {
-			if err := storm(ctx, s); err != nil {
+			for _, to := range gateways {
+				if err := delivers(to, "stripe", "evt_storm", 1)(ctx, s); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// knownEarly delivers events to the last gateway, and a second time to another one or the same,
+// until a second delivery is answered as a duplicate before the first is committed. The last gateway
+// is killed at that moment.
+func knownEarly(second string) step {
+	return func(ctx context.Context, s *scene) error {
+		for round := range 10 {
+			if err := storm("gateway", second)(ctx, s); err != nil {
+				return err
+			}
+			e, err := s.event("stripe", fmt.Sprintf("evt_known_early_%d", round))
+			if err != nil {
+				return err
+			}
+			known, err := s.comesAgain(ctx, s.processes["gateway"], s.processes[second], e)
+			if err != nil {
+				return err
+			}
+			if !known {
+				continue
+			}
+			committed, err := s.holds(ctx, "SELECT FROM hooklatch.processed_events WHERE event_id = $1", e.id)
+			if err != nil || !committed {
+				return err
+			}
+			// On a busy machine the gateway may die after its COMMIT. Such a round shows nothing.
+			if err := start("gateway", late+"=delay(800ms)")(ctx, s); err != nil {
 				return err
 			}
 		}
-		e, err := s.event("stripe", fmt.Sprintf("evt_known_early_%d", round))
-		if err != nil {
-			return err
-		}
-		known, err := s.comesAgain(ctx, s.processes["gateway"], e)
-		if err != nil {
-			return err
-		}
-		if !known {
-			continue
-		}
-		committed, err := s.holds(ctx, "SELECT FROM hooklatch.processed_events WHERE event_id = $1", e.id)
-		if err != nil || !committed {
-			return err
-		}
-		// On a busy machine the gateway may die after its COMMIT. Such a round shows nothing.
-		if err := start("gateway", late+"=delay(800ms)")(ctx, s); err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
+}
+
+// knownElsewhere sends events to a gateway of another database, and then delivers them to the last
+// gateway, until that one answers as if the event were a duplicate.
+func knownElsewhere(other string) step {
+	return func(ctx context.Context, s *scene) error {
+		for round := range 10 {
+			e, err := s.event("stripe", fmt.Sprintf("evt_known_elsewhere_%d", round))
+			if err != nil {
+				return err
+			}
+			// The history is that of one database. Duplicates are shared too.
+			if err := command(other, "send", "stripe", "--id", e.id, "--times", "5")(ctx, s); err != nil {
+				return err
+			}
+			if err := storm("gateway")(ctx, s); err != nil {
+				return err
+			}
+			said, err := s.deliver(ctx, s.processes["gateway"], e, 1)
+			if err != nil || said.Result == "duplicate" {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // comesAgain delivers an event whose COMMIT is late, and delivers it a second time before that
 // COMMIT. If the second delivery is acknowledged before the first gets a response, it kills the
-// gateway.
-func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early bool, err error) {
+// first one's gateway.
+func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (early bool, err error) {
 	first := make(chan error, 1)
 	go func() {
 		_, err := s.deliver(ctx, to, e, 1)
@@ -204,7 +256,7 @@ func (s *scene) comesAgain(ctx context.Context, to *process, e event) (early boo
 	if err := sees("a transaction waits to be committed", waits)(ctx, s); err != nil {
 		return false, err
 	}
-	again, err := s.deliver(ctx, to, e, 2)
+	again, err := s.deliver(ctx, second, e, 2)
 	select {
 	case answered := <-first:
 		return false, errors.Join(err, answered)
