@@ -171,6 +171,42 @@ func TestTheListIsNotStale(t *testing.T) {
 	}
 }
 
+// A mistake in a function that a later migration defines anew changes nothing.
+func TestNoMutantIsInAFunctionThatALaterMigrationReplaces(t *testing.T) {
+	t.Parallel()
+	const root = "../.."
+	function := regexp.MustCompile(`(?s)CREATE (?:OR REPLACE )?FUNCTION (hooklatch\.\w+).*?\$\$.*?\$\$`)
+	migrations, err := filepath.Glob(root + "/schema/migrations/*.up.sql")
+	if err != nil || len(migrations) == 0 {
+		t.Fatal(err, "no migrations")
+	}
+	texts, last := map[string]string{}, map[string]string{} // by file; file by function
+	for _, path := range migrations {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := "schema/migrations/" + filepath.Base(path)
+		texts[file] = string(text)
+		for _, found := range function.FindAllStringSubmatch(string(text), -1) {
+			last[found[1]] = file
+		}
+	}
+	all, err := mutant.ReadList("list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		for _, e := range m.Edits {
+			for _, found := range function.FindAllStringSubmatch(texts[e.File], -1) {
+				if strings.Contains(found[0], e.Find) && last[found[1]] != e.File {
+					t.Errorf("%s: %s is defined anew in %s: plant it there", m.Name, found[1], last[found[1]])
+				}
+			}
+		}
+	}
+}
+
 // Mutants with a schedule are not run here, but must fit into one build together.
 func TestMutantsWithAScheduleAreCheckedTogether(t *testing.T) {
 	t.Parallel()
