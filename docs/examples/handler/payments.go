@@ -18,7 +18,7 @@ const paymentsTable = `
 		as_of   timestamptz NOT NULL
 	)`
 
-// invoice is what we want of the payload.
+// invoice has the fields of the payload that the handler needs.
 type invoice struct {
 	Data struct {
 		Object struct {
