@@ -30,6 +30,7 @@ func rules() []rule {
 		{"actor", anyOf("nobody", "somebody", "whoever", `(any|no|some)body's`), "operator, user, caller, sender, receiver or process"},
 		{"opening", regexp.MustCompile(`(?:^|[.!?] )(?:What|Whoever|Those|That which|Of (?:the|those|what)) [^.!?]*[.!](?: |$)`), "a noun first, its verb second"},
 		{"spelling", anyOf("for ever"), "forever"},
+		{"hyphen", anyOf("e-mails?"), "email"},
 		{"rare word", anyOf(`mend(s|ed|ing)?`, "shall", "a while ago like", "is that of", "those of whom", "of those of", "what stands", "gone on with"), "the usual word"},
 	}
 	for _, term := range glossary.Terms() {
@@ -78,6 +79,7 @@ func TestEveryRuleOfWordingIsNoticed(t *testing.T) {
 		"actor":     "The effect waits until somebody retries it.",
 		"opening":   "Effects are sent. What was refused is kept.",
 		"spelling":  "The row stays for ever.",
+		"hyphen":    "The sender sends an e-mail.",
 		"rare word": "Give a time, or a while ago like 36h.",
 		"term":      "98.8 % of 344 events came before.",
 	} {
