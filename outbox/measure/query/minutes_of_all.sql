@@ -1,13 +1,15 @@
--- The counts of all names in each period, by kind.
+-- The counts of all names in each period, by kind. Each minute's counts are summed before anything
+-- else is asked of them: there are many names and few kinds of counts.
 SELECT line.place, kind.kind, {{charted}} AS what, sum(c.n)::bigint
 FROM ({{minutes_charted}}) AS line
 CROSS JOIN unnest(:kinds::text[]) AS kind (kind)
 CROSS JOIN LATERAL (
-    SELECT c.what, c.n
-    FROM hooklatch.minutes AS c
-    WHERE c.minute = line.minute
-        AND c.kind = kind.kind
-        AND {{is_charted}}
+    SELECT m.what, sum(m.n) AS n
+    FROM hooklatch.minutes AS m
+    WHERE m.minute = line.minute
+        AND m.kind = kind.kind
+    GROUP BY m.what
     OFFSET 0
 ) AS c
+WHERE {{is_charted}}
 GROUP BY 1, 2, 3
