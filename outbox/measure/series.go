@@ -56,6 +56,9 @@ func (s Span) shape() shape {
 // Of is the subject of a Series: one source, one destination, or everything if both are empty.
 type Of struct{ Source, Destination string }
 
+// summed reports whether the counts of a span are read from the sums over all names.
+func (o Of) summed(span Span) bool { return o == (Of{}) && span != Hour }
+
 // Series holds the counts of consecutive periods of equal length. The newest period is the last one
 // whose counts are complete.
 type Series struct {
@@ -118,7 +121,7 @@ func (r *Reader) Series(ctx context.Context, of Of, span Span) (*Series, error) 
 	for i := range s.Periods {
 		s.Periods[i] = Period{Sources: map[What]int64{}, Destinations: map[What]int64{}}
 	}
-	if err := r.line(ctx, s, span); err != nil {
+	if err := r.line(ctx, s, of, span); err != nil {
 		return nil, fmt.Errorf("read the time line: %w", err)
 	}
 	if err := r.counted(ctx, s, of, span); err != nil {
@@ -128,12 +131,12 @@ func (r *Reader) Series(ctx context.Context, of Of, span Span) (*Series, error) 
 }
 
 // line reads the beginning of a series, the periods that were counted, and the changes.
-func (r *Reader) line(ctx context.Context, s *Series, span Span) error {
+func (r *Reader) line(ctx context.Context, s *Series, of Of, span Span) error {
 	shape := span.shape()
 	steps := periods{Steps: shape.steps, LagSeconds: shape.lag.Seconds()}
 	line := r.sql.HourLine.With(hourLine{steps, changesAtOnce})
 	if span != Week {
-		line = r.sql.MinuteLine.With(minuteLine{minutePeriods{steps, shape.step.Seconds()}, changesAtOnce})
+		line = r.sql.MinuteLine.With(minuteLine{minutePeriods{steps, shape.step.Seconds()}, changesAtOnce, !of.summed(span)})
 	}
 	rows, err := line.Query(ctx, r.counts)
 	if err != nil {
@@ -193,7 +196,7 @@ func (r *Reader) counted(ctx context.Context, s *Series, of Of, span Span) error
 		into[what] += n
 		return nil
 	})
-	if name == "" && span != Hour {
+	if of.summed(span) {
 		for i, p := range s.Periods {
 			s.Periods[i].Counted = p.Sources[summed] > 0
 		}

@@ -126,6 +126,7 @@ type minuteLine struct {
 	minutePeriods
 
 	Changes int
+	Counted bool // whether to look for counts: the sums over all names say it at less cost
 }
 
 type hoursOf struct {

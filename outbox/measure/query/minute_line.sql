@@ -1,9 +1,9 @@
--- Each minute of the periods, whether any process counted anything in it, and the changes counted in
--- it. A minute with several changes has several rows.
+-- Each minute of the periods, whether any process counted anything in it (if :counted), and the
+-- changes counted in it. A minute with several changes has several rows.
 SELECT line.place, line.minute, counted.is_counted, COALESCE(change.what, ''), COALESCE(change.name, ''), COALESCE(change.n, 0)
 FROM ({{minutes_charted}}) AS line
 CROSS JOIN LATERAL (
-    SELECT EXISTS (
+    SELECT :counted::boolean AND EXISTS (
         SELECT
         FROM hooklatch.minutes AS c
         WHERE c.minute = line.minute

@@ -1,5 +1,6 @@
 -- The counts of one name in each period, by kind. Each minute and kind is one look-up, so that the
--- cost does not depend on the number of other names.
+-- cost does not depend on the number of other names. The sums over all names, which have none, are
+-- of charted counts only.
 SELECT line.place, kind.kind, {{charted}} AS what, sum(c.n)::bigint
 FROM ({{minutes_charted}}) AS line
 CROSS JOIN unnest(:kinds::text[]) AS kind (kind)
@@ -9,7 +10,7 @@ CROSS JOIN LATERAL (
     WHERE c.minute = line.minute
         AND c.kind = kind.kind
         AND c.name = :name
-        AND {{is_charted}}
+        AND (:name = '' OR {{is_charted}})
     OFFSET 0
 ) AS c
 GROUP BY 1, 2, 3
