@@ -14,7 +14,7 @@ type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
-	// If true, the job is useless once the first attempt has done the effect.
+	// If true, the job is no longer needed after the first attempt has done the effect.
 	endsJob bool
 	// If true, a job that only waited for the attempt is completed, not deleted.
 	keepsJob bool

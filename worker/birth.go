@@ -85,18 +85,18 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn reports whether the effect alone is enough for its first attempt. The effect has no
-// turn in an order, rate token or late rendering to wait for, and needs no operator if the attempt
-// is lost.
+// mayBeBorn reports whether an effect may be attempted as soon as it is created: it does not wait
+// for its turn in an order, a rate token or late rendering, and does not need an operator if the
+// attempt is lost.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
 }
 
-// begin starts the attempts whose claims were committed, beside the event's job, and gives back the
-// other slots. It queries the ledger in two cases. After an unanswered dispatch, it is unknown what
-// was committed. If the event was already dispatched, an earlier try of this dispatch may have done
-// it.
+// begin starts the attempts whose claims were committed, in parallel with the event's job, and
+// frees the other slots. It queries the ledger in two cases: after an unanswered dispatch, whose
+// effects may or may not be committed, and if the event was already dispatched, because an earlier
+// try of this dispatch may have committed the effects.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
 	b, born := f.births, f.of

@@ -16,8 +16,8 @@
 //	           run the configured checks.
 //
 // A row of river_job is only a wake-up. River may rescue the job of a run that is still alive, and
-// completes a row for any run that asks. So a run that finds another run in charge never completes
-// the row: it snoozes, and the next run queries the ledger again.
+// lets any run complete the row. So a run never completes the row while another run holds the
+// lease: it snoozes, and the next run queries the ledger again.
 //
 // The possible ends of a run in River:
 //

@@ -179,7 +179,7 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.
 		return fmt.Errorf("%s: %w", l.Name, e.err)
 	}
 	if e.settled.Late {
-		// Another attempt is in charge of the effect and the job: do not end either.
+		// Another attempt holds the lease and will end both the effect and its job.
 		return river.JobSnooze(l.lease())
 	}
 	if e.settled.State == ledger.EffectDone && e.effect.Attempt == 1 && !w.keepsJobs {

@@ -24,9 +24,9 @@ import (
 // committed together with the event's dispatch and its effects, once for each event (I10), or
 // not at all.
 //
-// It must use only tx for work that must happen once, must not commit or roll back, and must
-// return when ctx is done. An error rolls everything back, and the event is dispatched again
-// later. ctx carries the span of the dispatch and the event, to which EnqueueTx links the
+// A HandlerFunc must use only tx for work that must happen once, must not commit or roll back tx,
+// and must return when ctx is done. An error rolls everything back, and the event is dispatched
+// again later. ctx carries the span of the dispatch and the event, to which EnqueueTx links the
 // effects it enqueues, but none of River's values.
 type HandlerFunc func(ctx context.Context, tx pgx.Tx, e inbox.Event) error
 

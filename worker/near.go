@@ -14,8 +14,8 @@ import (
 )
 
 // nearPlanner plans the events that this process accepts. T1 then creates their effects, without a
-// job, a fetch and T2 in between. Whatever cannot be planned so gets its job: an event of a source
-// that this process does not have, a plan with an error, and every event once the process stops.
+// job, a fetch and T2 in between. An event gets a dispatch job instead if this process does not
+// have its source, if its plan has an error, or if the process is stopping.
 type nearPlanner struct {
 	dispatch *dispatchWorker
 	stopped  atomic.Bool

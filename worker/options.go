@@ -46,8 +46,8 @@ const (
 // Options configure a Worker.
 type Options struct {
 	// Pool connects to the migrated database. River uses one of its connections for LISTEN, unless
-	// PollOnly is set, and each running handler uses one. Effects in the same Postgres use connections from Outbox's pool. See
-	// ConnsNeeded. Required.
+	// PollOnly is set, and each running handler uses one. Effects in the same Postgres use
+	// connections from Outbox's pool. See ConnsNeeded. Required.
 	Pool *pgxpool.Pool `yaml:"-"`
 	// Schema contains Hooklatch's tables and River's. Defaults to schema.Default.
 	Schema schema.Name `yaml:"-"`

@@ -105,7 +105,7 @@ func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error
 	return client, nil
 }
 
-// fetchedPlace is a failpoint between River's fetch of a job and the job.
+// fetchedPlace is a failpoint after River has fetched a job and before the job runs.
 type fetchedPlace struct{ river.MiddlewareDefaults }
 
 // Work implements rivertype.WorkerMiddleware.

@@ -20,7 +20,7 @@ type tally struct {
 	of     sync.Map // whose: *attemptTally
 }
 
-// whose is a source or destination whose attempts are counted together.
+// whose identifies the source or destination whose attempts are counted together.
 type whose struct {
 	kind measure.Kind
 	name string

@@ -28,7 +28,7 @@ func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
 	if succeeded := l.LastSuccess(); !succeeded.IsZero() {
-		// Without this record, a probe that should count as an attempt will not count.
+		// If this record is missing, a probe that should count as an attempt does not count.
 		if err := t.fleet.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
 			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
 		}

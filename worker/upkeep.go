@@ -204,8 +204,8 @@ func (w *Worker) sumUpMinutes(ctx context.Context) error {
 	return nil
 }
 
-// evaluateAlerts notifies operators of what needs attention. A process without an Alarm leaves
-// that to the next run.
+// evaluateAlerts notifies operators of conditions that need attention. A process without an Alarm
+// leaves the evaluation to the next run.
 func (w *Worker) evaluateAlerts(ctx context.Context) error {
 	if w.opts.Alarm == nil {
 		return nil

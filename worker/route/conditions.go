@@ -85,7 +85,7 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 	return done.match, done.err
 }
 
-// InTurn runs a compilation when no other one runs, and waits for its end. It returns immediately
+// InTurn runs one compilation at a time, and waits for its end. It returns immediately
 // when ctx ends or too much time passes. The compilation then continues to its end, and delays the
 // next compilation. Errors: ErrCompileBusy, and the cause of ctx.
 func (c *Conditions) InTurn(ctx context.Context, compile func()) error {

@@ -104,8 +104,8 @@ func (s *eventScope) templateData() (map[string]any, error) {
 	}, nil
 }
 
-// loadBody parses the body. Expressions cannot read a body that is larger than its source accepts
-// now; it was accepted under another limit.
+// loadBody parses the body. Expressions cannot read a body that is larger than the current limit of
+// its source. Such a body was accepted under an earlier limit.
 func (s *eventScope) loadBody() error {
 	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
 		return fmt.Errorf("body has %d bytes, and source %q takes %d (max_body)", size, s.event.Source, s.maxBody)

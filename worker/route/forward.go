@@ -160,8 +160,8 @@ func connectionOptions(headers map[string][]string) map[string]bool {
 	return named
 }
 
-// ofTheWay reports whether a header describes the delivery's way to Hooklatch, or is a credential.
-// A receiver would assume that its own proxies set such a header.
+// ofTheWay reports whether a header describes the delivery's route through proxies to Hooklatch, or
+// is a credential. A receiver would assume that its own proxies set such a header.
 func ofTheWay(canonical string) bool {
 	switch canonical {
 	case "Accept-Encoding", "Authorization", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
