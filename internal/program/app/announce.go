@@ -91,7 +91,7 @@ func policies(cfg *config.Config) []route.Target {
 }
 
 // keepAnnounced keeps a gateway's announcement fresh until ctx is done. A worker keeps its own
-// fresh.
+// announcement fresh.
 func (a *App) keepAnnounced(ctx context.Context) {
 	if a.worker != nil {
 		return

@@ -234,7 +234,7 @@ func (a *App) assemble(ctx context.Context) error {
 	return nil
 }
 
-// openDatabase creates the connections to the database, and what reads it for operators.
+// openDatabase creates the connections to the database, and the readers that operators use.
 func (a *App) openDatabase(ctx context.Context) error {
 	err := a.openPools(ctx)
 	if err != nil {
@@ -333,7 +333,8 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// work prepares the database, and then keeps there what it needs, until ctx is done.
+// work prepares the database. Then it keeps the announcements of the process fresh and checks its
+// pools, until ctx is done.
 func (a *App) work(ctx context.Context) {
 	if !a.prepare(ctx) {
 		return
@@ -345,7 +346,7 @@ func (a *App) work(ctx context.Context) {
 	a.stayAnnounced(ctx)
 }
 
-// logStart logs what runs, and where it listens.
+// logStart logs the parts that run, and their addresses.
 func (a *App) logStart(ctx context.Context) {
 	cfg := a.opts.Config
 	attrs := []slog.Attr{
@@ -378,9 +379,10 @@ func (a *App) GatewayAddr() net.Addr {
 // AdminAddr returns the address of the admin listener, or nil before Start.
 func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
-// Stop waits for gateway.drain_delay, in which deliveries are accepted as before, and drains: the gateway accepts nothing new and finishes requests in flight while the worker
-// finishes its jobs. Then the outbox commits what was submitted, and the connections close. /readyz
-// fails from the beginning of Stop. After the delay, Stop returns within stopSlack after
+// Stop waits for gateway.drain_delay, in which deliveries are accepted as before, and drains: the
+// gateway accepts nothing new and finishes requests in flight while the worker finishes its jobs.
+// Then the outbox commits all submitted work, and the connections close. /readyz fails from the
+// beginning of Stop. After the delay, Stop returns within stopSlack after
 // worker.soft_stop, or after gateway.drain_timeout if no worker runs. Its error names the parts that
 // are still running. It may be called again, and before Start.
 func (a *App) Stop(ctx context.Context) error {

@@ -21,8 +21,8 @@ import (
 )
 
 // addCells creates an App without listeners for each cell other than the main one: with the pools,
-// the outbox, the worker and the upkeep of its database. The gateway of this App passes it the
-// deliveries of its sources.
+// the outbox, the worker and the upkeep of the cell's database. The gateway of the main App passes
+// each cell the deliveries of the cell's sources.
 func (a *App) addCells(ctx context.Context) error {
 	whole := a.opts.Config.Whole()
 	for _, name := range slices.Sorted(maps.Keys(whole.Cells)) {
@@ -54,8 +54,8 @@ func (a *App) addCells(ctx context.Context) error {
 // all returns the Apps of all cells.
 func (a *App) all() []*App { return append([]*App{a}, a.cells...) }
 
-// endpoints returns the sources of the gateway, each with the cell that stores its deliveries. They
-// are of another configuration than the current one during a reload.
+// endpoints returns the sources of the gateway, each with the cell that stores its deliveries.
+// During a reload, the sources belong to the next configuration instead of the current one.
 func (a *App) endpoints(next *config.Config) ([]gateway.Source, error) {
 	if len(a.cells) == 0 {
 		return sourcesOf(next, a.outbox)
@@ -130,7 +130,7 @@ func (a *App) otherCells(ctx context.Context) (list []console.Cell) {
 	return list
 }
 
-// askCells asks cells whether they can do their work.
+// askCells checks whether cells can do their work.
 func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] {
 	byName := map[string]*App{}
 	for _, one := range of {
@@ -142,7 +142,7 @@ func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] 
 }
 
 // readyCells is like Ready, for several cells: the process can do its work if one of the cells can.
-// Otherwise no cell could be used while one is away.
+// Otherwise no cell could be used while one cell's database is unavailable.
 func (a *App) readyCells(ctx context.Context) error {
 	answers := a.askCells(ctx, a.all())
 	away := cells.Away(answers)

@@ -83,8 +83,8 @@ func (a *App) makeConsole() (*console.Console, error) {
 	})
 }
 
-// shownFromStandby returns what lists show, read from the standby. Its Outbox never writes: the
-// console uses the other one for that.
+// shownFromStandby returns the data of the console's lists, read from the standby. Its Outbox never
+// writes: the console writes through the Outbox of the primary.
 func (a *App) shownFromStandby(name schema.Name) (shown console.Shown, err error) {
 	pool := a.pools.standby
 	shown.Outbox, err = outbox.New(outbox.Options{

@@ -109,9 +109,9 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 }
 
 // resetAtDemotion replaces all connections of a pool when its server refuses to write: it was
-// demoted, and every connection still points at it. Our transactions do the same, but River's
-// statements would use one such connection after the other, and its completer waits for seconds
-// between them, which a stop awaits too.
+// demoted, and every connection still points at it. Hooklatch's own transactions do the same, but
+// River's statements would try one such connection after another. River's completer waits for
+// seconds between these tries, and a stop would wait for the completer.
 func resetAtDemotion(config *pgx.ConnConfig, made *atomic.Pointer[pgxpool.Pool]) {
 	before := config.OnPgError // never nil in a parsed configuration
 	config.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {

@@ -75,7 +75,7 @@ func (h *hearing) exhausted() bool {
 	return stat.AcquiredConns() == stat.MaxConns()
 }
 
-// dial counts, through a connection of its own with the pool's settings, the sessions that have been
+// dial opens a separate connection with the pool's settings, and counts the sessions that have been
 // in one transaction or statement for a duration.
 func (h *hearing) dial(ctx context.Context, duration time.Duration) (long int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.dialTimeout)
@@ -156,7 +156,7 @@ func (a *App) deafness() *error {
 	return nil
 }
 
-// Alive returns an error if only a restart helps. An unavailable database is no such error.
+// Alive returns an error if only a restart helps. An unavailable database is not such an error.
 func (a *App) Alive() error {
 	for _, one := range a.all() {
 		if err := one.deaf.Load(); err != nil {
