@@ -12,7 +12,7 @@ import (
 // engine tries the capabilities of any server, without a configuration.
 func (c *checkup) engine(ctx context.Context, url string) {
 	c.warnOfPassword("--engine", url, "set PGPASSWORD or PGPASSFILE instead")
-	// Pooled: a session may belong to a pooler, which gives it to others.
+	// Pooled is set because the session may belong to a pooler, which shares it between clients.
 	pool, err := app.NewPool(ctx, app.PoolOptions{URL: secret.New(url), MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli", Pooled: true})
 	if err != nil {
 		c.add(doctor.Problem, "database", err.Error(), "correct the URL of --engine")

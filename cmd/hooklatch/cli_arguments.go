@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainArguments adds the usage to every command's argument errors: cobra only counts arguments.
+// explainArguments adds the usage to every command's argument errors, which cobra does not do.
 // A command with subcommands accepts no other arguments, unless its usage has some.
 func explainArguments(cmd *cobra.Command) {
 	if check := cmd.Args; onlyGroups(cmd) {

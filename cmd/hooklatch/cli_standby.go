@@ -11,8 +11,8 @@ import (
 )
 
 // showDatabase is like withDatabase, for commands that only show what is stored. They read from the
-// configured standby while it is usable, and stderr says how old the data is. If the command fails
-// there before it has printed anything, it runs again on the primary.
+// configured standby while it is usable, and print the age of the data to stderr. If the command
+// fails on the standby before it has printed anything, it runs again on the primary.
 func (c *cli) showDatabase(ctx context.Context, f func(database) error) error {
 	return c.withDatabase(ctx, func(d database) error {
 		given := d.config.Database

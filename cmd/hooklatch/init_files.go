@@ -71,7 +71,7 @@ func inRepository(dir string) bool {
 }
 
 // commandsOf returns this program's commands for files, with the variables of their .env. done
-// removes what the commands need only now.
+// removes the files that only these commands need.
 func (i *initial) commandsOf(files []firstrun.File) (c *cli, done func(), err error) {
 	values := firstrun.ReadDotenv(files[1].Text)
 	done = func() {}

@@ -19,7 +19,7 @@ import (
 // answerTimeout is the time within which Postgres must answer for init to use it.
 const answerTimeout = 3 * time.Second
 
-// conclude checks what was written, and prints what to do next.
+// conclude checks the written files, and prints the next steps.
 func (i *initial) conclude(ctx context.Context, files []firstrun.File, written *cli) error {
 	var names []string
 	for _, file := range files {
@@ -65,7 +65,7 @@ func (i *initial) check(ctx context.Context, written *cli) (migrated bool, err e
 	return migrated, found.print()
 }
 
-// answers reports as an error why Postgres does not answer.
+// answers returns the reason why Postgres does not answer, as an error, or nil if it answers.
 func answers(ctx context.Context, url secret.Value) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -99,7 +99,7 @@ func (i *initial) migrate(ctx context.Context, written *cli) (bool, error) {
 	})
 }
 
-// printSender prints what to do at the sender's side.
+// printSender prints the steps to take at the sender.
 func (c *cli) printSender(name, url string) error {
 	d, err := catalog.Describe(name)
 	if err != nil {

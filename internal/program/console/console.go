@@ -87,7 +87,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Shown reads what lists show, from a standby.
+// Shown reads the data of the lists from a standby.
 type Shown struct {
 	Outbox     *outbox.Outbox
 	Quarantine Quarantine
@@ -97,7 +97,7 @@ type Shown struct {
 // Cell is another cell.
 type Cell struct {
 	Name string
-	// Path leads to the cell's console, relative to the path of this one.
+	// Path leads to the cell's console, relative to the path of this console.
 	Path string
 	// Away is why the cell does not work. It is empty if it works.
 	Away string

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// inPayloads is the value of the field `in` that searches payloads although the text names
+// inPayloads is the value of the field `in` that searches payloads even if the text names
 // something.
 const inPayloads = "payloads"
 
@@ -62,7 +62,7 @@ func (findPage) Path(h lookup.Hit) string {
 	return routePath(h.Name)
 }
 
-// NotSearched says which kinds were not searched, if any.
+// NotSearched lists the kinds that were not searched, if any.
 func (p findPage) NotSearched() string {
 	if len(p.Unread) == 0 {
 		return ""
@@ -70,7 +70,7 @@ func (p findPage) NotSearched() string {
 	return sentence(lookup.NotSearched(p.Unread))
 }
 
-// Kind returns what a hit is.
+// Kind returns the kind of a hit.
 func (findPage) Kind(h lookup.Hit) string {
 	if h.Of == desk.Refused {
 		return string(lookup.ByRefused)

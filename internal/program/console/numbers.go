@@ -35,7 +35,7 @@ type numbersPage struct { //nolint:recvcheck // a value for its template; only r
 	More bool
 }
 
-// showNumbers shows counts over time, and what happened meanwhile.
+// showNumbers shows counts over time, with the changes and operator actions in the same period.
 func showNumbers(r *request) error {
 	shown := numbersPage{view: r.view("numbers", "Numbers over time"), Query: readQuery(numbersFields(r), r.URL.Query())}
 	if shown.Wrong = shown.read(); shown.Wrong != nil {

@@ -87,7 +87,7 @@ type asked struct {
 	Pace    string // current pace, which can be changed; empty if the thing has none
 	Doubt   string // why the operator must check the receiver first; empty if no check is needed
 	// Replay describes the changes of a replay, and Routes are the routes to which it may be
-	// limited. Replay is nil if the verb is another one.
+	// limited. Replay is nil for any other verb.
 	Replay *replayForecast
 	Routes []string
 	// Request is the request to edit. It is nil if the verb takes none.
