@@ -71,7 +71,7 @@ func inRepository(dir string) bool {
 }
 
 // commandsOf returns this program's commands for files, with the variables of their .env. done
-// removes the files that only these commands need.
+// removes the temporary copies of the secrets that these commands read.
 func (i *initial) commandsOf(files []firstrun.File) (c *cli, done func(), err error) {
 	values := firstrun.ReadDotenv(files[1].Text)
 	done = func() {}

@@ -4,7 +4,7 @@ import "syscall"
 
 // reserve binds a socket to a port without listening on it, until this process ends. It
 // reports whether no other process had done so. The port stays usable: a server that sets
-// SO_REUSEADDR, as Go and Postgres do, can bind beside a socket that sets it and does not
+// SO_REUSEADDR, as Go and Postgres do, can bind the same port as a socket that sets it and does not
 // listen. A reservation does not set it while it binds, so two reservations exclude each
 // other, even in two processes.
 func reserve(port int) bool {

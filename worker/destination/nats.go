@@ -52,7 +52,8 @@ func NewNATS(o NATSOptions) (*NATS, error) {
 	b.ownHeaders = "Nats-" // such as Nats-Rollup, which deletes messages
 	n := &NATS{broker: b, options: nats.GetDefaultOptions()}
 	n.options.Name = userAgent
-	// The next attempt connects again. The client would send, later, what an attempt has given up.
+	// The next attempt connects again. Otherwise the client would later send messages of attempts
+	// that have given up.
 	n.options.AllowReconnect = false
 	n.options.SkipHostLookup, n.options.IgnoreDiscoveredServers = true, true
 	n.options.PingInterval, n.options.MaxPingsOut = natsPing, 1

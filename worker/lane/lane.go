@@ -175,8 +175,7 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 	}
 }
 
-// Close makes the jobs return that wait for a slot, and those that will ask for one. It may be
-// called again.
+// Close makes jobs that wait for a slot return, now and in the future. It may be called again.
 func (l *Lane) Close() { l.close() }
 
 // NoteWait records a job's wait before its start.

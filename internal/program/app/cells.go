@@ -90,7 +90,8 @@ func refuseMoved(old, next *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// consoles serves the console of the main cell, and those of the other cells below their paths.
+// consoles serves the console of the main cell, and the consoles of the other cells below their
+// paths.
 func (a *App) consoles() http.Handler {
 	whole := a.opts.Config.Whole()
 	if len(whole.Cells) == 0 {

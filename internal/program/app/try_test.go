@@ -163,7 +163,7 @@ func TestATypedRouteIsTriedOnStoredEvents(t *testing.T) {
 	require.Equal(t, 3, noted, "trials reveal payloads: each route is recorded once for a source or an event")
 }
 
-// A route that cannot be used is refused with its line, and what is allowed.
+// A route that cannot be used is refused with its line and the allowed values.
 func TestABadRouteIsRefusedWithItsLine(t *testing.T) {
 	t.Parallel()
 	a := newTried(t)

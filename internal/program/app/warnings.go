@@ -35,7 +35,7 @@ func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	)
 }
 
-// LogWarnings logs at startup what the check command would report.
+// LogWarnings logs at startup the warnings that the check command would report.
 func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	for _, w := range warnings {
 		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)

@@ -13,7 +13,7 @@ import (
 // Patience is the maximum time that a cell may take to answer.
 const Patience = 1500 * time.Millisecond
 
-// Answer is what one cell answered, or why it did not.
+// Answer is the answer of one cell, or the reason why there is none.
 type Answer[T any] struct {
 	Cell  string
 	Value T

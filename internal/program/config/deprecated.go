@@ -27,7 +27,7 @@ func (c *Config) Deprecated() Problems { return c.deprecated }
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// deprecated returns what is deprecated at a path, or nil.
+// deprecated returns the deprecation at a path, or nil.
 func (o *origin) deprecated(at string) *DeprecatedKey {
 	slashed := strings.NewReplacer(".", "/").Replace
 	for _, k := range o.deprecatedKeys {

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// CheckDurability is the name of the check that says what an acknowledged event survives.
+// CheckDurability is the name of the check that reports the failures that an acknowledged event
+// survives.
 const CheckDurability = "durability"
 
-// survival says in words what an acknowledged event survives, as far as the server knows. A service
-// may copy the server's disk, which Postgres cannot tell.
+// survival describes the failures that an acknowledged event survives, as far as the server knows.
+// A service may copy the server's disk, which Postgres cannot tell.
 func (f facts) survival() Finding {
 	found := Finding{Level: OK, Check: CheckDurability}
 	switch {
@@ -51,7 +52,7 @@ func (f facts) confirmed() string {
 	return fmt.Sprintf("an event is answered 2xx when %d standbys (%s) have it%s", number, which, strings.Replace(does, " has ", " have ", 1))
 }
 
-// others says what is different for transactions that Hooklatch does not begin.
+// others describes the difference for transactions that Hooklatch does not begin.
 func (f facts) others() string {
 	switch f.SynchronousCommit {
 	case "on", "remote_apply":

@@ -91,7 +91,7 @@ func settings(ctx context.Context, pool *pgxpool.Pool, name schema.Name) []docto
 	})
 }
 
-// tryOn runs the experiment, and returns what the server did instead.
+// tryOn runs the experiment. It returns a description of any unexpected behaviour of the server.
 func (c capability) tryOn(ctx context.Context, pool *pgxpool.Pool, name schema.Name) error {
 	patience := patienceForOne
 	if c.own {

@@ -34,7 +34,7 @@ type trial struct {
 	waiting  sync.WaitGroup
 }
 
-// failure is what a server did instead.
+// failure describes a server's behaviour that differs from the expected behaviour.
 type failure struct{ err error }
 
 // run runs the experiment, then closes the sessions.

@@ -19,7 +19,7 @@ import (
 //go:embed template/*.tmpl
 var templates embed.FS
 
-// Names of files. ConfigFile is beside them.
+// Names of files in the folder of ConfigFile.
 const (
 	Dotenv          = ".env"
 	ComposeFile     = "compose.yaml"

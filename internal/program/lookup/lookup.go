@@ -34,7 +34,7 @@ var (
 	ErrBytes = errors.New("the text contains NUL, or bytes that are not UTF-8: no stored text has them")
 )
 
-// Routes are the routes of the configuration, beside the things of package desk.
+// Routes are the routes of the configuration, in addition to the things of package desk.
 const Routes desk.Thing = "routes"
 
 // Options configure a Lookup. All are required.

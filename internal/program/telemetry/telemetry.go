@@ -158,7 +158,8 @@ func (t *Telemetry) startMetrics(ctx context.Context) (err error) {
 	return err
 }
 
-// Cell returns the telemetry of a cell. Its metrics have the label cell, and leave with those of t.
+// Cell returns the telemetry of a cell. Its metrics have the label cell, and are exported with the
+// metrics of t.
 func (t *Telemetry) Cell(ctx context.Context, name string) (*Telemetry, error) {
 	labelled, err := resource.Merge(t.service, resource.NewSchemaless(attribute.String("hooklatch.cell", name)))
 	if err != nil {

@@ -193,7 +193,8 @@ func TestExamplesAreRendered(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A walk that ends at its limit continues at its cursor. Both together find what one walk finds.
+// A walk that ends at its limit continues at its cursor. Both parts together find the same changes
+// as one walk.
 func TestAWalkGoesOnWhereItEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -272,7 +273,8 @@ func TestAReportIsBounded(t *testing.T) {
 	require.Equal(t, whatif.MostExemplified, exemplified, "one event of each type")
 }
 
-// Database and caller may go away meanwhile: the walk ends and returns what it has.
+// If the database becomes unavailable or the caller stops, the walk ends and returns its results so
+// far.
 func TestAWalkEndsWithItsDatabaseAndItsCaller(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
