@@ -175,7 +175,8 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 	}
 }
 
-// Close makes jobs that wait for a slot return, now and in the future. It may be called again.
+// Close lets the jobs that wait for a slot return without one, and every job that asks for one later.
+// It may be called again.
 func (l *Lane) Close() { l.close() }
 
 // NoteWait records a job's wait before its start.
