@@ -154,9 +154,9 @@ func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (accept
 	return acceptances, err
 }
 
-// acceptBatch is T1 for all deliveries of a batch. If the batch contains a key twice, only the
-// first event is stored. The second is reported as a duplicate only after the first is committed,
-// since both are in this transaction. A retry with other members does the same for its members.
+// acceptBatch runs T1 for all deliveries of a batch. If the batch contains a key twice, only the
+// first event is stored. The second is reported as a duplicate once this transaction has committed
+// the first. A retry may contain fewer deliveries; the same rules apply to them.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
 	guards, err := o.guard(ctx, tx, batch)
 	if err != nil {
@@ -243,7 +243,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 			e.Status = Accepted
 		case found:
 			e.Status = Duplicate
-			e.ReplaySuspect, e.ContentDiffers = false, false // the provider repeats it under its own id
+			e.ReplaySuspect, e.ContentDiffers = false, false // the provider repeats an event under the event's own id
 		case isRepeat:
 			e.Status, e.SameAs = Duplicate, repeats.id
 			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}

@@ -45,7 +45,7 @@ func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok b
 func (o *Outbox) committed(ctx context.Context, d Delivery) (events []recent.Event, ok bool) {
 	events = make([]recent.Event, len(d.Events))
 	var others []identity.EventRef
-	var at []int // index of each of the others
+	var at []int // index of each event in others
 	for i, in := range d.Events {
 		ref := identity.EventRef{Source: d.Source, EventID: in.ID}
 		if events[i], ok = o.recent.Find(ref); ok {
@@ -84,7 +84,7 @@ func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 }
 
 // fingerprint is a hash of the data that a guard remembers about a delivery. An equal fingerprint
-// means that the guard has already recorded everything. It is zero for a nil guard.
+// means that the guard has already recorded everything. The fingerprint is zero for a nil guard.
 func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	if g == nil || len(g.Proof) == 0 {
 		return sum
@@ -98,8 +98,8 @@ func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	return sha256.Sum256(text.Bytes())
 }
 
-// databaseLife queries the database's current life: see recent.Life. With a shared memory, which
-// others may read and write, its name contains a secret.
+// databaseLife queries the database's current life: see recent.Life. If the outbox has a shared
+// memory, which other programs may read and write, the life's name contains a secret.
 func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
 	err = o.acceptDB.Statement("database_life", func(db pipeline.ByIndex) error {
 		if err := o.sql.DatabaseLife.QueryRow(ctx, db).Scan(&life); err != nil || o.shared == nil {

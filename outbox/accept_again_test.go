@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// always keeps the database's identity constant while life does not change, and tells the cache
-// about it.
+// always gives b a new cache that sees the database's life in life. The identity of the database
+// stays the same until a test changes life.
 func (b *bundle) always(t *testing.T, life *atomic.Value) {
 	t.Helper()
 	b.recent = recent.New(func(context.Context) (string, error) { return life.Load().(string), nil }, func(error) {})
@@ -82,8 +82,8 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// Duplicates found in the cache are counted on the row they repeat like any others, with the time
-// and the body comparison.
+// Duplicates found in the cache are counted on the row of the event like all other duplicates, with
+// the time and the result of the body comparison.
 func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -194,7 +194,7 @@ func TestUnheardCommitsAreNotCached(t *testing.T) {
 	require.False(t, ok)
 }
 
-// After the database's life changes, no earlier entry counts.
+// After the database's life changes, every earlier cache entry is invalid.
 func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -233,8 +233,8 @@ func TestCacheAnswersWhileTheStandbyIsAway(t *testing.T) {
 	r.away(t)
 	_, err := r.Accept(t.Context(), delivery("stripe", "evt_2"))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
-	// The first delivery checks whether the database is still the same. The result counts for a
-	// second. The second delivery uses it, unless the machine was slower.
+	// The first delivery checks whether the database is still the same. The result is valid for one
+	// second. The second delivery reuses it, unless the machine was too slow.
 	answered := 0
 	for began := time.Now(); answered < 5 && time.Since(began) < 30*time.Second; {
 		for range 2 {

@@ -36,7 +36,7 @@ func BenchmarkAccept(b *testing.B) {
 			measured(b, warm, concurrent, o.acceptGrouped)
 			var naive, grouped sample
 			b.ResetTimer()
-			const round = 4000 // short rounds in turn, so that drift affects both
+			const round = 4000 // both sides alternate in short rounds, so that drift affects both
 			for left := b.N; left > 0; left -= round {
 				n := min(left, round)
 				naive.add(measured(b, n, concurrent, o.acceptNaively))

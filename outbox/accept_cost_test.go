@@ -19,11 +19,11 @@ const (
 	maxAllocsPerEvent = 80 // 65 today
 	// maxWALBesideBody limits the WAL written for an event in bytes, not counting its body. The WAL
 	// contains three rows, with a provider's headers and a trace, six index entries, and no page
-	// image. 1,912 today.
+	// image. Measured today: 1,912.
 	maxWALBesideBody = 2000
 )
 
-// costly is a delivery as Stripe sends it, under a trace.
+// costly returns a delivery such as Stripe sends, with a trace context.
 func costly() Delivery {
 	d := benchDelivery()
 	d.Events = []Incoming{{ID: identity.EventID("evt_" + uuid.NewString()), Type: "invoice.paid", OccurredAt: d.Events[0].OccurredAt}}

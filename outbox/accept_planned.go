@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Limits of what T1 plans in one transaction. The other events of a batch, and larger ones, get
-// jobs: a sender waits for T1, and nobody waits for T2.
+// Limits of the events that T1 plans in one transaction. Events beyond these limits get jobs,
+// because a sender waits for T1 but not for T2.
 const (
 	maxPlannedBody  = 64 << 10 // bytes of a delivery
 	maxPlannedItems = 256      // events and their effects in a batch
@@ -29,8 +29,8 @@ const (
 	planTimeout = 500 * time.Millisecond
 )
 
-// Planner plans events in the process that accepts them. T1 then creates their effects, and their
-// jobs, fetches and T2 are saved. worker.Worker provides it.
+// Planner plans events in the process that accepts them. T1 then also creates their effects. These
+// events need no dispatch job and no T2. worker.Worker implements Planner.
 type Planner interface {
 	// Free reports whether the process plans events now.
 	Free() bool
@@ -42,8 +42,8 @@ type Planner interface {
 // Planned is a plan that T1 commits with its event.
 type Planned struct {
 	Dispatch
-	// End is called once, after the last transaction that may contain the plan has ended. An error
-	// that is commit.ErrUnavailable means that the outcome may be unknown. It does not wait.
+	// End is called once, after the last transaction that may contain the plan has ended. If err is
+	// commit.ErrUnavailable, the outcome may be unknown. End does not wait.
 	End func(d Dispatched, err error)
 }
 
@@ -61,8 +61,8 @@ type arrivalPlans struct {
 	dropped bool               // T1 failed with them once, so the jobs create all plans
 }
 
-// plansFor returns the plans of an arrival, which are made in T1, or nil if jobs create them.
-// Fetched events wait behind those of senders, in the queue.
+// plansFor returns an empty set of plans, to be made in T1, or nil if jobs create the plans.
+// Fetched events always get jobs, which are queued behind the jobs of delivered events.
 func (o *Outbox) plansFor(a arrival) *arrivalPlans {
 	p := o.planner.Load()
 	if p == nil || a.queue != riverjob.QueueDispatch || a.Origin != identity.Webhook || len(a.Body) > maxPlannedBody || !(*p).Free() {
@@ -104,7 +104,7 @@ func (a arrival) end(err error) {
 	a.plans.end(err)
 }
 
-// planEvents plans new events of the batch, as far as this process may.
+// planEvents plans the new events of the batch that this process may plan.
 func (o *Outbox) planEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
 	for _, a := range batch {
 		if a.plans != nil {
@@ -172,8 +172,8 @@ func (a arrival) planOf(ctx context.Context, row eventRow) *Planned {
 	return planned
 }
 
-// planWith begins the rows of events of which some have a plan. All events of a delivery have its
-// time.
+// planWith begins the rows of a batch in which at least one event has a plan. All events of a
+// delivery have its time.
 func (r *acceptRows) planWith(batch []arrival) {
 	r.planned = make([]plannedRow, len(r.events))
 	for i, e := range r.events {
@@ -214,7 +214,7 @@ func (o *Outbox) createPlanned(ctx context.Context, tx pgx.Tx, rows *acceptRows,
 		}
 		stored := rows.inserted[i]
 		if !stored.planned {
-			ours := stored.acceptSeq == 0 && known[rows.events[i].EventRef].acceptanceID == rows.events[i].AcceptanceID // by an earlier try
+			ours := stored.acceptSeq == 0 && known[rows.events[i].EventRef].acceptanceID == rows.events[i].AcceptanceID // stored by an earlier try
 			p.results[where.event] = Dispatched{Left: !ours}
 			continue
 		}

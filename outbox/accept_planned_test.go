@@ -17,13 +17,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// plannerSpy is a Planner with one effect for each event. It notes what it planned, and how its
-// plans ended.
+// plannerSpy is a Planner with one effect for each event. It records the events that it planned and
+// how each plan ended.
 type plannerSpy struct {
 	busy, none    bool
 	claims        bool
 	bad           bool // its plans cannot be stored
-	slow          bool // it plans until its time is over
+	slow          bool // planning takes until its context ends
 	configuration fleet.Configuration
 
 	mu    sync.Mutex
@@ -89,7 +89,7 @@ const (
 )
 
 // An event whose plan is made in T1 is stored with its effects, without a job. All other events
-// have a job, and nothing of a plan.
+// have a job, and no part of a plan is stored.
 func TestEventsArePlannedInT1(t *testing.T) {
 	t.Parallel()
 	one := delivery("stripe", "evt_1")
@@ -151,7 +151,7 @@ func TestEventsArePlannedInT1(t *testing.T) {
 				require.Len(t, c.planner.ended, n)
 			}
 
-			// Another process plans duplicates in vain.
+			// Another process plans the duplicates, but does not use the plans.
 			other, spy := onPool(t, b.pool), &plannerSpy{none: c.planner.none, bad: c.planner.bad}
 			other.PlanWith(spy)
 			again, err := other.Accept(t.Context(), c.delivery)
@@ -179,7 +179,7 @@ func TestAPlanSeesTheStoredEvent(t *testing.T) {
 	d.Events[1].Item = "/1"
 	_, err := b.Accept(t.Context(), d)
 	require.NoError(t, err)
-	clear(d.Body) // its buffer is used again, while first attempts may read the event's body
+	clear(d.Body) // the caller reuses the buffer, while first attempts may read the event's body
 	require.Len(t, spy.saw, 2)
 	for _, saw := range spy.saw {
 		e, err := b.Event(t.Context(), saw.EventRef)
@@ -218,8 +218,8 @@ func TestAPlanOfAnOlderConfigurationIsNotStored(t *testing.T) {
 	require.True(t, spy.ends(t, 3)[2].Fenced)
 }
 
-// Events that cannot be planned in time get jobs. Their deliveries do not wait for one plan after
-// the other.
+// Events that cannot be planned in time get jobs. A delivery of several such events waits for the
+// time limit only once.
 func TestPlansTakeLittleOfT1(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -54,8 +54,8 @@ func TestAcceptReleasesTheBodyOnce(t *testing.T) {
 	require.EqualValues(t, 1, released.Load())
 }
 
-// The sender hangs up while its delivery waits for a lock. The body is held until that commit
-// has ended, and no longer.
+// The sender hangs up while its delivery waits for a lock. The outbox holds the body until the
+// delivery's commit has ended, and no longer.
 func TestAcceptHoldsTheBodyOfACallerThatHungUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })
@@ -72,7 +72,7 @@ func TestAcceptHoldsTheBodyOfACallerThatHungUp(t *testing.T) {
 	hangUp(gone)
 	_, err = b.Accept(ctx, d)
 	require.ErrorIs(t, err, gone)
-	// The neighbour shows that the committers work meanwhile.
+	// Another delivery is committed meanwhile, so the committers are working.
 	_, err = b.Accept(t.Context(), delivery("stripe", "evt_2"))
 	require.NoError(t, err)
 	require.Empty(t, released)

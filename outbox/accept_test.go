@@ -78,7 +78,7 @@ func TestAcceptAnswersDuplicate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, other.New(), "keys are scoped to their source")
 
-	for i, gateway := range []*bundle{b, elsewhere} { // several events use another statement than one
+	for i, gateway := range []*bundle{b, elsewhere} { // one event and several events use different statements
 		several, err := gateway.Accept(t.Context(), delivery("stripe", "evt_2", "evt_3"))
 		require.NoError(t, err)
 		require.Equal(t, 2-2*i, several.New())

@@ -15,8 +15,8 @@ import (
 // togetherTimeout limits AcceptTogether. It may be long, because no sender waits.
 const togetherTimeout = 30 * time.Second
 
-// AcceptTogether runs T1 for all given deliveries, and write, in one transaction. It uses the
-// connections for work, so that Accept does not wait for connections.
+// AcceptTogether runs T1 for all given deliveries, and then write, in one transaction. It uses
+// connections of Options.Pool, so that Accept need not wait for a connection.
 //
 // A delivery that cannot be stored is omitted and has a zero Acceptance; refused contains the
 // reason by its index. write receives the acceptances. It runs again whenever the transaction is

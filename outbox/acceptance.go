@@ -24,8 +24,8 @@ const (
 
 // Acceptance is the committed result of accepting one delivery, event by event.
 type Acceptance struct {
-	// DeliveryID identifies the delivery, which is stored if any of its events is new. It is
-	// zero if all events were recognised as duplicates without a query.
+	// DeliveryID identifies the delivery, which is stored if any of its events is new. DeliveryID
+	// is zero if all events were recognised as duplicates without a query.
 	DeliveryID uuid.UUID
 	Events     []AcceptedEvent // in the order of Delivery.Events
 }

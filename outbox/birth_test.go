@@ -84,7 +84,7 @@ func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 		told := again.Effect
 		require.Equal(t, e.ReceivedAt, told.EventReceivedAt)
 		told.EventReceivedAt = time.Time{}
-		told.LeaseUntil, d.Started[i].LeaseUntil = time.Time{}, time.Time{} // this lease began anew
+		told.LeaseUntil, d.Started[i].LeaseUntil = time.Time{}, time.Time{} // the claim began a new lease
 		told.OccurredAt, d.Started[i].OccurredAt = time.Time{}, time.Time{} // an event without a time gets the time of its arrival
 		require.Equal(t, told, d.Started[i])
 	}
@@ -103,7 +103,8 @@ func TestAnEffectBeginsWithItsFirstAttempt(t *testing.T) {
 	require.Equal(t, Dispatched{}, again)
 }
 
-// The rows of such an effect are the same as the rows of any other effect, and no job is left.
+// An effect that is claimed at dispatch and done has the same rows as any other effect, and no job
+// is left.
 func TestAnEffectThatIsDoneAtOnceLeavesNoJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -218,7 +219,8 @@ func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	require.Zero(t, next.MaybeAppliedSince)
 }
 
-// A waiting effect starts as it would without the claim, and its request can still change.
+// A waiting effect that the dispatch could not claim starts like any other, and its request can
+// still change.
 func TestNothingIsBornForADestinationThatIsPausedOrMoved(t *testing.T) {
 	t.Parallel()
 	for _, paused := range []string{

@@ -72,7 +72,7 @@ func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	require.Equal(t, 1, a.Duplicates())
 }
 
-// The same for the other transactions: a retry finds its own rows.
+// The other transactions also survive a lost COMMIT response: a retry finds its own rows.
 func TestLedgerSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -102,7 +102,7 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// The same for ordered effects and versions: the next effect is woken once.
+// Ordered effects and versions also survive a lost COMMIT response: the next effect is woken once.
 func TestOrderSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

@@ -107,7 +107,7 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 			genuine := minute("z", "two")
 			genuine.Source = "github"
 			status := b.statuses(t, refused, genuine)
-			b.statuses(t, minute("z", "two")) // for the copy below, of the other source
+			b.statuses(t, minute("z", "two")) // the copy below is from the other source
 			return status[1]
 		},
 		"of an imported key": func(t *testing.T, b *bundle) AcceptStatus {
@@ -168,8 +168,8 @@ func TestRepeatDoesNotProlongAContentWindow(t *testing.T) {
 	require.Zero(t, b.number(t, orphans))
 }
 
-// Two transactions contain one id with two bodies. The second transaction sees the first only after
-// its commit.
+// Two transactions contain the same id with different bodies. The second transaction sees the first
+// only after its commit.
 func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	for name, accept := range map[string]func(b *bundle, d Delivery) (Acceptance, error){

@@ -44,7 +44,7 @@ func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acc
 
 // copies returns the parts that repeat an event, except parts that also belong to a new event.
 func (a arrival) copies(came Acceptance) []copyRow {
-	var fresh []string // items of the new events, for which the delivery is stored
+	var fresh []string // items of the new events; the delivery is stored because of them
 	for j, e := range came.Events {
 		if e.AcceptanceID == a.acceptanceIDs[j] {
 			fresh = append(fresh, a.Events[j].Item)

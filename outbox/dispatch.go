@@ -44,9 +44,9 @@ type Dispatched struct {
 	// Fenced is true if the plan passed the fence and was written. It is false if the event was
 	// dispatched before, or is Left.
 	Fenced bool
-	// Left is true if a running process has a newer configuration and the event's source. The newer
-	// process then decides. For an event that is planned in T1 it is also true if the event has its
-	// job, or was accepted before.
+	// Left is true if a running process that has the event's source has a newer configuration. That
+	// process then decides. For an event planned in T1, Left is also true if the event already has
+	// its job or was accepted before.
 	Left       bool
 	Outcome    inbox.Outcome
 	Created    []identity.EffectID // new effects; each has a job
@@ -212,7 +212,7 @@ func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch)
 	return results, nil
 }
 
-// fencedRow is a plan's new state of its event.
+// fencedRow is the new state that a plan gives its event.
 type fencedRow struct {
 	identity.EventRef
 

@@ -136,7 +136,7 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	require.Equal(t, "no such key: amount\uFFFD", e.Error)
 }
 
-// A run that was presumed dead fails after another run dispatched the event. The other run's result
+// A dispatch that was presumed dead fails after another one dispatched the event. The other result
 // remains.
 func TestALateFailureChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -174,8 +174,8 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	require.Equal(t, inbox.Received, e.Outcome)
 }
 
-// A run that stalled since before a replay has an old plan. This plan is not the dispatch that the
-// replay requested.
+// A dispatch that stalled before a replay has an old plan, which is not the plan that the replay
+// requested.
 func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -199,8 +199,8 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Two runs of one event share a batch, possibly with different routes. The first plan is written,
-// the second plan is not.
+// Two dispatches of one event share a batch, possibly with different routes. The first plan is
+// written, the second plan is not.
 func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -2,10 +2,9 @@
 //
 // # What to call
 //
-// One [Outbox] on a migrated database is enough. [Outbox.Accept] commits a delivery
-// of a provider together with the jobs that will dispatch its events.
-// [Outbox.EnqueueTx] commits an effect of your own, such as a call or an email,
-// together with your writes:
+// One [Outbox] on a migrated database is enough. [Outbox.Accept] commits a delivery of a provider
+// together with the jobs that will dispatch its events. [Outbox.EnqueueTx] commits an effect of
+// your own, such as a call or an email, together with your writes:
 //
 //	config, err := pgxpool.ParseConfig(databaseURL)
 //	commit.PreparePool(config) // reports whether a COMMIT reached the standby
@@ -24,21 +23,20 @@
 //		return err
 //	})
 //
-// [Outbox.AcceptTx] accepts inside your own transaction. [Outbox.Inbox] reads and
-// replays accepted events, and [Outbox.Finder] searches them. Workers call
-// [Outbox.Dispatch], and handle effects and destinations through [Outbox.Ledger] and
-// [Outbox.Fleet]; package worker does that for you.
+// [Outbox.AcceptTx] accepts inside your own transaction. [Outbox.Inbox] reads and replays accepted
+// events, and [Outbox.Finder] searches them. Workers call [Outbox.Dispatch], and handle effects and
+// destinations through [Outbox.Ledger] and [Outbox.Fleet]; package worker does that for you.
 //
-// The protocol is documented beside the code that implements it. Package commit
-// describes the meaning of a COMMIT, package ledger effect states, keys and orders, and
-// package fleet pauses and rates. docs/protocol.md describes all of it on one page.
+// The protocol is documented beside the code that implements it. Package commit describes the
+// meaning of a COMMIT, package ledger effect states, keys and orders, and package fleet pauses and
+// rates. docs/protocol.md describes all of it on one page.
 //
 // # Authority
 //
-// Hooklatch's tables are authoritative; river_job is not. River prunes its rows,
-// completes them up to 250 ms late and without checking which attempt ran, and
-// discards stuck jobs of kinds it does not know. The state of an event or an effect
-// is decided under a lock on its row, and nowhere else:
+// Hooklatch's tables are authoritative; river_job is not. River prunes its rows, completes them up
+// to 250 ms late and without checking which attempt ran, and discards stuck jobs of kinds it does
+// not know. The state of an event or an effect is decided under a lock on its row, and nowhere
+// else:
 //
 //   - processed_events: whether an event was accepted (its primary key), and
 //     whether it was dispatched (outcome and generation, the fence).
@@ -57,7 +55,7 @@
 //
 // # Invariants
 //
-// Code and tests cite them by number.
+// Code and tests cite the invariants by number.
 //
 //	I1  Every delivery answered 2xx has all its events stored, byte for byte, until
 //	    retention, redaction or erasure, except those whose keys an operator imported.

@@ -33,9 +33,9 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	require.Equal(t, first.Add((keptTimes+2)*time.Second), note.times[keptTimes-1])
 }
 
-// An event that a backfill fetched before its webhook arrived was no gap. It is counted, so that an
-// operator sees that lag is too short. A second webhook, or a second look at the list, is not
-// counted.
+// An event was not missing if its webhook arrives after a backfill fetched it. Such an event is
+// counted, so that an operator sees that the backfill's lag is too short. A second webhook, or a
+// second listing of the event, is not counted.
 func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
 	t.Parallel()
 	reader := metric.NewManualReader()

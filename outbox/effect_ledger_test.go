@@ -180,7 +180,7 @@ func TestClaimWaitsUntilDue(t *testing.T) {
 	require.True(t, c.Effect.NextAttemptAt.After(time.Now()))
 }
 
-// A worker stalled past its lease: its settlement changes nothing.
+// The settlement of a worker that stalled past its lease changes nothing.
 func TestLateSettlementChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -92,8 +92,8 @@ func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string
 	return row
 }
 
-// The contract with EnqueueTx, and through it with River: every column is the same in both ways
-// of enqueueing.
+// Applications that enqueue in SQL get the same rows as with EnqueueTx, including River's: every
+// column is equal.
 func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"app", "Straße 9.", strings.Repeat("long", 20)} {

@@ -20,7 +20,7 @@ type guardKey struct {
 
 // guards are the results of a batch's guards, for the few sources that use them.
 type guards struct {
-	// replayed contains a verdict for each arrival, by index, whose proof was used before.
+	// replayed contains, by index, the verdict for each arrival whose proof was used before.
 	replayed map[int]verdict
 	contentWindows
 }

@@ -24,8 +24,8 @@ func (b *bundle) fullDisk(t *testing.T, table string) (freed func()) {
 	}
 }
 
-// After the database refused a delivery, CanCommit succeeds again once a delivery can be stored. No
-// sender has to send a delivery. Before a refusal, CanCommit stores nothing.
+// After the database refused a delivery, CanCommit succeeds again once a delivery can be stored. It
+// does not wait for a sender's next delivery. Before a refusal, CanCommit stores nothing.
 func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"deliveries", "processed_events", "river_job"} {

@@ -18,7 +18,8 @@ func (b *bundle) elsewhere(t *testing.T, change string) {
 	require.NoError(t, err)
 }
 
-// restored records that the database was restored to a minute ago, here and now.
+// restored records that the database was restored just now, on this server, to its state of a
+// minute ago.
 func (b *bundle) restored(t *testing.T) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -64,8 +65,8 @@ func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	})
 }
 
-// An attempt that the ledger granted here continues here. An operator decides about a lost attempt,
-// on any server.
+// An attempt that the ledger granted on this server continues on any server. An operator decides
+// about a lost attempt, on any server.
 func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -136,7 +137,7 @@ func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	b.granted(t, ordered.EffectID, lease)
 }
 
-// A receiver may have forgotten the key of an attempt during the missing time.
+// The receiver may have forgotten an attempt's key in the time that the restore lost.
 func TestAfterARestoreTheLifeOfKeysBeganAtItsTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -68,7 +68,7 @@ func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claimWithTTL(t, id, day).Status)
 }
 
-// A lost attempt is the first doubt.
+// A lost attempt puts the effect in doubt for the first time.
 func TestKeyTTLCountsFromALostAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

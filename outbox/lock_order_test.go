@@ -192,7 +192,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 					if err := c.insert(b, key)(t.Context(), tx); err != nil {
 						return err
 					}
-					return pgx.ErrTxClosed // it was free: leave nothing behind
+					return pgx.ErrTxClosed // the lock was free: roll back
 				})
 				if pg, refused := sqlstate.Of(err); refused && sqlstate.Lock(pg.Code) {
 					waits = append(waits, place)

@@ -114,7 +114,7 @@ func (r *receiver) unpark() string {
 	return key
 }
 
-// work is one worker: it crashes in the middle of some attempts, and some of them park their
+// work runs one worker. It crashes in the middle of some attempts, and some attempts park their
 // effect.
 func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) error {
 	dice := rand.New(rand.NewPCG(seed, 1))

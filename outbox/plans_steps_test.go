@@ -114,7 +114,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			})
 		}
 	}
-	b.step(t, batch, repeating(2*batch, "copy "))                                 // content that is already stored
+	b.step(t, batch, repeating(2*batch, "copy "))                                 // this moves a window
 	b.step(t, 3*batch, repeating(3*batch, "moved one", "moved two", "moves two")) // a window that is moved
 }
 
@@ -192,9 +192,9 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 			})
 		}
 		b.step(t, len(claimed), settle)
-		b.step(t, len(claimed), settle) // again: they are settled
+		b.step(t, len(claimed), settle) // once more, now that they are settled
 	}
-	claim(turnPending, time.Microsecond) // and lost
+	claim(turnPending, time.Microsecond) // these attempts are lost
 	perform(turnPending, "", batch)
 	perform(turnLate, "", batch)
 	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
@@ -279,15 +279,15 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 		{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: ledger.StatesFor(ledger.ActionCancelEffect)}},
 		{Action: ledger.ActionRetryEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Type: "rare"}},
 	} {
-		b.step(t, b.of.rows, func(ctx context.Context) error { // which it looks at
+		b.step(t, b.of.rows, func(ctx context.Context) error { // the preview reads every row
 			_, err := b.Runs().Preview(ctx, o, runs.Bite{For: time.Nanosecond})
 			return err
 		})
 	}
 }
 
-// stepsOfBrowsing search for values that occur everywhere, somewhere and nowhere. Each row that is
-// read costs its share.
+// stepsOfBrowsing search for values that occur everywhere, somewhere and nowhere. The number of
+// rows that a search reads determines its bound.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
 	var from time.Time // when the first event was received: the hour that fill uses, or less after midnight

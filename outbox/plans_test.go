@@ -76,11 +76,11 @@ func newPlans(t *testing.T) *plans {
 		"settings":   "SELECT\n\tset_config('synchronous_commit'",
 		"by_indexes": "SELECT set_config('enable_seqscan'",
 		"river":      "-- name: ",
-		// From a trigger.
+		// This statement is in a trigger.
 		"is_settled":        "EXISTS (\n            SELECT\n            FROM hooklatch.attempts",
 		"record_lost":       "INSERT INTO hooklatch.attempts (\n            effect_id",
 		"record_transition": "INSERT INTO hooklatch.transitions",
-		// From a function.
+		// This statement is in a function.
 		"this_server": "SELECT c.system_identifier",
 	}}
 	if !explained.Available(t.Context(), p.admin) {
@@ -92,7 +92,7 @@ func newPlans(t *testing.T) *plans {
 	for _, folder := range []string{"query", "ledger/query", "inbox/query", "fleet/query", "../internal/riverjob/query", "find/query"} {
 		require.NoError(t, p.names.Read(os.DirFS(folder)))
 	}
-	p.names["event_place"] = "WITH RECURSIVE span AS (" // its file contains only a rule
+	p.names["event_place"] = "WITH RECURSIVE span AS (" // its file contains only a fragment
 	p.bounds = readBounds(t, os.DirFS("testdata/plans"))
 	for name := range p.bounds {
 		require.Contains(t, p.names, name)

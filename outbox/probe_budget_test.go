@@ -44,7 +44,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	b.settle(t, b.granted(t, id, lease), fails)
 	check(2, 1)
 
-	// No attempt succeeded since.
+	// No attempt has succeeded since the failure.
 	trip()
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)

@@ -52,7 +52,7 @@ type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue fu
 // inSlice runs a slice and decides what to do with its result.
 type inSlice = func(ctx context.Context, run slice) error
 
-// lacking counts events and effects without a live job, in slices that it passes to run.
+// lacking counts events and effects without a live job. It passes its slices to run.
 func (o *Outbox) lacking(ctx context.Context, grace time.Duration, run inSlice) (Reconciled, error) {
 	events, err := o.reconcileEvents(ctx, grace, run)
 	if err != nil {

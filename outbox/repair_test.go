@@ -67,8 +67,8 @@ func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
 	require.EqualValues(t, 4, actions[0].Affected)
 }
 
-// A promotion that certainly lost nothing changes nothing, except that withheld effects start. An
-// operator may have confirmed it, or the standby may be synchronous.
+// After a promotion that certainly lost nothing, withheld effects start and nothing else changes.
+// Either an operator confirmed that nothing was lost, or the standby was synchronous.
 func TestPromotedServersAreFollowed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

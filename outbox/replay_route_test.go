@@ -16,8 +16,8 @@ import (
 // routesOfTest are the routes of an event in this file.
 var routesOfTest = []string{"mail", "erp", "crm"}
 
-// byRoute plans an event as a process with routesOfTest does. A process from before replays of one
-// route ignores the route.
+// byRoute plans an event as a process with routesOfTest does. A process that is older than replays
+// of a single route ignores the route.
 func byRoute(e *inbox.Event, before bool) (effects []ledger.NewEffect) {
 	for _, route := range routesOfTest {
 		if !before && e.OnlyRoute != "" && e.OnlyRoute != route {
@@ -62,7 +62,7 @@ func TestReplayOfOneRouteLeavesTheOthers(t *testing.T) {
 		dispatch := func(before bool) {
 			e, err := b.Event(t.Context(), ref)
 			require.NoError(t, err)
-			if before { // it reads neither the route nor its keys
+			if before { // an older process reads neither the route nor its keys
 				e.OnlyRoute = ""
 				e.EffectGeneration = b.count(t, `SELECT effect_generation FROM hooklatch.processed_events WHERE event_id = $1`, ref.EventID)
 			}

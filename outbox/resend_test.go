@@ -104,7 +104,7 @@ func TestResendOfAnEnqueuedEffect(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, sent.EffectID))
 }
 
-// A request that is sent twice creates one effect.
+// A resend that is requested repeatedly under one request id creates one effect.
 func TestResendTwiceIsOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -165,7 +165,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	b.manyFailed(t, n, "app")
 	run, err := r.Begin(t.Context(), retryAt("app"), ann)
 	require.NoError(t, err)
-	for range 4 { // each is cut off after a batch
+	for range 4 { // each worker is cut off after a batch
 		ctx, cut := context.WithCancel(t.Context())
 		run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(runs.Run) { cut() })
 		require.NoError(t, err)
@@ -192,7 +192,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
 	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// While one worker works on it, another worker does nothing.
+	// While one worker processes the run, another worker does nothing.
 	b.manyFailed(t, 2*batchSize, "crm")
 	run, err = r.Begin(t.Context(), retryAt("crm"), ann)
 	require.NoError(t, err)

@@ -36,8 +36,9 @@ const (
 	MaxSharedTTL     = 24 * time.Hour
 )
 
-// sharedEvents remembers committed events in a SharedMemory. Behind the Cache of this process, it
-// answers only deliveries that the Cache could answer too. Nil remembers nothing.
+// sharedEvents remembers committed events in a SharedMemory. It is asked after this process's
+// Cache, and answers only deliveries that the Cache could also answer. A nil sharedEvents remembers
+// nothing.
 type sharedEvents struct {
 	memory SharedMemory
 	// ttl is the time after an event's receipt in which it is found. Retention therefore never
@@ -66,8 +67,9 @@ var (
 	lookupUnavailable = metric.WithAttributeSet(attribute.NewSet(attribute.String("result", "unavailable")))
 )
 
-// find returns events that are committed in the current database, as known at most a second ago, or
-// false unless it finds all of them. This process remembers them from then on.
+// find returns the given events if all of them are committed in the current database, and false
+// otherwise. The identity of the database was checked at most a second ago. This process remembers
+// the events from then on.
 func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (events []recent.Event, ok bool) {
 	if s == nil {
 		return nil, false

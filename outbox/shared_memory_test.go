@@ -111,7 +111,7 @@ func TestGatewaysShareTheirMemory(t *testing.T) {
 	_, ok = two.knownAgain(t.Context(), delivery("github", "evt_1"))
 	require.False(t, ok, "keys are scoped to their source")
 
-	// An emptied Redis knows nothing; the database decides.
+	// After Redis was emptied, the database decides.
 	two.forget(e.EventRef)
 	require.NoError(t, server.Command(t.Context(), "FLUSHALL"))
 	a, err := two.Accept(t.Context(), delivery("stripe", "evt_1"))
@@ -121,7 +121,8 @@ func TestGatewaysShareTheirMemory(t *testing.T) {
 	require.Equal(t, 1, two.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// Only what the guard has recorded may be answered without it, as in the memory of a process.
+// A delivery may be answered without its guard only if the guard has recorded it. The cache of a
+// process has the same rule.
 func TestSharedMemoryKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 	t.Parallel()
 	server, pool := startRedis(t), pgtest.New(t)
@@ -146,7 +147,7 @@ func TestSharedMemoryKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 	require.False(t, ok, "its content may be that of another event")
 }
 
-// liar is a SharedMemory that returns what a test makes it return.
+// liar is a SharedMemory that returns the values that a test chooses.
 type liar struct {
 	mu     sync.Mutex
 	values map[string][]byte
@@ -179,7 +180,7 @@ func honest(values map[string][]byte, key string) []byte { return values[key] }
 
 func newLiar() *liar { return &liar{values: map[string][]byte{}, lie: honest} }
 
-// onLiar is an Outbox whose database has a life that the test decides.
+// onLiar returns an Outbox on a SharedMemory that lies. The test chooses the life of its database.
 func onLiar(t *testing.T, l *liar, life *atomic.Value, options ...func(*Options)) *bundle {
 	t.Helper()
 	b := onPool(t, pgtest.New(t), append(options, func(opts *Options) { opts.Shared = l })...)
@@ -228,7 +229,7 @@ func TestSharedMemoryIsNotBelieved(t *testing.T) {
 	}
 }
 
-// The database of another life may lack the event.
+// A database in another life may lack the event.
 func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	l := newLiar()
@@ -237,7 +238,7 @@ func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	b := onLiar(t, l, &life)
 	b.shares(t, delivery("stripe", "evt_1"))
 	b.unstore(t, "evt_1")
-	// It returns the value of the life before under every key.
+	// The memory returns values of the previous life under every key.
 	stale := slices.Clone(slices.Collect(maps.Values(l.values))[0])
 	l.tells(func(map[string][]byte, string) []byte { return stale })
 	before := b.recent.Life()
@@ -283,7 +284,7 @@ func TestSharedMemoryKeepsCommittedYoungEvents(t *testing.T) {
 	n := 0
 	require.Eventually(t, func() bool {
 		n++
-		_, err := b.Accept(t.Context(), delivery("stripe", fmt.Sprint("evt_warm_", n))) // no duplicate: their counts are also committed
+		_, err := b.Accept(t.Context(), delivery("stripe", fmt.Sprint("evt_warm_", n))) // the event is new, because counts of duplicates are committed too
 		return err == nil && len(l.ttls) > 0
 	}, 2*time.Minute, time.Millisecond)
 	require.Greater(t, l.ttls[0], 50*time.Minute)

@@ -154,7 +154,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	require.Equal(t, 1, a.claimed.Effect.Attempt)
 }
 
-// The same for a settlement that finds itself recorded.
+// A settlement that finds itself recorded also waits for the standby.
 func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
@@ -165,8 +165,8 @@ func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	})
 }
 
-// The same for an operator action that finds itself recorded. Its second try does not even lock a
-// row, so only Hooklatch's WAL message makes its COMMIT wait.
+// An operator action that finds itself recorded also waits for the standby. Its second try does not
+// even lock a row, so only Hooklatch's WAL message makes its COMMIT wait.
 func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })

@@ -92,7 +92,7 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	require.Positive(t, take())
 }
 
-// A quiet time saves burst tokens, and no more.
+// A quiet period saves at most the burst.
 func TestTokensOfAQuietTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
