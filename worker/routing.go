@@ -76,7 +76,8 @@ func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 }
 
 // SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a running
-// Worker cannot announce the change. Other processes must not decide events with older routes.
+// Worker cannot announce the change. The announcement keeps processes with older routes from
+// dispatching the events.
 func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()

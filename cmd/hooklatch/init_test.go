@@ -53,7 +53,7 @@ func TestInitWritesWhatCheckAccepts(t *testing.T) {
 			require.Contains(t, c.stdout.String(), "at Stripe\n  1. ")
 			require.Contains(t, c.stdout.String(), "https://hooks.example.com/webhooks/github")
 
-			if target == firstrun.Compose { // of a build without a version, for which there is no released image
+			if target == firstrun.Compose { // the test's build has no version, so no released image exists for it
 				require.Contains(t, readIn(t, dir, firstrun.ComposeFile), "image: "+firstrun.BuiltImage+"\n")
 				require.Contains(t, c.stdout.String(), "docker build --tag "+firstrun.BuiltImage+" CLONE")
 			}

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// door is a guard with a database, from the view of browsers.
+// door is a Guard with its database. Its methods send requests as a browser does.
 type door struct {
 	*signin.Guard
 
