@@ -67,7 +67,7 @@ func Refused(err error) bool {
 	_, wrongState := errors.AsType[*ledger.StateError](err)
 	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)
 	return wrongState || unfinished || slices.ContainsFunc([]error{
-		ledger.ErrNotFound, ledger.ErrUnknownDestination, inbox.ErrNotHeld, inbox.ErrNotReplayable, fleet.ErrServed,
+		ledger.ErrNotFound, ledger.ErrNotResendable, ledger.ErrUnknownDestination, inbox.ErrNotHeld, inbox.ErrNotReplayable, fleet.ErrServed,
 	}, func(refusal error) bool { return errors.Is(err, refusal) })
 }
 

@@ -172,7 +172,11 @@ func (g *gatherer) enqueue(r *history.Record) error {
 }
 
 func idOfEnqueue(e *history.Enqueue) identity.EffectID {
-	return identity.EffectID{Scope: identity.ScopeOfEnqueue(e.Destination), Key: identity.Key(e.Key), Generation: 1}
+	id := identity.EffectID{Scope: identity.ScopeOfEnqueue(e.Destination), Key: identity.Key(e.Key), Generation: 1}
+	if e.Resends != "" {
+		id.Scope = identity.ScopeOfResend(e.Resends)
+	}
+	return id
 }
 
 func (g *gatherer) order(r *history.Record) error {

@@ -45,7 +45,7 @@ func (j *judge) enqueuesStand() {
 		switch {
 		case i >= 0 && !stands:
 			j.violated("I9", id.IdempotencyKey(), id.String()+": the application committed it, but it is not stored")
-		case j.rows[tableApplication] > 0 && stands != (j.application[string(id.Key)] > 0):
+		case asked[0].Resends == "" && j.rows[tableApplication] > 0 && stands != (j.application[string(id.Key)] > 0):
 			j.violated("I9", id.IdempotencyKey(), id.String()+": the application's row and its effect were one transaction, but only one of them is stored")
 		case i >= 0 && e.row.RequestHash != "" && e.row.ErasedAt == 0 && !slices.ContainsFunc(asked, func(q *enqueue) bool { return q.Hash == e.row.RequestHash }):
 			j.effectViolatedf("I9", e, "the application enqueued the body %s, but the stored one is %s", short(asked[i].Hash), short(e.row.RequestHash))

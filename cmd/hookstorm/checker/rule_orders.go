@@ -15,6 +15,7 @@ const (
 // actions maps a run's operator actions to their names in the operator log.
 var actions = map[string]string{
 	"replay": "event.replay", "erase": "event.erase", "retry": "effect.retry", "cancel": "effect.cancel", "park": "effect.park",
+	"resend": "effect.resend", "send": "source.send",
 	"pause": "destination.pause", "resume": "destination.resume", "import": "keys.import",
 }
 
@@ -38,8 +39,10 @@ func (o *order) target() string {
 		}
 	case "import": // one key per import
 		return o.Source + ": keys 1 to 1"
-	case "retry", "cancel", "park":
+	case "retry", "cancel", "park", "resend":
 		return ownKey(o.Key)
+	case "send":
+		return o.Source
 	case "pause", "resume":
 		return o.Destination
 	}

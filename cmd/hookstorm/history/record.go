@@ -92,11 +92,14 @@ type Enqueue struct {
 	Hash        string `json:"hash"` // SHA-256 of the body, hex
 	Rollback    bool   `json:"rollback,omitempty"`
 	Via         string `json:"via"` // go, sql or sql_bytes
+	// Resends is the idempotency key of the effect that an operator had resent. Then Key is the
+	// action's request id. Empty for what an application enqueues.
+	Resends string `json:"resends,omitempty"`
 }
 
 // Order is an operator action through the command line or the Go API.
 type Order struct {
-	Action      string `json:"action"` // replay, erase, retry, cancel, park, pause, resume, import
+	Action      string `json:"action"` // replay, erase, retry, cancel, park, resend, send, pause, resume, import
 	Source      string `json:"source,omitempty"`
 	EventID     string `json:"event_id,omitempty"`
 	Key         string `json:"key,omitempty"` // idempotency key of the effect
