@@ -64,8 +64,9 @@ var fileText string
 type settings struct {
 	scenario.Settings
 
-	// Lacking omits a destination whose queue is shared. The process still fetches the
-	// destination's jobs, and has to give them back.
+	// Lacking omits a destination whose queue is shared, and a source. The process still fetches
+	// the destination's jobs, and has to give them back. It leaves the source's events to other
+	// processes, also while its configuration is the newest.
 	Lacking bool
 }
 

@@ -43,11 +43,8 @@ type world struct {
 	line          *riverLine          // line of the first worker
 }
 
-// Numbers of lanes in the legs of kills.
-const (
-	gatewayLanes = 2
-	workerLanes  = 3
-)
+// workerLanes is the number of lanes of workers in the legs of kills.
+const workerLanes = 3
 
 // role is the task of actors.
 type role struct {
@@ -85,8 +82,9 @@ func (w *world) setUp(ctx context.Context) error {
 	if err := w.serve(ctx); err != nil {
 		return err
 	}
-	for i := range gatewayLanes {
-		if err := w.add(fmt.Sprintf("gateway-%d", i+1), "gateway", w.database, false); err != nil {
+	// Only a process that is a worker too plans the events that it accepts.
+	for i, command := range []string{"gateway", "serve"} {
+		if err := w.add(fmt.Sprintf("gateway-%d", i+1), command, w.database, false); err != nil {
 			return err
 		}
 	}
@@ -195,7 +193,7 @@ func (w *world) add(name, command, databaseURL string, lacking bool) error {
 		return err
 	}
 	w.health = append(w.health, place.Ready())
-	if command == "gateway" {
+	if command != "worker" {
 		w.gateways = append(w.gateways, senders.Gateway{Name: name, URL: "http://" + place.Gateway})
 	}
 	steady := !strings.HasSuffix(name, "-3")
@@ -205,7 +203,8 @@ func (w *world) add(name, command, databaseURL string, lacking bool) error {
 }
 
 func (w *world) addActor(r role, n int) error {
-	place, err := w.place(fmt.Sprintf("%s-%d", r.name, n), w.database, false)
+	// The handlers make the actor's configuration one of its own, which may be the newest.
+	place, err := w.place(fmt.Sprintf("%s-%d", r.name, n), w.database, true)
 	if err != nil {
 		return err
 	}

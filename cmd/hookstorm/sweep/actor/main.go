@@ -139,8 +139,7 @@ func connect(ctx context.Context, role string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// work runs a worker with a handler until ctx is done. It has the same routes and destinations as
-// the workers beside it, because each of them dispatches events.
+// work runs a worker with a handler until ctx is done.
 func work(ctx context.Context, logger *slog.Logger) error {
 	cfg, err := config.Load(os.Getenv(configVariable), os.LookupEnv)
 	if err != nil {

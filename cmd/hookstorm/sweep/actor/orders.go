@@ -16,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep/witness"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	verbs "github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -57,7 +58,7 @@ type actor struct {
 func (a *actor) act(ctx context.Context) error {
 	for round := 0; ctx.Err() == nil; round++ {
 		for _, step := range []func(context.Context, int) error{
-			a.effects, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute, a.signOut, a.check,
+			a.effects, a.sendTest, a.retire, a.held, a.replay, a.erase, a.senderKey, a.refusal, a.retry, a.importKeys, a.repair, a.many, a.mute, a.signOut, a.check,
 		} {
 			if err := step(ctx, round); err != nil && ctx.Err() == nil {
 				return err
@@ -109,7 +110,7 @@ func (a *actor) retireNamed(ctx context.Context, name string) error {
 	})
 }
 
-// effects enqueues an effect while its destination is paused. It then has the effect parked,
+// effects enqueues an effect while its destination is paused. It then has the effect resent, parked,
 // retried and, mostly, cancelled.
 func (a *actor) effects(ctx context.Context, round int) error {
 	pause := func(paused bool, action string) error {
@@ -122,6 +123,9 @@ func (a *actor) effects(ctx context.Context, round int) error {
 	}
 	id, err := a.enqueue(ctx, desk)
 	if err != nil {
+		return err
+	}
+	if err := a.resend(ctx, id); err != nil {
 		return err
 	}
 	key := id.IdempotencyKey()
@@ -146,6 +150,35 @@ func (a *actor) effects(ctx context.Context, round int) error {
 		}
 	}
 	return pause(false, "resume")
+}
+
+// resend resends an effect that the actor enqueued for the desk. The history records the new effect
+// like an enqueued one.
+func (a *actor) resend(ctx context.Context, id identity.EffectID) error {
+	key := id.IdempotencyKey()
+	return a.order(ctx, history.Order{Action: "resend", Key: key}, func(by ledger.Operator) error {
+		by.RequestID = uuid.NewString()
+		told := history.Record{Who: who, Op: history.OpEnqueue, Enqueue: &history.Enqueue{
+			Destination: desk, Key: by.RequestID, Hash: hashOf(bodyOf(string(id.Key))), Via: "go", Resends: key,
+		}}
+		var refused error
+		err := a.witness.Watch(ctx, told, func() (history.Kind, string) {
+			_, refused = a.box.Ledger().Resend(ctx, key, ledger.Resend{}, by)
+			return outcome(refused)
+		})
+		return errors.Join(err, refused)
+	})
+}
+
+// sendTest records that an operator sends a test event, as the console does. No event follows,
+// because gateways accept test events like any others.
+func (a *actor) sendTest(ctx context.Context, _ int) error {
+	return a.order(ctx, history.Order{Action: "send", Source: replayed}, func(by ledger.Operator) error {
+		what := ledger.Instruction{Action: verbs.ActionSendEvent, Target: replayed}
+		return a.box.Ledger().Act(ctx, by, what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {
+			return ledger.Consequence{Affected: 1}, nil
+		})
+	})
 }
 
 // erase erases an event's content, and redacts fields that a source does not keep. The bodies
@@ -302,11 +335,8 @@ func (a *actor) importKeys(ctx context.Context, _ int) error {
 // enqueue commits an effect.
 func (a *actor) enqueue(ctx context.Context, destination string) (identity.EffectID, error) {
 	key := uuid.NewString()
-	body := []byte(`{"key":"` + key + `"}`)
-	hash := sha256.Sum256(body)
-	told := history.Record{Who: who, Op: history.OpEnqueue, Enqueue: &history.Enqueue{
-		Destination: destination, Key: key, Hash: hex.EncodeToString(hash[:]), Via: "go",
-	}}
+	body := bodyOf(key)
+	told := history.Record{Who: who, Op: history.OpEnqueue, Enqueue: &history.Enqueue{Destination: destination, Key: key, Hash: hashOf(body), Via: "go"}}
 	err := a.witness.Watch(ctx, told, func() (history.Kind, string) {
 		return outcome(pgx.BeginTxFunc(ctx, a.pool, commit.TransactionOptions(time.Second), func(tx pgx.Tx) error {
 			request := ledger.Request{ContentType: "application/json", Body: body}
@@ -319,6 +349,14 @@ func (a *actor) enqueue(ctx context.Context, destination string) (identity.Effec
 	})
 	id := identity.EffectID{Scope: identity.ScopeOfEnqueue(destination), Key: identity.Key(key), Generation: 1}
 	return id, err
+}
+
+// bodyOf returns the body of an effect that is enqueued with the key.
+func bodyOf(key string) []byte { return []byte(`{"key":"` + key + `"}`) }
+
+func hashOf(body []byte) string {
+	hash := sha256.Sum256(body)
+	return hex.EncodeToString(hash[:])
 }
 
 // order performs an operator action that the history records. It returns an error if the history
