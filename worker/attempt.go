@@ -60,11 +60,19 @@ func (unanswered) granted() bool { return false }
 func (denied) granted() bool     { return false }
 func (ended) granted() bool      { return true }
 
+// leftRetry is the wait of an effect that this process left to another one. Either process may take
+// its job again.
+const leftRetry = time.Second
+
 // settlement returns the ledger's record of a call. Only counted attempts lengthen the wait and use
 // up attempts. An uncounted probe never ends its effect.
 func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
-	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault)
+	retryIn := l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil)
+	if c.outcome.Left {
+		retryIn = leftRetry
+	}
+	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault) && !c.outcome.Left
 	return ledger.Settlement{
 		Effect:          c.effect,
 		Verdict:         c.outcome.Verdict,
@@ -72,7 +80,7 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 		ResponseStatus:  c.outcome.Status,
 		ResponseExcerpt: c.outcome.Excerpt,
 		Error:           errorText(c.outcome.Err),
-		RetryIn:         max(l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil), time.Until(c.notBefore)),
+		RetryIn:         max(retryIn, time.Until(c.notBefore)),
 		GiveUp:          usedUp || c.outcome.NeedsPerson,
 		Unauthorized:    lane.Unauthorized(c.outcome.Status),
 		RotateKey:       c.outcome.StoredError && l.OnStoredError == OnStoredErrorNewKey,

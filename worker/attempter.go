@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/failpoint"
 	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
-	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // minSettle is the part of the lease that an attempt reserves for its settlement.
@@ -38,7 +38,8 @@ var errLeaseShort = errors.New("too little of the lease was left for a call: the
 type attempter struct {
 	ledger    *ledger.Ledger
 	events    eventReader
-	routes    *atomic.Pointer[route.Table]
+	fleet     *fleet.Fleet
+	routing   *atomic.Pointer[routing]
 	telemetry *telemetry
 	trip      func(ctx context.Context, l *served, reason string) // pauses a destination
 	patience  time.Duration                                       // senderPatience, or less in tests
@@ -191,14 +192,27 @@ func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, l
 	return call{effect: effect, made: true, outcome: out, duration: time.Since(began)}
 }
 
+// errLeft means that an effect's request is rendered by another process.
+var errLeft = errors.New("another process has a newer configuration and renders the request")
+
 // render renders the request of an effect whose route has a refetch, with the current routes,
 // and commits it before anything is sent: this attempt and all later ones send the same request
-// (I7). It returns an outcome if the attempt has nothing to send.
+// (I7). It returns an outcome if the attempt has nothing to send. An older configuration may lack
+// the route, or render another request, so it leaves the effect to a newer one.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	event, err := a.events.Event(ctx, effect.Event)
 	if err != nil {
 		out := notSent(fmt.Errorf("load event: %w", err))
 		return effect, &out
+	}
+	routing := a.routing.Load()
+	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced)
+	if err != nil {
+		out := notSent(err)
+		return effect, &out
+	}
+	if left {
+		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Left: true, Err: errLeft}
 	}
 	type rendered struct {
 		request ledger.Request
@@ -206,7 +220,7 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	}
 	made, err := callSender(ctx, l, bounds{refetchSlack, a.patience}, func(ctx context.Context) (made rendered) {
 		of := effect // a copy: an abandoned sender may still read it
-		made.request, made.out = a.routes.Load().Render(ctx, event, &of)
+		made.request, made.out = routing.table.Render(ctx, event, &of)
 		return made
 	})
 	if err != nil {

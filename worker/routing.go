@@ -88,7 +88,7 @@ func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 	former := w.routing.Load()
 	if next.routes == former.routes && slices.Equal(next.sources, former.sources) {
 		next.announced = former.announced // other processes see no difference
-		w.putRouting(next)
+		w.routing.Store(next)
 		return nil
 	}
 	if former.announced.Number > 0 {
@@ -96,13 +96,8 @@ func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 		defer cancel()
 		return w.announceRouting(ctx, next)
 	}
-	w.putRouting(next)
+	w.routing.Store(next)
 	return nil
-}
-
-func (w *Worker) putRouting(r *routing) {
-	w.routing.Store(r)
-	w.routes.Store(r.table)
 }
 
 // announceRouting announces the process with its next routing, and then applies that routing.
@@ -116,7 +111,7 @@ func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
 	}
 	put := *next
 	put.announced = announced
-	w.putRouting(&put)
+	w.routing.Store(&put)
 	return nil
 }
 

@@ -36,7 +36,6 @@ type Worker struct {
 	telemetry *telemetry
 	made      time.Time
 	lanes     map[string]*served // by destination name
-	routes    atomic.Pointer[route.Table]
 	routing   atomic.Pointer[routing]
 	attempts  *attempter
 	births    *births
@@ -106,9 +105,9 @@ func New(opts Options) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.putRouting(routing)
+	w.routing.Store(routing)
 	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
-	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), routes: &w.routes, telemetry: telemetry, trip: trips.trip, patience: senderPatience}
+	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), fleet: w.fleet, routing: &w.routing, telemetry: telemetry, trip: trips.trip, patience: senderPatience}
 	w.births = newBirths(w.attempts, w.lanes, &w.running, w.keepsJobs)
 	w.near = &nearPlanner{dispatch: &dispatchWorker{Worker: w}}
 	return w, nil

@@ -139,7 +139,7 @@ func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	for _, state := range []string{"scheduled", "retryable", "available"} {
 		id := "evt_" + state
 		b.accept(t, id, false)
-		effects, err := w.routes.Load().Plan(t.Context(), b.event(t, id))
+		effects, err := w.routing.Load().table.Plan(t.Context(), b.event(t, id))
 		require.NoError(t, err)
 		_, err = b.outbox.Dispatch(t.Context(), outbox.Dispatch{Event: b.event(t, id), Effects: effects})
 		require.NoError(t, err)

@@ -1,6 +1,10 @@
 package fleet
 
-import "time"
+import (
+	"time"
+
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
 
 // This file declares the arguments of the fleet's statements. Durations are in seconds: an
 // interval, or time before now.
@@ -60,6 +64,14 @@ type openBreaker struct {
 }
 
 type redirectJob struct{ JobID int64 }
+
+type rendersElsewhere struct {
+	Source        identity.Source
+	Destination   string
+	Configuration int64  // number of the asking process's configuration
+	Routes        string // of that configuration
+	SeenSeconds   float64
+}
 
 type retireDestination struct {
 	Destination string

@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 const (
@@ -185,6 +186,24 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 		more = n == moveLimit
 	}
 	return moved, nil
+}
+
+// RendersElsewhere reports whether a process with a configuration newer than by should render the
+// requests of the source's events to a destination, because it has other routes. It must also have
+// the source, and serve the destination. A process that did not announce a configuration decides
+// everything itself. Errors: ErrUnavailable.
+func (f *Fleet) RendersElsewhere(ctx context.Context, source identity.Source, destination string, by Configuration) (elsewhere bool, err error) {
+	if by.Number == 0 {
+		return false, nil
+	}
+	asked := rendersElsewhere{Source: source, Destination: destination, Configuration: by.Number, Routes: by.Routes, SeenSeconds: PresumedGone.Seconds()}
+	err = f.db.Statement("renders_elsewhere", func(db pipeline.ByIndex) error {
+		return f.sql.RendersElsewhere.With(asked).QueryRow(ctx, db).Scan(&elsewhere)
+	})
+	if err != nil {
+		return false, fmt.Errorf("compare configurations: %w", err)
+	}
+	return elsewhere, nil
 }
 
 // Redirect moves a job to its destination's queue. A process that runs the job and does not have

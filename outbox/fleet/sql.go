@@ -32,6 +32,7 @@ type statements struct {
 	RecallJobs           statement.Of[recallJobs]
 	RedirectJob          statement.Of[redirectJob]
 	RegisterDestinations statement.Of[registerDestinations]
+	RendersElsewhere     statement.Of[rendersElsewhere]
 	RetireDestination    statement.Of[retireDestination]
 	SetAside             statement.Of[setAside]
 	SetPaused            statement.Of[setPaused]
