@@ -2,6 +2,7 @@ package sweep
 
 import (
 	_ "embed"
+	"slices"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
@@ -16,11 +17,11 @@ func sources() []scenario.Source {
 	inBody := provider.Options{Header: "X-Signature", EventID: provider.EventID{Pointer: "/id"}}
 	inHeader := provider.Options{Header: "X-Signature", EventID: provider.EventID{Header: "X-Id"}}
 	all := []scenario.Source{
-		{Name: "main", Shape: scenario.Account, Options: inBody},                    // its events go to all destinations
-		{Name: "replayed", Shape: scenario.Account, Options: inBody},                // the actor replays its events
-		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true}, // the actor's handlers process its events
-		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                // the id is not signed: a second id for a signature is held
-		{Name: "repeats", Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever its id; the checker knows that
+		{Name: sourceMain, Shape: scenario.Account, Options: inBody},                    // its events go to all destinations
+		{Name: "replayed", Shape: scenario.Account, Options: inBody},                    // the actor replays its events
+		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true},     // the actor's handlers process its events
+		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                    // the id is not signed: a second id for a signature is held
+		{Name: sourceRepeats, Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever its id; the checker knows that
 	}
 	for i := range all {
 		all[i].Provider, all[i].Secret, all[i].Weight = "hmac", secret.New(sourceSecret), 1
@@ -28,6 +29,14 @@ func sources() []scenario.Source {
 	all[0].Weight = 4 // some of its effects must wait for a slot: only jobs are redirected
 	return all
 }
+
+// Sources that some processes do not have. They leave the events to other processes, also while
+// their own configuration is the newest. Otherwise the order in which processes start would decide
+// whether events have an effect for destExtra, and whether a gateway may plan.
+const (
+	sourceMain    = "main"    // its events have effects for destExtra
+	sourceRepeats = "repeats" // gateways plan its events
+)
 
 const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"
 
@@ -37,6 +46,8 @@ func flaky() []string { return []string{"flaky_1", "flaky_2", "flaky_3"} }
 
 // The destinations of a sweep that the code names.
 const (
+	// destExtra shares its queue. A process that lacks it fetches its jobs, and has to give them back.
+	destExtra = "extra"
 	destFresh = "fresh" // its route reads the object before the first attempt
 	destDesk  = "desk"  // for effects that the actor enqueues, pauses, parks, retries and cancels
 )
@@ -47,7 +58,7 @@ func destinations() []scenario.Destination {
 		return scenario.Destination{Name: name, Kind: "http", Policy: policy}
 	}
 	all := []scenario.Destination{
-		http("app", ledger.AtLeastOnce), http("extra", ledger.AtLeastOnce), http("careful", ledger.AtMostOnce),
+		http("app", ledger.AtLeastOnce), http(destExtra, ledger.AtLeastOnce), http("careful", ledger.AtMostOnce),
 		http(destFresh, ledger.AtLeastOnce), http(destDesk, ledger.AtLeastOnce),
 		{Name: "mail", Kind: "email", Policy: ledger.AtMostOnce},
 	}
@@ -64,11 +75,12 @@ var fileText string
 type settings struct {
 	scenario.Settings
 
-	// Lacking omits a destination whose queue is shared, and a source. The process still fetches
-	// the destination's jobs, and has to give them back. It leaves the source's events to other
-	// processes, also while its configuration is the newest.
-	Lacking bool
+	// lacks lists the destinations and sources that the configuration omits.
+	lacks []string
 }
+
+// Lacks reports whether the configuration omits a destination or a source.
+func (s settings) Lacks(name string) bool { return slices.Contains(s.lacks, name) }
 
 // cast returns the data for the template.
 func (s settings) cast() any {

@@ -33,7 +33,8 @@ func moods() []receivers.Behaviour {
 // workers, and destinations that are down.
 func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 	tell := func(b receivers.Behaviour) {
-		for _, name := range flaky() {
+		// A retry has a job, which a process without the destination may fetch.
+		for _, name := range append(flaky(), destExtra) {
 			calls.Behave(name, b)
 		}
 	}

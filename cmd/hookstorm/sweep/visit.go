@@ -67,7 +67,7 @@ func seldomPassed(place string) bool {
 func ofRetention(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
 	return slices.Contains([]string{
-		"delete_contents", "delete_effects", "delete_events", "delete_guards", "delete_imports", "delete_kept_deliveries", "delete_kept_events", "delete_operations",
+		"delete_contents", "delete_copies", "delete_effects", "delete_events", "delete_guards", "delete_imports", "delete_kept_deliveries", "delete_kept_events", "delete_operations",
 		"delete_replays", "delete_versions", "detach_day", "drop_day", "erase_exported", "export_day", "keep_deliveries", "note_kept_deliveries", "read_needs", "record_retention",
 		"retention", "stop_retention", "thin_day",
 	}, transaction)

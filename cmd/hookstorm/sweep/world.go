@@ -84,7 +84,7 @@ func (w *world) setUp(ctx context.Context) error {
 	}
 	// Only a process that is a worker too plans the events that it accepts.
 	for i, command := range []string{"gateway", "serve"} {
-		if err := w.add(fmt.Sprintf("gateway-%d", i+1), command, w.database, false); err != nil {
+		if err := w.add(fmt.Sprintf("gateway-%d", i+1), command, w.database); err != nil {
 			return err
 		}
 	}
@@ -97,11 +97,14 @@ func (w *world) setUp(ctx context.Context) error {
 		return err
 	}
 	for i := range workerLanes {
-		url := w.database
-		if i == 0 {
+		url, lacks := w.database, []string(nil)
+		switch i {
+		case 0:
 			url = w.line.url
+		case 1:
+			lacks = []string{destExtra, sourceMain, sourceRepeats}
 		}
-		if err := w.add(fmt.Sprintf("worker-%d", i+1), "worker", url, i == 1); err != nil {
+		if err := w.add(fmt.Sprintf("worker-%d", i+1), "worker", url, lacks...); err != nil {
 			return err
 		}
 	}
@@ -175,20 +178,20 @@ func (w *world) serve(ctx context.Context) (err error) {
 }
 
 // place prepares the directory of a lane's processes, with their configuration.
-func (w *world) place(name, databaseURL string, lacking bool) (*stage.Place, error) {
+func (w *world) place(name, databaseURL string, lacks ...string) (*stage.Place, error) {
 	place, err := w.Place(name)
 	if err != nil {
 		return nil, err
 	}
-	set := settings{place.Settings(databaseURL, w.calls), lacking}
+	set := settings{place.Settings(databaseURL, w.calls), lacks}
 	set.ReceiverURL = w.url
 	err = place.Write(fileText, set.cast())
 	return place, err
 }
 
 // add creates a program of the binary, and its lanes.
-func (w *world) add(name, command, databaseURL string, lacking bool) error {
-	place, err := w.place(name, databaseURL, lacking)
+func (w *world) add(name, command, databaseURL string, lacks ...string) error {
+	place, err := w.place(name, databaseURL, lacks...)
 	if err != nil {
 		return err
 	}
@@ -204,7 +207,7 @@ func (w *world) add(name, command, databaseURL string, lacking bool) error {
 
 func (w *world) addActor(r role, n int) error {
 	// The handlers make the actor's configuration one of its own, which may be the newest.
-	place, err := w.place(fmt.Sprintf("%s-%d", r.name, n), w.database, true)
+	place, err := w.place(fmt.Sprintf("%s-%d", r.name, n), w.database, sourceRepeats)
 	if err != nil {
 		return err
 	}
