@@ -43,10 +43,10 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return e.Message }
 
-// Run executes one check. It changes nothing, whatever the query says. The query runs on its
-// own connection, in a read-only transaction that is rolled back. Anything that outlives a
-// transaction ends with the connection. Run embeds the text in a larger query, so only a query
-// can run.
+// Run executes one check. It changes nothing, whatever the query says. The query runs on its own
+// connection, in a read-only transaction that is rolled back. Session state, which outlives a
+// transaction, ends with the connection. Run embeds the text in a larger query, so the text can
+// only be a single query.
 func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout+answerSlack)
 	defer cancel()
@@ -55,7 +55,7 @@ func Run(ctx context.Context, pool *pgxpool.Pool, c Check) (Found, error) {
 		return Found{}, fmt.Errorf("run check %q: %w", c.Name, err)
 	}
 	defer conn.Release()
-	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // also ends what outlives the rollback, such as locks
+	defer func() { _ = conn.Conn().Close(context.WithoutCancel(ctx)) }() // also ends state that outlives the rollback, such as session locks
 	found, err := run(ctx, conn.Conn(), c.query(), Timeout)
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		err = &RefusedError{Code: refused.Code, Message: messageOf(refused)}
@@ -71,7 +71,7 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	if err != nil {
 		return Found{}, err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it changed nothing
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // the query changed nothing, so an error does not matter
 	// After its first query, a read-only transaction cannot become writable.
 	const prepare = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true), set_config('search_path', 'public, pg_temp', true)"
 	if _, err := tx.Exec(ctx, prepare, strconv.FormatInt(timeout.Milliseconds(), 10), strconv.FormatInt(lockTimeout.Milliseconds(), 10)); err != nil {
@@ -81,7 +81,7 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	if err != nil {
 		return Found{}, err
 	}
-	// This protocol accepts only one statement, whatever the pool's settings.
+	// The extended protocol accepts only one statement, whatever the pool's settings.
 	answer := conn.PgConn().ExecParams(ctx, bounded(query, len(names)), nil, nil, nil, nil)
 	found := collect(answer, names)
 	if _, err := answer.Close(); err != nil {

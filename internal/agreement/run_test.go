@@ -83,7 +83,7 @@ func TestRowsAreCountedUpToABound(t *testing.T) {
 	}
 }
 
-// Whatever a query says, it changes nothing, is a single query, and leaves nothing behind.
+// A text that is not a single read-only query is refused, and the table keeps its row.
 func TestAQueryIsNothingButAQuery(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -51,8 +51,8 @@ type statements struct {
 	WaitingRedeliveries statement.Of[waitingRedeliveries]
 }
 
-// Stream is one list: of a source, or of one of several accounts that the source's credential can
-// access.
+// Stream identifies one list: a source's only list, or the list of one of the accounts that the
+// source's credential can access.
 type Stream struct {
 	Source identity.Source `json:"source"`
 	Name   string          `json:"account,omitzero"` // empty: the source has only one list
@@ -181,7 +181,7 @@ type movePass struct {
 }
 
 // MoveTx records the progress of the pass, in the transaction that stores the events found so far.
-// An open redelivery of the list limits CoveredUntil. Errors: ErrOvertaken.
+// CoveredUntil does not move past an open redelivery of the list. Errors: ErrOvertaken.
 func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error {
 	tag, err := c.sql.MovePass.With(movePass{
 		Source: p.Source, Name: p.Name, Fence: p.fence, CoveredUntil: column.KnownTime(m.CoveredUntil), DeepUntil: column.KnownTime(m.DeepUntil),

@@ -15,7 +15,7 @@ import (
 // Redelivery is a delivery requested again from the provider.
 type Redelivery struct {
 	EventID    identity.EventID
-	Ref        string // the provider's name for it
+	Ref        string // the provider's identifier of the delivery
 	HappenedAt time.Time
 	AskedAt    time.Time // zero: recorded, but not requested yet
 	Tries      int

@@ -33,7 +33,7 @@ type Counts struct {
 	Recovered int64 `json:"recovered"` // stored by the pass, or by a redelivery
 	Asked     int64 `json:"asked"`     // redeliveries requested
 	Lost      int64 `json:"lost"`      // given up after all tries
-	Filtered  int64 `json:"filtered"`  // of a type that Hooklatch's endpoint does not get, or a test
+	Filtered  int64 `json:"filtered"`  // of a type that the provider does not send to Hooklatch, or a test event
 	Invalid   int64 `json:"invalid"`   // cannot be converted to an event
 	Altered   int64 `json:"altered"`   // differs from the webhook's content
 	Unlisted  int64 `json:"unlisted"`  // delivered by a webhook, but not in the list
@@ -90,8 +90,8 @@ type beginRun struct {
 	Tried       int64 // run of an earlier try whose COMMIT was not answered
 }
 
-// BeginRun records that a pass runs, and sets its ID. Runs of earlier passes over the list whose
-// processes were lost end now.
+// BeginRun records that a pass runs, and sets its ID. It ends the runs of earlier passes over the
+// list whose processes were lost.
 func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
 	err := c.opts.DB.Do(ctx, "begin_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return c.sql.BeginRun.With(beginRun{

@@ -8,11 +8,11 @@
 //
 // # Places
 //
-// Package commit passes three in every transaction, so that none can be forgotten:
-// <name>.begin, <name>.before_commit and <name>.after_commit. The others are named in the
-// code. The place also decides what error means. Before a COMMIT it is a transient fault,
-// and nothing was committed. After it the outcome is unknown to the caller, although it
-// is committed.
+// Package commit passes three places in every transaction, so that no transaction can lack them:
+// <name>.begin, <name>.before_commit and <name>.after_commit. Other places are named where the code
+// passes them. The place also determines the meaning of the action error. Before a COMMIT, the
+// error is a transient fault and nothing was committed. After a COMMIT, the transaction is
+// committed, but its caller cannot know that.
 //
 // # Environment
 //
@@ -24,13 +24,13 @@
 //   - error
 //   - delay(200ms)
 //
-// The process counts passages, from 1: @3 is the third only, @3+ the third and all later
-// ones, none means every one.
+// The process counts passages, from 1: @3 is the third only, @3+ the third and all later ones, no
+// number means every passage.
 //
-// HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended when it
-// is passed, one per line, the first 20 times of each. HOOKLATCH_FAILPOINT_FIRED is a
-// file to which name, action and passage are appended before an action is taken.
-// Processes can share both.
+// HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended when it is
+// passed, one per line, the first 20 times of each. HOOKLATCH_FAILPOINT_FIRED is a file to which
+// name, action and passage are appended before an action is taken. Several processes can share both
+// files.
 package failpoint
 
 // Moment is a failpoint in every transaction.

@@ -172,7 +172,7 @@ func (c *conn) state() Mode {
 	return c.mode
 }
 
-// spoil hands the connection over to the fault.
+// spoil marks the connection as broken by the fault.
 func (c *conn) spoil(mode Mode) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,7 +240,7 @@ func isCommit(b []byte) bool {
 	return err == nil && pgwire.IsCommit(request.SQL[0])
 }
 
-// answer follows the server's messages until it is ready for a query.
+// answer follows the server's messages until the server is ready for a query.
 type answer struct {
 	messages pgwire.Splitter
 	complete bool

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// faulty returns a pool whose connections go through a fault, and a sound one to inspect
-// the stored rows.
+// faulty returns a pool whose connections go through a fault, and a pool without faults for
+// inspecting the stored rows.
 func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	t.Helper()
 	sound = pgtest.New(t, pgtest.Empty())
@@ -53,11 +53,11 @@ func rows(t *testing.T, pool *pgxpool.Pool) (n int) {
 	return n
 }
 
-// After a lost COMMIT response, pgx 5.9 to 5.12 report that it is safe to retry although the
-// row is committed: MultiResultReader.NextResult drops the error that closed the connection,
-// and the caller gets the error of an unused connection. This is why outbox never calls
-// pgconn.SafeToRetry after BEGIN. If this test fails after an update of pgx, the fault is
-// fixed: invert the last line and keep the rule.
+// After a lost COMMIT response, pgx 5.9 to 5.12 report that it is safe to retry although the row is
+// committed: MultiResultReader.NextResult drops the error that closed the connection, and the
+// caller gets the error of an unused connection. This is why outbox never calls pgconn.SafeToRetry
+// after BEGIN. If this test fails after an update of pgx, pgx is fixed: invert the last line and
+// keep the rule.
 func TestLoseAnswerCommitsAndLooksSafeToRetry(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)

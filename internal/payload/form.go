@@ -59,7 +59,7 @@ func parts(body []byte, boundary string) (url.Values, error) {
 	reader := multipart.NewReader(bytes.NewReader(body), boundary)
 	for range maxParts {
 		part, err := reader.NextRawPart()
-		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // otherwise it was cut short
+		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // otherwise the body was cut short
 			return fields, nil
 		}
 		if err != nil {

@@ -66,7 +66,7 @@ func TestWhatIsNoFormInSeveralPartsIsRefused(t *testing.T) {
 	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "no sender signs the content type")
 }
 
-// Any bytes always yield the same fields, with limited size, or none.
+// The same bytes always yield the same fields, of limited size, or no fields.
 func FuzzFields(f *testing.F) {
 	contentType, body := form(f)
 	f.Add(contentType, body)

@@ -71,7 +71,7 @@ func (s *searchValues) addJSON(v gjson.Result) {
 		s.add(v.Str)
 	case gjson.Number:
 		s.add(v.Raw)
-	case gjson.Null, gjson.False, gjson.True, gjson.JSON: // they would find nearly every event, or are no values
+	case gjson.Null, gjson.False, gjson.True, gjson.JSON: // they match too many events, or are not single values
 	}
 }
 

@@ -14,16 +14,17 @@
 // effect may be pending, although it was done an hour ago. The table installation therefore
 // identifies the known server, whose database is complete, by its system identifier and its
 // timeline. A restore from a base backup begins another timeline, and so does the promotion of a
-// standby. A dump is restored into another system. The statement that claims an effect compares
-// both values with its own server's values. If they differ, it grants no at_most_once effect, in
-// any process, however soon after the server's start. Workers continue with all other work.
+// standby. A dump is restored into a server with another system identifier. The statement that
+// claims an effect compares both values with its own server's values. If they differ, no process
+// can claim an at_most_once effect, not even immediately after the server's start. Workers continue
+// with all other work.
 //
 // An operator declares what happened. [Repairer.Restored] states the missing time, and parks the
 // effects that may have been done in that time. [Repairer.Promoted] declares that nothing is
 // missing. Both make the current server the known server. If commits wait for the standby, the
 // standby lacks nothing, and [Repairer.FollowPromotion] needs no operator.
 //
-// Two cases cannot be detected. A copy of the volume that is started as after a crash has the
-// identifier and timeline of the original. A restored database on a service that hides these values
-// cannot be distinguished either. docs/operations.md describes the operator's steps in both cases.
+// Two cases cannot be detected. A copy of the volume that starts with crash recovery has the
+// identifier and timeline of the original. Some hosted services hide these values, so a restore
+// there leaves no trace. docs/operations.md describes the operator's steps in both cases.
 package repair

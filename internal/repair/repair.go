@@ -72,8 +72,8 @@ type Damage struct {
 	// Discarded counts the jobs of events and effects that River gave up and still stores. Lacking
 	// includes their work, unless the work has ended or has another job.
 	Discarded int64 `json:"discarded_jobs"`
-	// ExpiredLeases counts attempts that outlived their leases. Each attempt's job, or the effect's
-	// next job, acts by the effect's policy.
+	// ExpiredLeases counts attempts that outlived their leases. The attempt's job, or the effect's
+	// next job, then follows the effect's policy.
 	ExpiredLeases int64 `json:"expired_leases"`
 }
 

@@ -32,7 +32,7 @@ var ErrNotYet = errors.New("the time is in the future")
 type Missing struct {
 	Source identity.Source `json:"source"`
 	From   time.Time       `json:"from"`
-	Until  time.Time       `json:"until"` // time of the query: an old server may have responded until then
+	Until  time.Time       `json:"until"` // time of the query: the old server may have accepted events until then
 	// The known events before and after the time of the restore, for operators to compare. Zero:
 	// none exists.
 	LastBefore time.Time `json:"last_before,omitzero"`

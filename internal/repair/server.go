@@ -65,7 +65,7 @@ func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 	return nil
 }
 
-// adopt makes the server the known server. Repeating it does no harm.
+// adopt makes the server the known server. It may be repeated.
 func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server, restoredTo time.Time, by ledger.Operator) error {
 	what := ledger.Instruction{Action: action, Target: here.String()}
 	if !restoredTo.IsZero() {

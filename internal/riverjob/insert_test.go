@@ -160,8 +160,8 @@ func TestATransactionOfACallerNotifies(t *testing.T) {
 	require.JSONEq(t, `{"queue": "dst_app"}`, <-heard)
 }
 
-// No caller waits for a notification: queues that are added while one is sent share the next
-// notification.
+// No caller waits for a notification: queues that are added while a notification is sent share the
+// next one.
 func TestNotificationsAreShared(t *testing.T) {
 	t.Parallel()
 	sent := make(chan []string)

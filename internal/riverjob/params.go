@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxEffectAttempts is River's limit. It is never reached: the ledger decides when an
-	// effect's attempts are used up, and a rescue, which River counts, is not a failure.
+	// maxEffectAttempts is the limit given to River. It is never reached: the ledger decides when
+	// an effect's attempts are used up, and a rescue, which River counts, is not a failure.
 	maxEffectAttempts = 10_000
 
 	maxTagLen = 60

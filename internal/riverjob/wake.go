@@ -25,10 +25,10 @@ type queueNames struct {
 	Queues []string
 }
 
-// waker notifies River's clients of new jobs after their transaction was committed, and
-// outside it. Commits that notify wait for each other: a server runs them one by one until
-// each is on disk and on the standby. A process that notifies separately does so seldom, and
-// its commit waits for nothing. Notifications lost when the process ends cost one poll.
+// waker notifies River's clients of new jobs after their transaction was committed, and outside it.
+// Commits that notify wait for each other: the server holds one lock until each is on disk and on
+// the standby. A separate notification covers many commits, and its own commit waits neither for
+// the disk nor for the standby. Notifications lost when the process ends cost one poll.
 type waker struct {
 	send   func(ctx context.Context, queues []string) error
 	logger *slog.Logger
@@ -58,7 +58,7 @@ func (w *waker) wake(queues []string) {
 	}
 }
 
-// run ends when no queue is left to notify, so that an idle process has no goroutine.
+// run notifies until no queue is left. It then ends, so that an idle process has no goroutine.
 func (w *waker) run() {
 	for queues := w.take(); len(queues) > 0; queues = w.take() {
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)

@@ -51,8 +51,8 @@ func rowsIn(tokens []token) (r rows, length int, err error) {
 	return rows{}, 0, nil
 }
 
-// unnested returns the table in the form that Postgres accepts. The arrays are unnested side
-// by side in a column list: in FROM, each array would first fill its own tuple store.
+// unnested returns the table in the form that Postgres accepts. The arrays are unnested side by
+// side in a column list: in FROM, Postgres would first copy each array to its own tuple store.
 func (r rows) unnested(c *compiled) string {
 	columns := make([]string, len(r.columns))
 	for i, column := range r.columns {

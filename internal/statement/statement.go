@@ -1,8 +1,8 @@
 // Package statement loads the SQL texts of this repository from their files, names their
 // parameters, and checks once, when the program starts, that program and texts agree.
 //
-// A folder of statements and a struct describe each other. The field NoteSuccess is the
-// file note_success.sql, and the type of the field says which arguments it takes:
+// A folder of statements and a struct correspond to each other. The field NoteSuccess is the file
+// note_success.sql, and the field's type declares the statement's arguments:
 //
 //	type statements struct {
 //		NoteSuccess statement.Of[success]  // ... WHERE name = :destination
@@ -19,16 +19,15 @@
 // forgotten, misspelled or given twice, and two of one type cannot be swapped unnoticed,
 // as $1 and $2 can.
 //
-// Rows are a slice of structs, whose fields are the columns. Postgres gets an array for
-// each of them, which it unnests:
+// Rows are a slice of structs, whose fields are the columns. Postgres receives one array for each
+// column and unnests the arrays:
 //
 //	FROM :ended AS e (scope text, key text, generation integer)
 //
-// Text that several statements share is a file in the folder fragment, inserted by
-// {{name}}. Fragments that several folders share are passed to Load. A fragment is
-// written for an alias, which the statement may rename: {{effect_columns e=a}}. A SQL
-// function would not do: Postgres plans one with a sub-select apart from the statement
-// that calls it.
+// Text that several statements share is a file in the folder fragment, inserted by {{name}}.
+// Fragments that several folders share are passed to Load. A fragment is written for an alias,
+// which the statement may rename: {{effect_columns e=a}}. A SQL function is no replacement:
+// Postgres plans a function that contains a sub-select separately from the statement that calls it.
 //
 // pgx.NamedArgs does less and costs more: it parses the text at each call, and a name
 // without an argument is NULL. pgx.StrictStructArgs compares the names, but also at each

@@ -88,8 +88,8 @@ func scan(text string) (kind, int) {
 	return other, max(1, len(text)-len(strings.TrimLeft(text, " \t\r\n")))
 }
 
-// colon reads a parameter, a cast, an assignment, or a colon. An array slice is written
-// with spaces, as psql requires too: [1 : n].
+// colon reads a parameter, a cast, an assignment, or a lone colon. An array slice is written with
+// spaces, as psql requires too: [1 : n].
 func colon(text string) (kind, int) {
 	if strings.HasPrefix(text, "::") || strings.HasPrefix(text, ":=") {
 		return other, 2

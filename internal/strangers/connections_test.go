@@ -52,7 +52,7 @@ func (p *peer) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// door is a limited listener for one connection after another.
+// door is a limited listener to which a test connects one peer at a time.
 type door struct {
 	*strangers.Connections
 
@@ -106,9 +106,9 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 }
 
-// If unknown senders have used up their part, the oldest of their connections is closed for a
-// new one. A known sender is admitted without that, and a sender whose delivery was accepted
-// keeps its connection.
+// If unknown senders have used up their part, the oldest of their connections is closed for a new
+// one. A known sender's connection is admitted without closing another, and a sender whose delivery
+// was accepted keeps its connection.
 func TestOldestStrangerGivesWay(t *testing.T) {
 	t.Parallel()
 	d := newDoor(strangers.ConnectionOptions{Max: 16, Known: isKnown})
@@ -179,7 +179,8 @@ func TestKnownForgets(t *testing.T) {
 	require.False(t, k.Has("e"))
 }
 
-// However connections come and go, no part exceeds its limit, and no count is left over.
+// In any order of opening and closing, no group of connections exceeds its limit, and all counts
+// return to zero.
 func TestConnectionsHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -212,7 +213,7 @@ func TestConnectionsHoldWhateverComes(t *testing.T) {
 	})
 }
 
-// The connection is found below TLS as well, and through a real server.
+// A request's context leads to its connection, on a real server with TLS.
 func TestConnIsFoundByItsRequest(t *testing.T) {
 	t.Parallel()
 	connections := strangers.NewConnections(strangers.ConnectionOptions{Max: 8})
@@ -221,7 +222,7 @@ func TestConnIsFoundByItsRequest(t *testing.T) {
 	server.Config.ConnContext = strangers.ConnContext
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	for range 9 { // each on a separate connection; an unknown sender may have one
+	for range 9 { // each on a separate connection, of which an unknown sender may have only one at a time
 		transport := server.Client().Transport.(*http.Transport).Clone()
 		client := &http.Client{Transport: transport}
 		response, err := client.Get(server.URL)

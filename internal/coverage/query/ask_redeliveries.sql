@@ -1,6 +1,6 @@
--- Records the redeliveries for which a provider is about to be asked. Ended redeliveries are not
--- reopened. :asked has the number of tries and not a further one: if a COMMIT was not answered and
--- this statement is repeated, it changes nothing.
+-- Records the redeliveries that are about to be requested from a provider. Ended redeliveries are
+-- not reopened. :asked contains the total number of tries, not an increment: if a COMMIT was not
+-- answered and this statement is repeated, it changes nothing.
 INSERT INTO hooklatch.redeliveries AS r (source, event_id, stream, ref, happened_at, asked_at, tries)
 SELECT :source, a.event_id, :name, a.ref, a.happened_at, CASE WHEN a.tries > 0 THEN now() END, a.tries
 FROM :asked AS a (event_id text, ref text, happened_at timestamptz, tries integer)

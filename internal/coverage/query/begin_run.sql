@@ -1,5 +1,6 @@
--- Records that a pass runs, once: if a COMMIT was not answered, :tried is the run of the earlier try.
--- Earlier passes over the list can no longer write. Their runs that have not ended never would.
+-- Records once that a pass runs: if the COMMIT of an earlier try was not answered, :tried is the
+-- run that it recorded. Earlier passes over the list can no longer write, so this statement ends
+-- their unfinished runs.
 WITH tried AS (
     SELECT run_id, started_at
     FROM hooklatch.backfill_runs

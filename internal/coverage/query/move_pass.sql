@@ -1,8 +1,10 @@
--- Moves the watermarks of a pass, in the transaction of the events it stored. An open redelivery of
--- the list limits the watermark: beyond it the list is not known to be complete.
+-- Moves the watermarks of a pass, in the transaction of the events it stored. The watermark does
+-- not move past an open redelivery of the list: from there on, the list is not known to be
+-- complete.
 UPDATE hooklatch.coverage AS c
 SET
-    -- LEAST alone would use the open redelivery if :covered_until is NULL.
+    -- LEAST ignores NULL: if :covered_until is NULL, it would return the time of the open
+    -- redelivery.
     covered_until = CASE WHEN :covered_until::timestamptz IS NULL THEN c.covered_until ELSE GREATEST(c.covered_until, LEAST(:covered_until::timestamptz, (
         SELECT r.happened_at
         FROM hooklatch.redeliveries AS r

@@ -1,4 +1,5 @@
--- Records the state of Hooklatch's endpoint at the provider, and the time since which it is known.
+-- Records the state of Hooklatch's endpoint at the provider, and the time at which this state was
+-- first seen.
 UPDATE hooklatch.coverage AS c
 SET
     endpoint = :state,

@@ -11,7 +11,7 @@ CROSS JOIN LATERAL (
         AND r.ended_at IS NULL
 ) AS waiting
 CROSS JOIN LATERAL (
-    -- The complete list is read once in backfill.deep, which is a day by default.
+    -- The complete list is read once per backfill.deep, which is a day by default.
     SELECT COALESCE(sum(b.unlisted), 0)::bigint AS unlisted, COALESCE(max(b.unlisted_event), '') AS unlisted_event
     FROM hooklatch.backfill_runs AS b
     WHERE b.source = ANY (ARRAY[c.source])

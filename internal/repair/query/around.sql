@@ -1,5 +1,5 @@
--- The current time and, for each requested source or source with events, the last event before a
--- time and the first event after it. It reads all events.
+-- For each source that is requested or has events: the last event before a time, the first event
+-- after it, and the current time. The statement reads all events.
 SELECT s.source, max(s.last_before), min(s.first_since), now()
 FROM (
     SELECT a.source, NULL::timestamptz AS last_before, NULL::timestamptz AS first_since

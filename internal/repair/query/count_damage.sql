@@ -9,7 +9,7 @@ SELECT
     (
         SELECT count(*)
         FROM hooklatch.effects AS e
-        WHERE e.state IN ('pending', 'started', 'in_doubt') -- the predicate of an index
+        WHERE e.state IN ('pending', 'started', 'in_doubt') -- matches the predicate of an index
             AND e.state = 'started'
             AND {{lease_over}}
     ) AS expired

@@ -1,4 +1,4 @@
--- Whether the effect e could be attempted for :grace seconds.
+-- True if the effect e has been due for :grace seconds.
 (
     e.state = 'pending' AND e.next_attempt_at <= now() - make_interval(secs => :grace)
 )
