@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// On a real standby every transaction fails at BEGIN. That is a database that is away, not a fault
-// of the members.
+// On a real standby every transaction fails at BEGIN. That counts as an unavailable database, not
+// as a fault of the members.
 func TestAStandbyIsADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.Context(), embedded.Options{})

@@ -1,7 +1,7 @@
 // Package commit runs transactions for gateway, worker and applications, alone or in groups, and
 // retries them until their outcome is known. It does not know about events or effects.
 //
-// # The door
+// # One entry point
 //
 // Every Hooklatch transaction passes through a [DB] under a name. [DB.Do] runs one transaction
 // alone, and a [Group] lets many callers share a transaction. [DB.Statement] is for reads, and for
@@ -27,7 +27,7 @@
 //   - Rows are written and locked in the order of their keys. Two batches with
 //     the same keys in another order would deadlock.
 //   - Equal keys in a batch collapse onto the first member. The others are
-//     duplicates only if the first commits. Every isolated retry collapses anew,
+//     duplicates only if the first commits. Every isolated retry collapses them again,
 //     because the first may be bad while the second is good.
 //   - Values that Postgres would refuse are refused before batching. A batch that
 //     still fails because of its data is bisected, so that one bad event never

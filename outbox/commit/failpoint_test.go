@@ -15,10 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// asFaulty marks the process with faults. They are chosen before it starts.
+// asFaulty marks the child process that has failpoints, which are set before it starts.
 const asFaulty = "COMMIT_TEST_AS_FAULTY"
 
-// An error at a failpoint equals the error that the transaction's caller would get there.
+// An error at a failpoint equals the error that the transaction's caller would get for a fault
+// there.
 func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(asFaulty) == "" {
@@ -52,7 +53,7 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	for name, want := range map[Name][]bool{
 		"begins":    {false},
 		"written":   {false},
-		"committed": {false, true}, // the caller cannot know that the first one was
+		"committed": {false, true}, // the caller cannot know that the first try was committed
 	} {
 		require.NoError(t, db.Do(t.Context(), name, Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 			return note(ctx, tx, name, repeated)
@@ -65,7 +66,7 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	}), ErrUnavailable)
 	require.Empty(t, tries("asked"))
 
-	for _, want := range []error{ErrUnavailable, ErrUnavailable, nil} { // before its ROLLBACK, after it, none
+	for _, want := range []error{ErrUnavailable, ErrUnavailable, nil} { // failpoint before ROLLBACK, failpoint after ROLLBACK, no failpoint
 		require.ErrorIs(t, db.Do(t.Context(), "tried", Limits{Once: true, Undo: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 			return note(ctx, tx, "tried", repeated)
 		}), want)

@@ -29,7 +29,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// oneConn returns a DB with one connection, on which no statement is known yet.
+// oneConn returns a DB with one connection, on which no statement is prepared yet.
 func oneConn(t *testing.T) (*DB, *atomic.Int64) {
 	t.Helper()
 	var sent atomic.Int64
@@ -57,7 +57,7 @@ func do(t *testing.T, db *DB, f func(ctx context.Context, tx pgx.Tx) error) erro
 func TestATransactionOfOneStatementIsTwoRoundTrips(t *testing.T) {
 	t.Parallel()
 	if failpoint.Enabled {
-		t.Skip("with failpoints BEGIN goes alone")
+		t.Skip("with failpoints, BEGIN is sent alone")
 	}
 	for form, statement := range map[string]func(ctx context.Context, tx pgx.Tx) error{
 		"exec": func(ctx context.Context, tx pgx.Tx) error {
@@ -177,7 +177,7 @@ func TestAfterCommit(t *testing.T) {
 	told := 0
 	f := func(result error) func(ctx context.Context, tx pgx.Tx) error {
 		return func(_ context.Context, tx pgx.Tx) error {
-			tx.(interface{ AfterCommit(f func()) }).AfterCommit(func() { told++ }) //nolint:forcetypeassert // AfterCommit is what this tests
+			tx.(interface{ AfterCommit(f func()) }).AfterCommit(func() { told++ }) //nolint:forcetypeassert // the test is about AfterCommit
 			require.Zero(t, told)
 			return result
 		}

@@ -273,7 +273,7 @@ func (g *Group[M, R]) take() []*waiting[M, R] {
 	var batch []*waiting[M, R]
 	items, size, used := 0, 0, 0
 	for _, w := range g.queue {
-		if w.given { // its submitter got ErrBusy: it must not be stored now
+		if w.given { // its submitter got ErrBusy, so the member must not be stored later
 			used++
 			continue
 		}
@@ -308,7 +308,7 @@ func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 		if g.sideline(batch) {
 			return
 		}
-		results, err = g.transact(batch, lockTimeout, 0) // all lanes are busy, so one member is not the cause
+		results, err = g.transact(batch, lockTimeout, 0) // all lanes are busy, so a single member is probably not the cause
 	}
 	switch {
 	case err == nil:

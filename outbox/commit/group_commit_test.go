@@ -131,7 +131,7 @@ func TestGroupCommitInlineLeavesOthersToACommitter(t *testing.T) {
 	var submitter sync.WaitGroup
 	submitter.Go(func() {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // nothing else would report the outcome of its member
+		cancel() // an inline Submit still returns the outcome of its own member
 		got, err := g.Submit(ctx, 1)
 		require.NoError(t, err)
 		require.Equal(t, 1, got)
@@ -354,7 +354,7 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	all.Go(func() {
 		_, err := g.Submit(ctx, 7)
 		if err == nil {
-			t.Error("the caller was gone")
+			t.Error("Submit returned no error although its context was cancelled")
 		}
 	})
 	<-g.entered

@@ -101,7 +101,7 @@ func canaryOf(column string) string { return "canary in " + column }
 func (b *bundle) plant(t *testing.T) (canaries []string) {
 	t.Helper()
 	for column, holds := range columns(t) {
-		if holds != erased || column == "deliveries.body" || column == "rejected_deliveries.body" { // their part has one
+		if holds != erased || column == "deliveries.body" || column == "rejected_deliveries.body" { // the event's part of these bodies contains a canary
 			continue
 		}
 		table, name, _ := strings.Cut(column, ".")
@@ -129,7 +129,7 @@ func (b *bundle) plant(t *testing.T) (canaries []string) {
 	return canaries
 }
 
-// A dump contains no erased data: neither as text nor as the hex of bytes.
+// A dump contains no erased data: neither as text nor hex-encoded.
 func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -170,8 +170,8 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
 }
 
-// The same for an event that occurred in several parts and deliveries, and was also refused. In
-// addition, a run and the erasure itself searched for it.
+// A dump also contains no erased data if the event occurred in several parts and deliveries, and
+// was also refused. In addition, a run and the erasure itself searched for it.
 func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -234,12 +234,12 @@ func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 	require.NoError(t, err)
 }
 
-// contains searches for a text, unchanged and as the hex of its bytes.
+// contains reports whether a dump contains a text, as it is or hex-encoded.
 func contains(dump []byte, text string) bool {
 	return bytes.Contains(dump, []byte(text)) || bytes.Contains(dump, []byte(hex.EncodeToString([]byte(text))))
 }
 
-// dump returns the output of pg_dump, or without it, of COPY for all tables.
+// dump returns the output of pg_dump, or of COPY for all tables if pg_dump cannot be used.
 func (b *bundle) dump(t *testing.T) []byte {
 	t.Helper()
 	config := b.pool.Config().ConnConfig
@@ -252,7 +252,7 @@ func (b *bundle) dump(t *testing.T) []byte {
 		if err == nil {
 			return out
 		}
-		t.Logf("pg_dump: %v: %s", err, stderr.String()) // of an older version than the server
+		t.Logf("pg_dump: %v: %s", err, stderr.String()) // pg_dump is older than the server
 	}
 	rows, err := b.pool.Query(t.Context(), `SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r'`)
 	require.NoError(t, err)

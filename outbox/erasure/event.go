@@ -24,8 +24,8 @@ type Order struct {
 	Filter any
 	// Run is the bulk run that the erasure belongs to. 0: none.
 	Run int64
-	// Received is when the event was received. It is needed only for an event of a bulk run that is no
-	// longer stored: the export is searched there.
+	// Received is the time at which the event was received. It is needed only for a bulk run's
+	// event that is no longer in the database: the export of that day is searched.
 	Received time.Time
 	// Searched are the texts that the selection searched for. Erased.Kept reports ids and keys that
 	// stay and contain one of these texts.
@@ -52,13 +52,13 @@ type Kept struct {
 	Text  string `json:"text"`
 }
 
-// Tries is the maximum number of tries of an erasure that cancels, because new effects may appear
-// meanwhile.
+// Tries is the maximum number of tries of an erasure that cancels unfinished work. New effects may
+// appear between two tries.
 const Tries = 5
 
 // Event erases an event: its part of its delivery's body, and the requests, responses and errors of
-// its effects. An event that was erased before is erased again, in case some of its data returned.
-// Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
+// its effects. An event that was erased before is erased again, in case a restore has brought data
+// back. Errors: ErrNotFound, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// lockedEvent is the state of an event that an erasure needs.
+// lockedEvent is an event's state, as far as an erasure needs it.
 type lockedEvent struct {
 	ref                  identity.EventRef
 	acceptSeq            int64

@@ -102,7 +102,7 @@ func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	require.Empty(t, b.event(t, "a").Body)
 }
 
-// The events of a large delivery have their sequence numbers among the numbers of other deliveries.
+// The sequence numbers of a large delivery's events are interleaved with those of other deliveries.
 func TestTheOthersOfADeliveryAreFoundAmongStrangers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -141,7 +141,7 @@ func TestUnfinishedWorkIsRefusedUnlessItIsGivenUp(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'cancelled' AND erased_at IS NOT NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 
-	// Running work leaves no data behind.
+	// An attempt that is still running stores no data when it ends.
 	require.True(t, b.settle(t, started, ledger.VerdictDone).Late)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt <> ''`))
 	require.ErrorContains(t, b.Inbox().Release(t.Context(), ref("received"), ann), "its content was erased on ")

@@ -10,8 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Exported erases in the export what was erased in the database. It may be called again, and
-// retention does the same. still is called between days, and its error ends the work; it may be nil.
+// Exported erases events in the export that were erased in the database. It may be called
+// repeatedly. Retention does the same. still is called between days, and its error ends the work;
+// it may be nil.
 func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error) error {
 	if e.export == nil {
 		return nil

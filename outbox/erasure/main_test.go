@@ -48,7 +48,7 @@ func ref(id string) identity.EventRef {
 	return identity.EventRef{Source: "shop", EventID: identity.EventID(id)}
 }
 
-// accept stores a body, and the event of each id in its part of it.
+// accept stores a body with one event per id. The event's item is the event's part of the body.
 func (b *bundle) accept(t testing.TB, body string, items map[string]string) outbox.Acceptance {
 	t.Helper()
 	d := outbox.Delivery{

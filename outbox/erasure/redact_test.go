@@ -109,7 +109,7 @@ func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
 func TestNewRulesRedactWhatIsThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for i := range 60 { // more than share a transaction
+	for i := range 60 { // more than fit in one transaction
 		b.done(t, fmt.Sprintf("evt_%02d", i), `{"email":"a@b","phone":"1"}`)
 	}
 	b.redacted(t, 60, 0, "/email")

@@ -71,7 +71,7 @@ type emptyDelivery struct {
 	Source identity.Source
 }
 
-// blotKind is the kind of the replacement of a value.
+// blotKind selects the text that replaces a value.
 type blotKind string
 
 const (

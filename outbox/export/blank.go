@@ -83,8 +83,8 @@ func (e *Event) eachEffect(change func(of identity.EventRef, l *linked) error) e
 	return err
 }
 
-// hideOthers removes the texts of effects that belong to other events. Their own event's line has
-// them, and an erasure of that event removes them there.
+// hideOthers removes the texts of effects that belong to other events. The line of the effects' own
+// event contains these texts, and an erasure of that event removes them there.
 func (e *Event) hideOthers() error {
 	if string(e.Effects) == "[]" {
 		return nil

@@ -3,15 +3,15 @@
 //
 // # A day
 //
-// A day has parts and a manifest. A part is a file of JSON lines, compressed with gzip: one line for
-// a delivery, with its body, its events and their effects. An index beside it says where each event
-// is. The manifest lists the parts, their sizes and their SHA-256 checksums:
+// A day has parts and a manifest. A part is a file of JSON lines, compressed with gzip: one line
+// for a delivery, with its body, its events and their effects. An index beside it contains the
+// position of each event. The manifest lists the parts, their sizes and their SHA-256 checksums:
 //
 //	2026-11-01/part-000-8c2b4e0f.jsonl.gz
 //	2026-11-01/part-000-8c2b4e0f.index
 //	2026-11-01/manifest-5d11a9c3.json
 //
-// # What is valid
+// # Validity
 //
 // The table exported_days is the authority on which manifest is valid. A file is never changed: each
 // name is used once. The manifest is written after the files that it lists. Then every file is read

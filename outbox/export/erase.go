@@ -16,7 +16,7 @@ import (
 // notesAtOnce is the number of erasures that one walk over the export carries out.
 const notesAtOnce = 10_000
 
-// note is an erasure that the export may lack.
+// note is an erasure that may still have to be carried out in the export.
 type note struct {
 	identity.EventRef
 
@@ -100,7 +100,7 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 	return nil
 }
 
-// eraseIn writes the parts of a day again that contain one of the events.
+// eraseIn rewrites the parts of a day that contain one of the events.
 func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes) error {
 	m, err := a.manifest(ctx, d)
 	if err != nil {

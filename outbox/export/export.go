@@ -20,7 +20,7 @@ import (
 // Options configure an Archive.
 type Options struct {
 	Storage  Storage       // holds the files. Required.
-	DB       *commit.DB    // commits which files are valid. Required.
+	DB       *commit.DB    // commits the record of valid files. Required.
 	ReadPool *pgxpool.Pool // for reads outside transactions, on the same database. Required.
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Logger   *slog.Logger  // defaults to a logger that discards
@@ -57,7 +57,7 @@ func New(opts Options) (*Archive, error) {
 // Storage returns the storage that holds the files.
 func (a *Archive) Storage() Storage { return a.storage }
 
-// look is for statements that look up rows.
+// look returns the sender of statements that look up rows.
 func (a *Archive) look() pipeline.ByIndex { return pipeline.ByIndex{Sender: a.read} }
 
 // Day is the state of one day of the export.
@@ -174,7 +174,7 @@ func (a *Archive) sweep(ctx context.Context, day time.Time) error {
 	return nil
 }
 
-// inOrder is for statements that read the first rows in index order.
+// inOrder returns the sender of statements that read the first rows in index order.
 func (a *Archive) inOrder() pipeline.ByIndex {
 	return pipeline.ByIndex{Sender: a.read, InOrder: true}
 }

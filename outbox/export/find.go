@@ -67,7 +67,7 @@ func (a *Archive) daysOf(ctx context.Context, at time.Time) ([]Day, error) {
 // findTries is the number of tries to find an event while an erasure replaces the day's files.
 const findTries = 5
 
-// findIn finds an event in a day, without the content that erasures are still to remove.
+// findIn finds an event in a day, without content that noted erasures have yet to remove.
 func (a *Archive) findIn(ctx context.Context, d Day, ref identity.EventRef) (*Found, error) {
 	for try := 1; ; try++ {
 		found, err := a.findOnce(ctx, d, ref)
@@ -87,7 +87,7 @@ func (a *Archive) findIn(ctx context.Context, d Day, ref identity.EventRef) (*Fo
 	}
 }
 
-// eraseFound removes what noted erasures are still to remove from the files.
+// eraseFound removes content that noted erasures have yet to remove from the files.
 func (a *Archive) eraseFound(ctx context.Context, found *Found) error {
 	notes, err := a.notesOf(ctx, found.Line.refs())
 	if err != nil {
@@ -150,8 +150,8 @@ func (a *Archive) section(ctx context.Context, p Part, number int) ([]entry, err
 	return decodeEntries(content), nil
 }
 
-// ReadPart returns the events of one part of a day, without the content that erasures are still to
-// remove. It returns none behind the last part, and reports whether more parts follow.
+// ReadPart returns the events of one part of a day, without content that noted erasures have yet to
+// remove. It returns no events after the last part, and reports whether more parts follow.
 func (a *Archive) ReadPart(ctx context.Context, d Day, number int) (found []*Found, more bool, err error) {
 	m, err := a.manifest(ctx, d)
 	if err != nil || number >= len(m.Parts) {

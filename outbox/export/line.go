@@ -39,7 +39,8 @@ type Copy struct {
 	Item string `json:"item"`
 }
 
-// stored is the JSON of a Line. A body of valid UTF-8 is a text, so that other programs can read it.
+// stored is the JSON of a Line. A body of valid UTF-8 is stored as text, so that other programs can
+// read it.
 type stored struct {
 	Delivery   json.RawMessage `json:"delivery"`
 	Body       *string         `json:"body,omitempty"`

@@ -21,11 +21,11 @@ import (
 const (
 	// blockSize is the size of the lines that are compressed together. A look-up reads one block.
 	blockSize = 256 << 10
-	// partSize is the size at which a part ends, and linesSize the size of its lines. A part is
-	// written from memory.
+	// A part ends when its compressed size reaches partSize or its lines reach linesSize, because
+	// it is written from memory.
 	partSize  = 16 << 20
 	linesSize = 64 << 20
-	// entriesOfSection is about the number of index entries that a look-up reads.
+	// entriesOfSection is the approximate number of index entries that a look-up reads.
 	entriesOfSection = 2048
 	entrySize        = 20
 )
@@ -43,7 +43,7 @@ type Part struct {
 	Sections []Section `json:"sections"`
 }
 
-// Section is a range of an index that is read and checked alone.
+// Section is a range of an index that is read and checked separately.
 type Section struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -52,7 +52,7 @@ type Section struct {
 // names returns the names of the part's files.
 func (p Part) names() []string { return []string{p.Name, p.Index} }
 
-// entry says where the line with an event is.
+// entry is the position of the line that contains an event.
 type entry struct {
 	hash   uint64 // of the event
 	offset uint64 // of the block in the part
@@ -148,7 +148,7 @@ func encodeIndex(entries []entry) (index []byte, sections []Section) {
 	return index, sections
 }
 
-// sectionOf returns the section of a hash in an index with so many sections.
+// sectionOf returns the section of a hash in an index with the given number of sections.
 func sectionOf(hash uint64, sections int) int {
 	high, _ := bits.Mul64(hash, uint64(sections)) //nolint:gosec // never negative
 	return int(high)                              //nolint:gosec // less than sections

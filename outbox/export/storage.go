@@ -13,13 +13,13 @@ import (
 // Storage stores files under names such as 2026-11-01/part-000-8c2b4e0f.jsonl.gz. It is safe for
 // concurrent use.
 type Storage interface {
-	// Put stores a file durably and completely, or returns an error. A reader never finds a part of
-	// a file under the name.
+	// Put stores a file durably and completely, or returns an error. A reader never finds a partial
+	// file under the name.
 	Put(ctx context.Context, name string, content []byte) error
 	// Get returns length bytes of a file from an offset, or the whole file if length is negative.
 	// Errors: ErrNoFile.
 	Get(ctx context.Context, name string, offset, length int64) ([]byte, error)
-	// Delete deletes a file, and what an interrupted Put left of it. A missing file is no error.
+	// Delete deletes a file, and the remains of an interrupted Put. A missing file is not an error.
 	Delete(ctx context.Context, name string) error
 	// String names the storage in messages, without credentials.
 	String() string

@@ -30,13 +30,13 @@ const (
 	overlap = time.Hour
 )
 
-// ErrUnfinished is returned when the time was over before a day was exported. The next call
+// ErrUnfinished is returned when the time limit ended before a day was exported. The next call
 // continues.
 var ErrUnfinished = errors.New("the day is not exported completely yet")
 
-// Export exports a day of deliveries, unless it is exported already, and verifies the files. The day
-// must be over, and still be in its table. If Export returns nil, the day may be dropped. over
-// reports that the time is over. Errors: ErrUnfinished, *CorruptError.
+// Export exports a day of deliveries, unless it is exported already, and verifies the files. The
+// day must be over, and still be in its table. If Export returns nil, the day may be dropped. over
+// reports whether the time limit has ended. Errors: ErrUnfinished, *CorruptError.
 func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
 	err := a.export(ctx, day, over)
 	if err == nil || errors.Is(err, ErrUnfinished) || errors.Is(err, errOther) || ctx.Err() != nil {
@@ -45,7 +45,7 @@ func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) e
 	return errors.Join(err, a.fail(ctx, day, err))
 }
 
-// fail notes why a day cannot be exported or erased in.
+// fail notes why the export of a day, or an erasure in it, failed.
 func (a *Archive) fail(ctx context.Context, day time.Time, why error) error {
 	return a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := a.sql.FailDay.With(failDay{Day: day, Error: safetext.Storable(why.Error())}).Exec(ctx, tx)
@@ -89,7 +89,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 	return err
 }
 
-// isDamage reports whether an error says that files of the export are not as they were written.
+// isDamage reports whether an error means that files of the export differ from what was written.
 func isDamage(err error) bool {
 	_, corrupt := errors.AsType[*CorruptError](err)
 	return corrupt || errors.Is(err, ErrNoFile)
@@ -138,7 +138,7 @@ func (a *Archive) begin(ctx context.Context, day time.Time) (Day, error) {
 	return d, err
 }
 
-// errDiffers is returned when the export of a day has not the deliveries of its table.
+// errDiffers is returned when the export of a day does not contain the deliveries of its table.
 var errDiffers = errors.New("the export has other deliveries than the table")
 
 // recheck compares an exported day with its table, and reads the files back.
@@ -173,7 +173,7 @@ func (a *Archive) forget(ctx context.Context, d Day) error {
 	former := (&Manifest{Parts: d.parts}).names()
 	if d.Manifest != "" {
 		former = append(former, d.Manifest)
-		if m, err := a.manifest(ctx, d); err == nil { // otherwise its files are lost, or stay
+		if m, err := a.manifest(ctx, d); err == nil { // otherwise the names of its files are unknown, and they are not deleted
 			former = append(former, m.names()...)
 		}
 	}
@@ -270,7 +270,7 @@ func (w *dayWriter) write(ctx context.Context) error {
 		if over {
 			return ErrUnfinished
 		}
-		_ = retry.Wait(ctx, min(time.Since(began), time.Second)) // deliveries that arrive now come first
+		_ = retry.Wait(ctx, min(time.Since(began), time.Second)) // deliveries that arrive now have priority
 	}
 }
 

@@ -1,4 +1,4 @@
--- Decides that an event is no longer dispatched. The row is locked already.
+-- Drops an event that has not been dispatched. Its row is locked already.
 UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',

@@ -1,4 +1,4 @@
--- Notes why a day cannot be exported or erased in. An alert and a metric show it.
+-- Notes why the export of a day, or an erasure in it, failed. An alert and a metric show it.
 WITH noted AS (
     UPDATE hooklatch.retention_progress
     SET export_failed_since = COALESCE(export_failed_since, now())
