@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Pages of actions contain all of them, including several of one moment, whatever is added.
+// Pages of actions contain every action, including actions with equal times, even if actions are
+// added meanwhile.
 func TestActionsAreFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -4,7 +4,7 @@ import "time"
 
 // budget limits how much one page reads.
 type budget struct {
-	time  time.Duration // a slice begins only if it will probably end within
+	time  time.Duration // a slice begins only if it will probably end within this time
 	rows  int           // maximum number of rows read
 	first int           // size of the first slice
 	most  int           // maximum size of a later slice

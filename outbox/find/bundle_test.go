@@ -78,8 +78,8 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// filled has 20,000 events and effects, a million with HOOKLATCH_LONG=1. The tables are not
-// analysed.
+// filled returns a bundle with 20,000 events and effects, or a million with HOOKLATCH_LONG=1. The
+// tables are not analysed.
 func filled(t *testing.T) (b *bundle, rows int) {
 	t.Helper()
 	b, rows = setup(t), 20_000

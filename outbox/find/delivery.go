@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// nearby is how many positions before and after a delivery's time may have its events. Transactions
-// that ran at the same time took the other positions.
+// nearby is the number of positions before and after a delivery's time that are searched for its
+// events. Concurrent transactions took other positions in this range.
 const nearby = 5_000
 
 // EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It

@@ -62,7 +62,7 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	require.Equal(t, map[string]string{"three": "1 parked, 1 pending, 1 cancelled", "repeats": "parked"}, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{"parked"}}))
 	require.Equal(t, map[string]string{"waits": ""}, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{find.NoEffects}}))
 
-	// Replayed three days after it was received, with new keys.
+	// This event is replayed three days after it was received, with new keys.
 	exec(`SELECT hooklatch.make_delivery_partitions(1)`)
 	exec(`CREATE TABLE hooklatch.links_before (LIKE hooklatch.links INCLUDING DEFAULTS)`)
 	exec(`ALTER TABLE hooklatch.links_before REPLICA IDENTITY FULL`)
@@ -74,7 +74,7 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	exec(`INSERT INTO hooklatch.links (accept_seq, scope, key, generation, suppressed) SELECT accept_seq, 'c', 'same', 1, false FROM hooklatch.processed_events WHERE event_id = 'one'`)
 	require.Equal(t, "2 pending", effectsOf(t, b, find.Events{})["one"])
 
-	// Linked by a version without the table links.
+	// These effects were linked by a version without the table links.
 	exec(`UPDATE hooklatch.processed_events SET processed_at = now() WHERE event_id = 'waits'`)
 	exec(`ALTER TABLE hooklatch.effect_events DISABLE TRIGGER USER`)
 	exec(`INSERT INTO hooklatch.effect_events (source, event_id, scope, key, generation, suppressed) VALUES ('stripe', 'waits', 'b', 'same', 1, false)`)
@@ -82,8 +82,8 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	require.Contains(t, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{"parked"}, Span: find.Span{Since: time.Now().Add(-time.Hour)}}), "waits")
 }
 
-// However many days of links there are, the effects of an event that was never replayed are found in
-// the day of its dispatch.
+// The effects of an event that was never replayed are found in the day of its dispatch, however
+// many days of links there are.
 func TestTheStatesOfEffectsAreReadFromOneDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

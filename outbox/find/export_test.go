@@ -11,5 +11,5 @@ func MatchTime() time.Duration { return matchBudget.time }
 // NewTurns returns the turns of a Brief Finder's searches.
 func NewTurns() (take func(context.Context) (end func(), err error)) { return newTurns().take }
 
-// RestFactor is the factor of their rest.
+// RestFactor is the rest of a Brief Finder's search, as a multiple of the time it worked.
 const RestFactor = restFactor

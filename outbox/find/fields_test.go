@@ -26,8 +26,8 @@ func asked(f find.Field) string {
 	return "it's, one"
 }
 
-// Each field of a filter is parsed as a user writes it, and selects. It is written again as it was
-// given: in words, and in the JSON that a run stores.
+// Each field of a filter can be parsed from a user's text, and changes the selection. It can also
+// be written again: as text, and as the JSON that a run stores.
 func TestEachFieldOfAFilterIsReadAndTold(t *testing.T) {
 	t.Parallel()
 	eachField[find.Events](t)

@@ -10,8 +10,8 @@ import (
 )
 
 // Settled is the age at which EventsOnward returns an event. Positions are assigned when events are
-// inserted, so an event may be committed after another event with a later position. A reader beyond
-// its position would never see it.
+// inserted, so an event may be committed after another event with a later position. A reader that
+// has passed its position would never see it.
 const Settled = time.Minute
 
 // EventsOnward finds events onward from a position, oldest first. It is the counterpart of
@@ -31,7 +31,7 @@ func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, li
 	return page, nil
 }
 
-// eventsOnward walks onward with rows of any kind. End contains the arguments shared by all slices.
+// eventsOnward walks onward with rows of any kind. end contains the arguments shared by all slices.
 func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.EventRef, Row], asked Events, from Cursor, limit int, end eventSliceOnward) (Page[Row], error) {
 	at, err := from.event(oldestEvent)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestAnIndexedValueIsFoundAtOnce(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for value, want := range map[string]int{"CUS_" + strconv.Itoa(values/2): 1, "cus_" + strconv.Itoa(values+1): 0, "cus_%": 0, "common": 50} {
-			for range 2 { // the first call of a connection looks into the catalogue
+			for range 2 { // the first call of a connection reads the catalogue
 				b.costOf(t)
 				events, err := b.EventsOfValue(t.Context(), value, sources, 50)
 				require.NoError(t, err)

@@ -187,15 +187,15 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	return destinations, nil
 }
 
-// unheardAfter is how long a queue may be processed contrary to its pause state before clients are
-// notified again.
+// unheardAfter is the time for which a queue may be processed contrary to its pause state before
+// clients are notified again.
 const unheardAfter = 10 * time.Second
 
 // SyncPauses applies the destinations' pauses to the River queues; the destinations' rows are
-// authoritative. River forgets the queue of a worker that was away for a day, and operators pause
-// and resume queues in River UI. SyncPauses also makes the clients of all processes follow the
-// queues. Otherwise a client that lost its connection when a pause ended would never process the
-// queue again. Call it every 10 seconds. Errors: ErrUnavailable.
+// authoritative. The two may differ: River deletes the row of a queue that no worker has used for a
+// day, and operators pause and resume queues in River UI. SyncPauses also makes the clients of all
+// processes follow the queues. Otherwise a client that lost its connection when a pause ended would
+// never process the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
 	// The two steps are independent: a locked destination must not delay the notifications of
 	// others.

@@ -10,9 +10,9 @@
 //
 // A destination is paused while operator_paused is set or its breaker is not closed. The
 // transaction that changes either also applies the pause to the River queue, under the
-// destination's row lock, so that neither undoes the other. SyncPauses repairs what River forgot.
-// Claims refuse a paused destination too. This covers jobs fetched earlier and queues shared by
-// several destinations. A probe passes the breaker, but never an operator's pause.
+// destination's row lock, so that neither undoes the other. SyncPauses restores pauses that River
+// has lost. Claims refuse a paused destination too. This covers jobs fetched earlier and queues
+// shared by several destinations. A probe passes the breaker, but never an operator's pause.
 //
 // The database enforces rates for all processes together ([Fleet.TakeTokens]).
 package fleet

@@ -21,8 +21,8 @@ const (
 	// silent is the time without an announcement after which another process gets the jobs of a
 	// process.
 	silent = 4 * AnnounceEvery
-	// PresumedGone is the time without an announcement after which a process no longer counts. Too
-	// short a time does not harm effects, which wait where another process takes them. Events,
+	// PresumedGone is the time without an announcement after which a process no longer counts. If
+	// the time is too short, effects only move to a queue that another process reads. Events,
 	// however, are then dispatched by an older configuration.
 	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
@@ -30,8 +30,8 @@ const (
 	// this time.
 	GatewayPatience = 5 * time.Minute
 	// unusedAfter is the time after which a configuration that no process runs gets a new number,
-	// because a later process with it is a rollback. Before that, such a process counts as
-	// restarted.
+	// because a process that starts with it later is a rollback. Within that time, such a process
+	// counts as restarted.
 	unusedAfter = 2 * time.Minute
 	// moveLimit limits the jobs moved by one statement.
 	moveLimit = 2_000
@@ -105,8 +105,8 @@ func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 }
 
 // FreeJobs gives other processes the effects and events that a process was working on when it was
-// lost, with the reason as the error of their runs. It returns their number. Call it every
-// AnnounceEvery. Errors: ErrUnavailable.
+// lost, and records reason as the error of the interrupted job runs. It returns their number. Call
+// it every AnnounceEvery. Errors: ErrUnavailable.
 func (f *Fleet) FreeJobs(ctx context.Context, reason string) (freed int64, err error) {
 	err = f.db.Statement("free_jobs", func(db pipeline.ByIndex) error {
 		freed = 0

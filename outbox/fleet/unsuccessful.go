@@ -17,7 +17,7 @@ const MostUnsuccessful = rule.MostAside
 
 // Unsuccessful counts the effects at one destination that need attention, up to MostUnsuccessful.
 type Unsuccessful struct {
-	Failed int64 `json:"failed"` // refused permanently, or turned away until the last attempt
+	Failed int64 `json:"failed"` // refused permanently, or turned away when their attempts were used up
 	Parked int64 `json:"parked"`
 }
 

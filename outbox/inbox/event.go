@@ -70,8 +70,8 @@ type Event struct {
 	// ExportedDay is the day of the export from which the delivery was read, such as 2026-11-01.
 	// Empty: the delivery is stored, or lost.
 	ExportedDay string `json:"exported_day,omitzero"`
-	// Recalled is set if the event itself was read from the export. It is as it was when its day was
-	// exported.
+	// Recalled is set if the event itself was read from the export. The event then has the state in
+	// which it was exported.
 	Recalled *Recalled `json:"-"`
 }
 

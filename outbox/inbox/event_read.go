@@ -16,9 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Event loads an event and its delivery, with a statement that it may share with others.
-// Headers and Body are nil if retention has deleted the delivery. Errors: ErrNotFound,
-// ErrUnavailable.
+// Event loads an event and its delivery, with a statement that concurrent calls may share. Headers
+// and Body are nil if retention has deleted the delivery. Errors: ErrNotFound, ErrUnavailable.
 func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	stored, found, err := i.events.Get(ctx, ref)
 	switch {

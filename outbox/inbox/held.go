@@ -38,8 +38,8 @@ func (i *Inbox) ReleaseTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef)
 	return i.jobs.InsertDispatches(ctx, tx, []riverjob.DispatchJob{j})
 }
 
-// Drop decides that an event held by a replay guard is not dispatched. Its row and body stay, so
-// that it can still be released. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
+// Drop prevents the dispatch of an event that a replay guard holds. Its row and body stay, so that
+// it can still be released. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
 func (i *Inbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	err := i.ledger.Act(ctx, by, ledger.Instruction{Action: ledger.ActionDropEvent, Target: ref.String()}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		return ledger.Consequence{Affected: 1}, i.DropTx(ctx, tx, ref, by)

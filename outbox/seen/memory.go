@@ -1,5 +1,5 @@
 // Package seen shares the memory of recently committed events among processes, in Redis. Package
-// outbox decides what it stores there and what it believes: see outbox.SharedMemory.
+// outbox decides which values it stores there and which it trusts: see outbox.SharedMemory.
 package seen
 
 import (
@@ -152,8 +152,8 @@ func (m *Memory) work() {
 	}
 }
 
-// next takes the next work. While the circuit is open, waiting work is given up. If nothing is to be
-// done, next deregisters the goroutine in the same critical section.
+// next takes the next work. While the circuit is open, next gives up waiting work. If there is no
+// work, next deregisters the goroutine in the same critical section.
 func (m *Memory) next() (asked []*question, kept []pair, open bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +170,7 @@ func (m *Memory) next() (asked []*question, kept []pair, open bool) {
 	return asked, kept, false
 }
 
-// exchange sends commands and hands the responses out.
+// exchange sends commands and passes each response to its caller.
 func (m *Memory) exchange(asked []*question, kept []pair) {
 	var keys []string
 	for _, q := range asked {

@@ -133,7 +133,7 @@ func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 	require.Nil(t, get(t, m, "hooklatch:a")[0])
 }
 
-// Nothing that can listen at an address delays a caller, a stop, or reveals the password.
+// No server that may listen at the address delays a caller or Stop, or reveals the password.
 func TestNotARedis(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){

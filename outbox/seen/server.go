@@ -101,7 +101,7 @@ func (s *server) exchange(keys []string, kept []pair) (values [][]byte, err erro
 		}
 		values = make([][]byte, len(keys))
 		for i, reply := range replies {
-			values[i], _ = reply.([]byte) // else nil
+			values[i], _ = reply.([]byte) // nil for any other type
 		}
 	}
 	for range kept {

@@ -1,4 +1,4 @@
--- When a delivery was received, if it is stored. Each partition is one look-up.
+-- The time at which a delivery was received, if it is stored. Each partition is one look-up.
 SELECT d.received_at
 FROM (
     SELECT d.received_at
