@@ -14,13 +14,13 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// backlog is the number of effects that wait in each way.
+// backlog is the number of effects that wait for each reason.
 type backlog struct {
 	paused  int // effects of a destination that is paused
 	resumed int // of a destination that drains after its pause
 	later   int // of a destination whose effects all have a later next attempt
 	order   int // of one order whose first effect has a later next attempt
-	orders  int // of as many orders, whose first effects have had no turn
+	orders  int // of as many orders, whose first effects never had their turn
 }
 
 // fill inserts the rows of a backlog, each with its job, as the ledger would do.
@@ -137,7 +137,7 @@ func buffersOf(t *testing.T, b *ledgerBundle, s statement.Bound) int {
 	return plans[0].Plan.Hit + plans[0].Plan.Read
 }
 
-// planOf returns the plan of a statement, for reading.
+// planOf returns the plan of a statement, for the output of a failed test.
 func planOf(t *testing.T, b *ledgerBundle, s statement.Bound) string {
 	t.Helper()
 	tx := b.begin(t)

@@ -39,7 +39,7 @@ func (b *ledgerBundle) bodyReads(t *testing.T) int {
 // A waiting effect is claimed repeatedly without reading its body.
 func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	t.Parallel()
-	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // so that its statistics are complete
+	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // a single connection, so that its statistics are complete
 	id, body := b.large(t, "evt_1", 1<<20)
 	b.pause(t, true)
 	before := b.bodyReads(t)

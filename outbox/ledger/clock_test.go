@@ -24,8 +24,8 @@ func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	require.NoError(t, err)
 }
 
-// The database's clock was a month ahead when attempts began, and is right when they end. These
-// attempts are recorded, and so are attempts that end beside them.
+// The database's clock was a month ahead when an attempt began, and is right when it ends. The
+// attempt is recorded, and so are the attempts that end at the same time.
 func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -62,7 +62,7 @@
 //   - key_ttl: a receiver forgets keys. Once key_ttl has passed since the first doubt, the
 //     claim parks the effect instead of starting an unprotected attempt. An operator may request
 //     an attempt; key_ttl then starts anew.
-//   - rotation: a receiver may store its error under a key and replay it for ever. A settlement
+//   - rotation: a receiver may store its error under a key and replay it forever. A settlement
 //     with RotateKey gives the next attempt another key. Each attempt records its key. The
 //     doubt about the old key stays.
 //
@@ -77,12 +77,12 @@
 // Only the first unfinished effect of an order has a job. The transaction that removes this effect
 // also inserts the job of the next effect. Each transaction that changes an order locks it (an
 // advisory lock, after its row locks). Only then, in a new snapshot, does it look up the first
-// effect. Of several such transactions, the last to commit therefore sees all changes, and no job
-// is lost. An application's or a handler's transaction should not wait for that lock, and a
-// dispatch may find it taken. A new effect then gets its job immediately, and the claim finds that
-// it is not the effect's turn.
+// effect. The last of several such transactions to commit therefore sees all changes, and no job is
+// lost. An application's or a handler's transaction should not wait for that lock, and a dispatch
+// may find it taken. A new effect then gets its job immediately, and the claim finds that it is not
+// the effect's turn.
 //
 // latest_by is a separate order. When its turn arrives, an effect is cancelled if a newer effect
 // (occurred_at, then accept_seq) of the same object was applied. It is linked to that newer effect.
-// object_versions remembers the newest.
+// object_versions stores the newest applied version of each object.
 package ledger

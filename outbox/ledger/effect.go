@@ -101,7 +101,7 @@ type NewEffect struct {
 	// or the same.
 	LatestKey string
 	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties. Zero: the
-	// event's occurrence time, or else its receipt time.
+	// event's occurrence time, or its receipt time if that is unknown.
 	OccurredAt time.Time
 
 	// Claim starts the effect with its first attempt, unless its destination is paused. The process

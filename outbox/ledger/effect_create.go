@@ -21,7 +21,7 @@ type Cause struct {
 	Type       string
 	AcceptSeq  int64
 	Generation int       // of its dispatch; above 1 for a replay
-	OccurredAt time.Time // time when it happened, or else was received
+	OccurredAt time.Time // time when it happened, or was received if that is unknown
 	Origin     identity.Origin
 }
 

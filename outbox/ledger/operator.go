@@ -92,9 +92,10 @@ type Consequence struct {
 	Run int64
 }
 
-// Act performs the action what for by and records both in one transaction, which is retried until
-// its outcome is known. A retry that finds an earlier try committed does nothing, so f never runs
-// after its own effects. f must therefore keep its findings only when it returns nil.
+// Act runs f, which performs the action, and records the action and its operator in the same
+// transaction. The transaction is retried until its outcome is known. A retry that finds an earlier
+// try committed does nothing, so f never runs after its own effects. f must therefore keep its
+// findings only when it returns nil.
 func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
 	if err := by.Validate(); err != nil {
 		return err

@@ -92,7 +92,7 @@ func (l *Ledger) resend(ctx context.Context, tx pgx.Tx, id identity.EffectID, id
 		return false, err
 	}
 	if err := l.loadBody(ctx, tx, &of); errors.Is(err, ErrNotFound) && c.Body != nil {
-		of.Request.Body = nil // the new body needs no old one
+		of.Request.Body = nil // the new body replaces it
 	} else if errors.Is(err, ErrNotFound) {
 		return false, fmt.Errorf("%w: its body is the body of its event's delivery, which is no longer stored", ErrNotResendable)
 	} else if err != nil {

@@ -24,9 +24,9 @@ var errRolledBack = errors.New("rolled back")
 // for effects in the same Postgres, which are applied exactly once. run is called only for a
 // granted claim. It may be called again after its first transaction was rolled back or lost. Its
 // writes are committed only with VerdictDone. With another verdict, or an error, everything is
-// rolled back. A separate transaction then records the attempt as refused, or else as not applied.
-// run must finish within the claim's lease, which bounds its statements. An effect with
-// Request.Late is recorded as not applied, without a call of run. Errors: ErrUnavailable.
+// rolled back. A separate transaction then records the attempt as refused or as not applied. run
+// must finish within the claim's lease, which bounds its statements. An effect with Request.Late is
+// recorded as not applied, without a call of run. Errors: ErrUnavailable.
 func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)
@@ -38,7 +38,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	err := l.db.Do(ctx, "run_effect", commit.Limits{Timeout: c.Lease + runSlack, Foreign: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
 			if committed, err := l.ranBefore(ctx, tx, c); err != nil || committed {
-				return err // claimed and settled are as that try set them
+				return err // claimed and settled have the values that the earlier try set
 			}
 		}
 		answers, err := l.claimBatch(ctx, tx, []Claim{c})

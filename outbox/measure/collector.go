@@ -71,7 +71,7 @@ type Collector struct {
 type exported struct {
 	*Snapshot
 
-	until time.Time // the end of the display, by the monotonic clock
+	until time.Time // the metrics show it until then, by the monotonic clock
 }
 
 // NewCollector returns a Collector that exports nothing yet.

@@ -10,7 +10,7 @@ import (
 // Lately are the counts of one name.
 type Lately struct {
 	Hour map[What]int64 // in the last 60 minutes
-	Day  map[What]int64 // in the last 24 hours of the clock, the current one included; lags by five minutes
+	Day  map[What]int64 // in the last 24 clock hours, including the current one; lags by five minutes
 }
 
 // ByName returns the counts of all names of a kind, or of one name. A name without counts is

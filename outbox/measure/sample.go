@@ -1,7 +1,7 @@
 package measure
 
-// sample counts the amount of waiting work. Amounts of several readings add up like all counts, and
-// with them the number of readings, so that the average of any period can be computed.
+// sample counts the amount of waiting work. The amounts of all readings are summed, like all
+// counts. The readings are counted too, so that the average of any period can be computed.
 func (c *Counts) sample(w *Waiting) {
 	for _, of := range w.Effects {
 		if of.Since == nil { // unfinished: failed and parked effects wait for an operator

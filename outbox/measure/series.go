@@ -102,7 +102,7 @@ type Change struct {
 	Place int       // number of its period
 	What  What      // BreakerOpened, BreakerClosed, Started or Configured
 	Name  string    // destination, version, or hash of a configuration
-	N     int64     // processes that counted it
+	N     int64     // number of processes that counted it
 }
 
 const (

@@ -46,7 +46,7 @@ func TestASeriesHasTheCountsOfItsSubject(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	counts := newCounts(t, pool)
-	for _, ago := range []time.Duration{30 * time.Minute, 31 * time.Minute} { // of one period of each span, or of two
+	for _, ago := range []time.Duration{30 * time.Minute, 31 * time.Minute} { // in the same period of a span, or in neighbouring periods
 		addTo(t, pool, ago, "source", "stripe", measure.Accepted, 5)
 		addTo(t, pool, ago, "source", "github", measure.Accepted, 2)
 		addTo(t, pool, ago, "source", "github", measure.Refused("bad_signature"), 3)
@@ -56,7 +56,7 @@ func TestASeriesHasTheCountsOfItsSubject(t *testing.T) {
 		addTo(t, pool, ago, "destination", "crm", measure.Attempts, 1)
 		addTo(t, pool, ago, "destination", "crm", "secret:1", 1000) // not in a chart
 	}
-	addTo(t, pool, 10*24*time.Hour, "source", "stripe", measure.Accepted, 1000) // before every span
+	addTo(t, pool, 10*24*time.Hour, "source", "stripe", measure.Accepted, 1000) // older than every span
 	require.NoError(t, counts.Tidy(t.Context()))
 	for _, span := range []measure.Span{measure.Hour, measure.Day} {
 		s := series(t, pool, measure.Of{}, span)
@@ -191,7 +191,7 @@ func TestTheTimeLineHasChanges(t *testing.T) {
 	require.Equal(t, []string{"started v2 3", "breaker_opened app 1", "configured 5d1f 2", "breaker_closed app 1"}, said)
 }
 
-// The collector counts what waits once a minute, for every process together.
+// Once a minute the collector counts the waiting work of all processes.
 func TestTheCollectorCountsWhatWaits(t *testing.T) {
 	t.Parallel()
 	pool := waits(t)

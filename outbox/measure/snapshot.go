@@ -25,7 +25,8 @@ type Waiting struct {
 	Processes    []Process
 	Lists        []List
 
-	// DeployedAt is when the newest running process or its configuration began. Nil: no process runs.
+	// DeployedAt is the time at which the newest running process or its configuration started. Nil:
+	// no process runs.
 	DeployedAt *time.Time
 	// DaysAhead is the number of days for which partitions exist in advance.
 	DaysAhead int
@@ -49,8 +50,8 @@ type Effects struct {
 	Destination string
 	State       string
 	Count       int64
-	Since       *time.Time // only for failed and parked effects: when the first entered the state
-	AtLeast     bool       // counting stopped here
+	Since       *time.Time // only for failed and parked effects: time when the first one entered the state
+	AtLeast     bool       // counting stopped at this number
 }
 
 // Since is a time for a destination or a source.
@@ -64,7 +65,7 @@ type Events struct {
 	Source string
 	Count  int64
 	Since  time.Time // arrival of the first event
-	// AtLeast is true if counting stopped here.
+	// AtLeast is true if counting stopped at this number.
 	AtLeast bool
 	// Unserved is true if workers run but none of them has the source.
 	Unserved bool
@@ -140,7 +141,7 @@ type Retention struct {
 	Source       string
 	DayRows      int64      // deleted on the day of the last run
 	StoppedSince *time.Time // start of the wait for an operator
-	// ExportFailedSince is since when days cannot be exported.
+	// ExportFailedSince is the time since which days cannot be exported.
 	ExportFailedSince *time.Time
 }
 

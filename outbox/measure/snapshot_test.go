@@ -22,7 +22,7 @@ func read(t *testing.T) *measure.Snapshot {
 	return s
 }
 
-// ages returns the age of each time, to ten seconds.
+// ages returns the age of each time, rounded to ten seconds.
 func ages(s *measure.Snapshot, of []measure.Since) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, one := range of {

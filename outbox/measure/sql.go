@@ -126,7 +126,7 @@ type minuteLine struct {
 	minutePeriods
 
 	Changes int
-	Counted bool // whether to look for counts: the sums over all names say it at less cost
+	Counted bool // whether to look for counts; the sums over all names show at less cost whether there are any
 }
 
 type hoursOf struct {
@@ -163,7 +163,7 @@ type aside struct{ Most int }
 
 type counted struct{ Most, Least int }
 
-type deployed struct{ WorkerSeconds float64 } // as of undispatched
+type deployed struct{ WorkerSeconds float64 } // as in undispatched
 
 type undispatched struct {
 	counted

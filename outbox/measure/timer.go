@@ -48,7 +48,7 @@ func FirstWithin(counts map[What]int64, share float64) (time.Duration, bool) {
 	return firstTook.share(counts, share)
 }
 
-// FirstTimed returns how many durations a FirstTimer counted.
+// FirstTimed returns the number of durations that a FirstTimer counted.
 func FirstTimed(counts map[What]int64) int64 { return firstTook.all(counts) }
 
 func (t timed) all(counts map[What]int64) (all int64) {

@@ -13,8 +13,8 @@ const (
 	// OfTimeline counts changes. The name is the subject of the change: see Change.
 	OfTimeline Kind = "timeline"
 
-	// The sums over all sources and over all destinations, without a name: see Tidy. Older
-	// programs sum over the names of a kind, so that the sums need kinds of their own.
+	// The sums over all sources and over all destinations, without a name: see Tidy. Older programs
+	// sum over the names of a kind, so the sums need separate kinds.
 	ofAllSources      Kind = "sources"
 	ofAllDestinations Kind = "destinations"
 )

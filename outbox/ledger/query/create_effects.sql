@@ -5,8 +5,8 @@
 WITH planned AS (
     SELECT
         e.*,
-        -- The current queue of its waiting effects: the process that created the plan may have an
-        -- older configuration.
+        -- The destination's current queue: the process that created the plan may have an older
+        -- configuration.
         COALESCE(d.queue, e.planned_queue) AS queue,
         e.lease_seconds > 0 AND NOT COALESCE(d.operator_paused OR d.breaker_state <> 'closed' OR d.queue <> e.planned_queue, false) AS starts
     FROM :effects AS e (

@@ -1,5 +1,5 @@
--- Cancels effects, or parks them for an operator. If later rows of the database are missing, their
--- outcome is unknown: the effects are in doubt since :doubt_since.
+-- Cancels effects, or parks them for an operator. If a restore lost later rows, the outcome is
+-- unknown: the effects are in doubt since :doubt_since.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (

@@ -1,7 +1,7 @@
 -- T3, second half: records the outcome of attempts in key order. An attempt that lost its lease to
 -- another attempt changes nothing. If no job ran the attempt, the fallback job ends here or waits
--- for the next attempt. A job whose run is over once its effect is done also ends here. A job that
--- ends is deleted, or, if it is to be kept, completed.
+-- for the next attempt. A job that has no work left once its effect is done also ends here. An
+-- ended job is deleted, or completed if jobs are kept.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
@@ -76,8 +76,8 @@ WITH ended AS (
     WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
 ), waiting_jobs AS (
     -- A job that another transaction has locked is left unchanged: its run finds the effect's
-    -- state. The state is checked separately. Together with the id it would offer an index with
-    -- many rows.
+    -- state. The state is checked separately. Together with the id, it would let Postgres choose an
+    -- index with many rows.
     SELECT
         j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
         settled.job_stays, settled.job_metadata, settled.job_tags,
@@ -98,8 +98,8 @@ WITH ended AS (
     WHERE j.id = ANY (ARRAY[w.id])
         AND (w.runs OR (w.waits AND w.is_done AND NOT w.job_stays))
 ), kept_jobs AS (
-    -- River UI then shows effects like effects after a run of the job: effects that were not done
-    -- immediately, and all effects if jobs are kept.
+    -- River UI then shows the effect as if its job had run. This concerns effects that were not
+    -- done immediately, and all effects if jobs are kept.
     UPDATE hooklatch.river_job AS j
     SET
         state = CASE

@@ -1,5 +1,6 @@
--- Adds a process's counts in key order, because other processes add to the same rows. The extra
--- half minute is the middle of a minute, which tolerates clock differences and transit time.
+-- Adds a process's counts in key order, because other processes add to the same rows. The added
+-- half minute is the middle of the counted minute, which tolerates clock differences and transit
+-- time.
 INSERT INTO hooklatch.minutes AS m (minute, kind, name, what, n)
 SELECT
     date_trunc('minute', LEAST(now(), now() - make_interval(secs => a.seconds_ago) + interval '30 seconds'), 'UTC') AS minute,

@@ -1,6 +1,6 @@
 -- The counts of one name in each period, by kind. Each minute and kind is one look-up, so that the
--- cost does not depend on the number of other names. The sums over all names, which have none, are
--- of charted counts only.
+-- cost does not depend on the number of other names. The sums over all names have an empty name and
+-- include only charted counts.
 SELECT line.place, kind.kind, {{charted}} AS what, sum(c.n)::bigint
 FROM ({{minutes_charted}}) AS line
 CROSS JOIN unnest(:kinds::text[]) AS kind (kind)

@@ -1,5 +1,5 @@
--- The counts of all names in each period, by kind. Each minute's counts are summed before anything
--- else is asked of them: there are many names and few kinds of counts.
+-- The counts of all names in each period, by kind. Each minute's counts are summed first, because
+-- there are many names and few kinds of counts.
 SELECT line.place, kind.kind, {{charted}} AS what, sum(c.n)::bigint
 FROM ({{minutes_charted}}) AS line
 CROSS JOIN unnest(:kinds::text[]) AS kind (kind)

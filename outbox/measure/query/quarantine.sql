@@ -1,5 +1,5 @@
 -- The quarantine of each source. It also counts the source's deliveries from known addresses since
--- its last accepted delivery. Deliveries from known addresses were accepted before.
+-- its last accepted delivery. An address is known if a delivery from it was accepted before.
 SELECT
     r.source, count(*), sum(r.bytes)::bigint, min(r.rejected_at),
     count(*) FILTER (WHERE r.known AND r.rejected_at > COALESCE(s.seen_at, '-infinity')),

@@ -1,6 +1,6 @@
--- The last 60 minutes of each source, and the usual values. The usual values are medians of the
--- hour in the middle of these minutes, over the last seven days. Days without any count in that
--- hour are omitted.
+-- The last 60 minutes of each source, and the usual values. The usual values are medians over the
+-- last seven days, for the clock hour that contains the middle of these minutes. Days without any
+-- count in that hour are omitted.
 WITH recent AS (
     SELECT
         m.name,

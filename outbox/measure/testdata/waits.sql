@@ -1,5 +1,5 @@
--- Of each kind something waits. Rows are counted in reader_test.go. What a running system
--- has already stays as it is.
+-- Creates waiting work of each kind. The tests contain the expected counts. Rows that a running
+-- system already has stay unchanged.
 SET session_replication_role = replica;
 
 INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_by, pause_reason, paused_at)
@@ -11,7 +11,8 @@ VALUES
     ('mail', 'email', 'dst_mail', '', 'closed', '', NULL, NULL)
 ON CONFLICT DO NOTHING;
 
--- To crm 300 in no order, of which 100 are not due yet, and one whose worker was lost.
+-- For crm: 300 effects in no order, of which 100 are not due yet, one effect whose worker was lost,
+-- and one that is being attempted.
 INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, claim_id, next_attempt_at, lease_until, order_key, accept_seq)
 SELECT 's', 'crm' || i, 'hl_crm' || i, 'crm', 'dst_crm', 'at_least_once', 'pending', 0, NULL::uuid, now() + (i - 200.5) * interval '1 second', NULL::timestamptz, '', NULL::bigint
 FROM generate_series(1, 300) AS i
@@ -20,7 +21,8 @@ SELECT 's', 'lost', 'hl_lost', 'crm', 'dst_crm', 'at_least_once', 'started', 1, 
 UNION ALL
 SELECT 's', 'at_work', 'hl_at_work', 'crm', 'dst_crm', 'at_least_once', 'started', 1, gen_random_uuid(), now() - interval '2 hours', now() + interval '1 minute', '', NULL
 UNION ALL
--- To mail three orders: the first of a tries again later, that of b is due, that of c is at work.
+-- For mail: three orders. The first effect of a is tried again later, that of b is due, and that of
+-- c is being attempted.
 SELECT 's', o || i, 'hl_' || o || i, 'mail', 'dst_mail', 'at_least_once', CASE WHEN o = 'c' AND i = 1 THEN 'started' ELSE 'pending' END, 1, CASE WHEN o = 'c' AND i = 1 THEN gen_random_uuid() END,
     CASE WHEN o = 'a' AND i = 1 THEN now() + interval '1 hour' ELSE now() - interval '3 hours' + CASE WHEN o = 'b' THEN interval '1 hour' ELSE interval '0' END END,
     now() + interval '1 minute', o, i
@@ -70,8 +72,8 @@ VALUES
     ('destination', 'app', 'done', now())
 ON CONFLICT DO NOTHING;
 
--- In that hour stripe had 100 events and 2 % duplicates on most days, and github came on
--- two days of five of which anything is known.
+-- In that hour stripe had 100 events and 2 % duplicates on most days. github had events on two of
+-- the five days with known counts.
 INSERT INTO hooklatch.hours (hour, kind, name, what, n)
 SELECT date_trunc('hour', now() - interval '30 minutes', 'UTC') - d * interval '1 day', 'source', counted.name, counted.what, counted.n
 FROM generate_series(1, 5) AS d

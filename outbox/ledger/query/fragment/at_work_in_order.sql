@@ -8,6 +8,6 @@
         AND e.order_key = o.order_key
         AND e.order_key <> ''
         AND e.state = 'started'
-    ORDER BY e.created_at -- by effects_at_work: no plan starts with the waiting effects
+    ORDER BY e.created_at -- selects the index effects_at_work, so that no plan starts with the waiting effects
     LIMIT 10
 )

@@ -8,6 +8,6 @@ COALESCE((
         AND later.order_key <> ''
         AND later.state = 'started'
         AND (later.accept_seq, later.key COLLATE "C", later.generation) > (e.accept_seq, e.key COLLATE "C", e.generation)
-    ORDER BY later.created_at -- by effects_at_work: no plan starts with the waiting effects
+    ORDER BY later.created_at -- selects the index effects_at_work, so that no plan starts with the waiting effects
     LIMIT 1
 ), false)
