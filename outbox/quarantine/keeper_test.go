@@ -159,12 +159,12 @@ func (b *bundle) fill(t *testing.T, source identity.Source, address, n, size int
 	b.flush(t)
 }
 
-// The same holds for 64 MiB.
+// The 64 MiB of each source are shared in the same way.
 func TestBytesAreShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.fill(t, "stripe", 2, 3, 10)
-	for n := 10; n < 80; n++ { // 140 of 256 KiB
+	for n := 10; n < 80; n++ { // 140 requests of 256 KiB
 		b.fill(t, "stripe", n, 2, 256<<10)
 	}
 	require.LessOrEqual(t, b.count(t, `SELECT sum(bytes) FROM hooklatch.rejected_deliveries WHERE NOT known`), 32<<20)

@@ -45,7 +45,8 @@ func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest s
 }
 
 // deleteGuards deletes a source's replay guards that were not seen within the dedup period. By then
-// none of the guarded events is stored. A guard seen later is kept from that time.
+// none of the guarded events is stored. A guard seen later is kept for the full period after that
+// time.
 func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	at := guardsAged{Source: t.source, SeenAt: t.horizon.Add(-grain), Hash: []byte{}, Before: t.before, Look: r.look}
 	if !t.known {
@@ -77,7 +78,8 @@ type versionPlace struct {
 }
 
 // deleteVersions deletes the versions of objects to which no effect was applied within the effects'
-// retention. An older event then wins again. It walks all versions once a day, in key order.
+// retention. An older event can then be applied again. It walks all versions once a day, in key
+// order.
 func (r *run) deleteVersions(ctx context.Context, t *task) error {
 	at := r.leftVersions.take()
 	for !r.over(ctx) {

@@ -25,7 +25,7 @@ func (r *run) stopped() []*task {
 	return stopped
 }
 
-// stop records the tasks for which retention waits for an operator, and since when.
+// stop records the tasks for which retention waits for an operator, and the start of the wait.
 func (r *run) stop(ctx context.Context, stopped []*task) error {
 	err := r.db.Do(ctx, "stop_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := r.sql.StopProgress.With(markProgress{Marked: marks(stopped)}).Exec(ctx, tx)

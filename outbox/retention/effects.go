@@ -17,9 +17,9 @@ type place struct {
 	Generation int
 }
 
-// deleteEffects deletes effects that have ended and expired, oldest first. Every walk again
-// checks effects that have not ended, or whose event is still stored. The keys of effects outlive
-// the event; otherwise a replay would repeat the effects.
+// deleteEffects deletes effects that have ended and expired, oldest first. Every walk checks again
+// the effects that have not ended, or whose event is still stored. The keys of effects outlive the
+// event; otherwise a replay would repeat the effects.
 func (r *run) deleteEffects(ctx context.Context, t *task) error {
 	at := r.leftEffects.take()
 	for !r.over(ctx) {

@@ -22,7 +22,7 @@ const (
 )
 
 // future is the maximum time by which an event may be ahead of the database's clock and still block
-// later events. A clock that was wrong for a day leaves events beyond it.
+// later events. A clock that was far ahead for a while leaves events beyond this limit.
 const future = Day
 
 // deleteEvents walks the events behind the cursors of all sources, in the order of their
@@ -185,7 +185,7 @@ func scanLooked(row pgx.CollectableRow) (looked, error) {
 	return l, err
 }
 
-// recheckEvents again checks the events that earlier walks skipped.
+// recheckEvents checks again the events that earlier walks skipped.
 func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	members := make([]member, len(sources))
 	of := make(map[identity.Source]*task, len(sources))

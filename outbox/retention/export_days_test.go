@@ -48,9 +48,9 @@ func bulkBody(id string) string {
 	return fmt.Sprintf(`{"id": "%s",  "pad": "%s"}`, id, strings.Repeat(hex.EncodeToString(sum[:]), 20))
 }
 
-// Thirty days are exported and dropped, read back byte for byte, and erased in. Every third day the
-// process that exports it ends in the middle, and another process continues. HOOKLATCH_LONG=1 has
-// 20,000 events a day.
+// Thirty days are exported, dropped and read back byte for byte. Events in them are then erased.
+// Every third day the process that exports it ends in the middle, and another process continues.
+// HOOKLATCH_LONG=1 has 20,000 events a day.
 func TestThirtyDaysLeaveAndAreReadBack(t *testing.T) {
 	t.Parallel()
 	const days = 30

@@ -64,8 +64,8 @@ func contents(t *testing.T, dir string) string {
 }
 
 // An erasure of a customer, by a text in the payload, also erases events whose days were dropped:
-// those that are still known, and those that only the export has. Other events of the same delivery
-// keep their bytes. An erasure that the storage interrupts anywhere is continued.
+// events that are still known, and events that only the export has. Other events of the same
+// delivery keep their bytes. An erasure that the storage interrupts anywhere is continued.
 func TestAnErasureReachesTheExport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestAnErasureReachesTheExport(t *testing.T) {
 	w.batch(t, "a", map[string]string{"new-jenny": canary, "copied": "someone"}, "new-jenny", "copied")
 	w.refuse(t, "a", "new-jenny")
 	w.finish(t, "a", "copied")
-	// This delivery repeats an event about her.
+	// This delivery repeats an event about the same customer.
 	w.batch(t, "a", map[string]string{"new-jenny": canary, "later": "someone"}, "new-jenny", "later")
 	w.finish(t, "a", "later")
 	w.passDays(t, 7)

@@ -42,7 +42,7 @@ func (w *world) restart(t *testing.T, s export.Storage) {
 	w.Outbox = box
 }
 
-// shown is what operators see of an event.
+// shown returns an event as operators see it.
 func (w *world) shown(t *testing.T, source, id string) *life.Event {
 	t.Helper()
 	e, err := w.Inbox().Recall(t.Context(), ref(source, id))
@@ -63,8 +63,8 @@ func (w *world) passDays(t *testing.T, days int) {
 	}
 }
 
-// An event is shown the same before its day is dropped, after its delivery was dropped, and after its
-// rows were deleted too. Only the export says that it was read there.
+// An event is shown the same before its day is dropped, after its delivery was dropped, and after
+// its rows were deleted too. Only ExportedDay and Recalled differ.
 func TestAnExportedEventIsShownAsItWasStored(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))

@@ -33,8 +33,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Keeper deletes expired rows. It is safe for concurrent use. Of several concurrent runs, one works
-// at a time.
+// Keeper deletes expired rows. It is safe for concurrent use. Only one of several concurrent runs
+// works at a time.
 type Keeper struct {
 	db     *commit.DB
 	pool   *pgxpool.Pool

@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// Before an event whose effect is parked are more needed numbers than one slice is given. They are
-// numbers of enqueued effects, which belong to no event, or of events that other sources keep for
-// longer. The event stays.
+// More needed numbers than one slice receives precede an event whose effect is parked. The numbers
+// belong to enqueued effects, which have no event, or to events that other sources keep for longer.
+// The event stays.
 func TestNoNumberHidesANeededEvent(t *testing.T) {
 	t.Parallel()
 	const many = 200

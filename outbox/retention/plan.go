@@ -36,7 +36,7 @@ func (r *run) countAll(ctx context.Context) error {
 		case Details:
 			err = r.countDays(ctx, t, wholeAttempts, wholeTransitions, wholeLinks)
 		case Events, Imports:
-			// All sources together, below.
+			// Below, all sources are counted together.
 		case Guards:
 			err = r.count(ctx, t, "replay_guards", r.sql.CountGuards.With(countOf{Source: t.source, Before: t.before}))
 		case Contents:

@@ -60,7 +60,7 @@ func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
 }
 
 // load sets the progress of each task. A kind that is new to retention starts with its oldest row.
-// A source that is new beside others has no rows older than their last run.
+// A new source has no rows older than the last run for the other sources.
 func (r *run) load(ctx context.Context) error {
 	all, err := r.Progress(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *run) load(ctx context.Context) error {
 		}
 		t.horizon = t.before
 		switch met := latest[t.what]; {
-		case t.what == Imports: // imported just now, at whatever age
+		case t.what == Imports: // the keys were imported just now, whatever their age
 		case t.oldest.IsZero() || t.oldest.After(t.before):
 		case t.source != "" && met.After(t.oldest):
 			t.horizon = met
@@ -114,7 +114,7 @@ func (r *run) record(ctx context.Context, t *task) error {
 	}
 	err := r.db.Do(ctx, "record_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			progress.Rows, progress.Bytes = 0, 0 // they may have been counted already
+			progress.Rows, progress.Bytes = 0, 0 // an earlier try may have counted them
 		}
 		_, err := r.sql.RecordProgress.With(progress).Exec(ctx, tx)
 		return err

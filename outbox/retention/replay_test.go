@@ -54,8 +54,8 @@ func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits
 	return waits, body
 }
 
-// One of two events in a delivery needed it longer. The other event is replayed at the moment when
-// the delivery is deleted: it is dispatched with its delivery, or refused.
+// One of a delivery's two events needed the delivery for longer. The other event is replayed at the
+// moment when the delivery is deleted: it is dispatched with its delivery, or refused.
 func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -49,7 +49,7 @@ type Report struct {
 	Stopped bool `json:"stopped"`
 	// Complete is true if nothing is left for the next run.
 	Complete bool `json:"complete"`
-	// Exporting is true if the time was over while a day was exported. The next run continues.
+	// Exporting is true if the run ran out of time while it exported a day. The next run continues.
 	Exporting bool `json:"exporting,omitzero"`
 }
 

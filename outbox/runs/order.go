@@ -41,7 +41,7 @@ type Order struct {
 	Counted int64
 }
 
-// EffectTerms define how an action on effects is done, and its selection's end.
+// EffectTerms define how an action on effects is done, and where its selection ends.
 type EffectTerms struct {
 	// AsOf excludes effects created later, and effects that entered their state later. A run thus
 	// changes the effects that its preview counted, and not the results of its own actions. Zero:
@@ -55,7 +55,7 @@ type EffectTerms struct {
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
-// EventTerms define how an action on events is done, and its selection's end.
+// EventTerms define how an action on events is done, and where its selection ends.
 type EventTerms struct {
 	// Last is the position of the last included event. The run excludes events accepted later. 0:
 	// the newest event now.

@@ -34,8 +34,8 @@ func (r *Runs) refusedPage(ctx context.Context, o Order, from find.Cursor) (find
 }
 
 // verifyAgain verifies a refused delivery once more, and removes it from the quarantine if it was
-// accepted. Accepting is an earlier, separate transaction. If the later step is lost, the delivery
-// is verified again and is a duplicate.
+// accepted. The acceptance is committed first, in a separate transaction. If the removal is lost,
+// the delivery is verified again and is a duplicate.
 func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found) error {
 	id, err := uuid.Parse(some[0].Key)
 	if err != nil {

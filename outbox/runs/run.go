@@ -34,8 +34,8 @@ func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 // ErrNoRun is returned when the run does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// Counts is the progress of a run. Selected targets that were not changed had changed their state
-// before, unless Came says otherwise.
+// Counts is the progress of a run. A selected target that was not changed had changed its state
+// before its turn, unless Came counts it.
 type Counts struct {
 	Selected int64 `json:"selected"`
 	Changed  int64 `json:"changed"`

@@ -55,9 +55,9 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 	return nil
 }
 
-// Work works on a run until the run ends, the time until, or ctx is done, and returns the run's
-// state at that time. It does nothing while another worker holds the run, or if this process cannot
-// perform the action. progress is called after each step and may be nil.
+// Work works on a run until the run ends, the time until is reached, or ctx is done. It returns the
+// run's state at that time. It does nothing while another worker holds the run, or if this process
+// cannot perform the action. progress is called after each step and may be nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}
 	held := false

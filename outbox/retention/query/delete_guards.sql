@@ -1,5 +1,5 @@
 -- Reads a slice of a source's replay guards, in the order in which they were first seen. Deletes
--- guards not seen since. Other guards are kept from the time they were last seen.
+-- guards not seen since. Other guards are kept for the full period after they were last seen.
 WITH looked AS MATERIALIZED (
     SELECT g.seen_at, g.source, g.hash, g.last_seen_at
     FROM hooklatch.replay_guards AS g

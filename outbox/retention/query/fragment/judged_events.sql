@@ -2,7 +2,8 @@
 judged AS (
     {{judgement}}
 ), gone AS (
-    -- In key order, like all other lockers. Rows that changed since they were read stay.
+    -- Rows are locked in key order, as everywhere else. Rows that changed since they were read
+    -- stay.
     DELETE FROM hooklatch.processed_events AS p
     USING (
         SELECT source, event_id, outcome, generation
@@ -17,7 +18,7 @@ judged AS (
         AND p.generation = old.generation
     RETURNING p.source, p.event_id, p.accept_seq
 ), unlinked AS (
-    -- Links from before the table links existed.
+    -- These links were written before the table links existed.
     DELETE FROM hooklatch.effect_events AS l
     USING gone
     WHERE l.source = ANY (ARRAY[gone.source])
