@@ -15,7 +15,7 @@ import (
 )
 
 // knownAgain returns a result without a query if every event of the delivery is known to be
-// committed: to this process, or else to the shared memory. With a replay guard, the event must have
+// committed: to this process or to the shared memory. With a replay guard, the event must have
 // arrived before with the same proof and content. Deliveries with a content window always need the
 // database.
 func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok bool) {
@@ -41,7 +41,7 @@ func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok b
 	return Acceptance{Events: events}, true
 }
 
-// committed returns all events of a delivery if they are known to be committed.
+// committed returns all events of a delivery if every one of them is known to be committed.
 func (o *Outbox) committed(ctx context.Context, d Delivery) (events []recent.Event, ok bool) {
 	events = make([]recent.Event, len(d.Events))
 	var others []identity.EventRef

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// always gives b a new cache that sees the database's life in life. The identity of the database
+// always gives b a new cache that reads the database's life from life. The identity of the database
 // stays the same until a test changes life.
 func (b *bundle) always(t *testing.T, life *atomic.Value) {
 	t.Helper()
@@ -218,7 +218,7 @@ func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 }
 
 // Acknowledged events are on the standby, so their duplicates may be acknowledged while the standby
-// is away. Other events must not be acknowledged.
+// is unavailable. Other events must not be acknowledged.
 func TestCacheAnswersWhileTheStandbyIsAway(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })

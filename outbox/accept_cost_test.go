@@ -55,7 +55,7 @@ const together = 64
 
 func TestAcceptAllocatesLittle(t *testing.T) { //nolint:paralleltest // it counts the allocations of the process
 	if raceDetector {
-		t.Skip("the race detector has pools forget what they keep: .ci/run counts without it")
+		t.Skip("under the race detector, pools drop objects at random: .ci/run counts without it")
 	}
 	b := onPool(t, pgtest.New(t), func(opts *Options) { opts.Committers = 1 })
 	b.acceptTogether(t) // prepares the statements

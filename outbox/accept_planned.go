@@ -61,8 +61,8 @@ type arrivalPlans struct {
 	dropped bool               // T1 failed with them once, so the jobs create all plans
 }
 
-// plansFor returns an empty set of plans, to be made in T1, or nil if jobs create the plans.
-// Fetched events always get jobs, which are queued behind the jobs of delivered events.
+// plansFor returns an empty set of plans, which T1 fills, or nil if jobs create the plans. Fetched
+// events always get jobs, which are queued behind the jobs of delivered events.
 func (o *Outbox) plansFor(a arrival) *arrivalPlans {
 	p := o.planner.Load()
 	if p == nil || a.queue != riverjob.QueueDispatch || a.Origin != identity.Webhook || len(a.Body) > maxPlannedBody || !(*p).Free() {
@@ -230,7 +230,7 @@ func (o *Outbox) createPlanned(ctx context.Context, tx pgx.Tx, rows *acceptRows,
 		for _, where := range at {
 			batch[where.arrival].plans.drop()
 		}
-		return fmt.Errorf("%w: %s", commit.ErrTryAgain, err) //nolint:errorlint // whatever it is, it is no error of the delivery
+		return fmt.Errorf("%w: %s", commit.ErrTryAgain, err) //nolint:errorlint // the delivery is not at fault, whatever the error
 	}
 	for i, p := range planned {
 		batch[at[i].arrival].plans.results[at[i].event] = of[i].dispatched(p)

@@ -100,7 +100,7 @@ type acceptPlannedArgs struct {
 // acceptRows are the distinct events of a batch, in order of arrival.
 type acceptRows struct {
 	events   []eventRow
-	at       []eventAt       // of the events
+	at       []eventAt       // positions of the events in the batch
 	planned  []plannedRow    // the events, if some have a plan
 	inserted []insertedEvent // zero for duplicates
 }

@@ -282,7 +282,7 @@ func TestWhatNeedsMoreThanACallIsNotBorn(t *testing.T) {
 		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
 		require.Error(t, err, name)
 	}
-	// A caller's transaction may take long, and may be rolled back.
+	// A caller's transaction may take long, and may be rolled back, so it claims no first attempt.
 	require.NoError(t, pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
 		d, err := b.DispatchTx(t.Context(), tx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, "in_1")}}, nil)
 		require.Empty(t, d.Started)

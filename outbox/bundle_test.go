@@ -52,7 +52,7 @@ func (b *bundle) count(t testing.TB, query string, args ...any) int {
 	return n
 }
 
-// delivery carries one event for each id.
+// delivery returns a delivery with one event for each id.
 func delivery(source string, ids ...string) Delivery {
 	d := Delivery{
 		Source:      identity.Source(source),
@@ -77,7 +77,7 @@ func (b *bundle) accepted(t testing.TB, source, id string) *inbox.Event {
 	return e
 }
 
-// planned is an effect of e at the destination app.
+// planned returns an effect of e at the destination app.
 func planned(e *inbox.Event, key string) ledger.NewEffect {
 	return ledger.NewEffect{
 		EffectID:    identity.EffectID{Scope: identity.ScopeOfRoute(e.Source, "everything"), Key: identity.Key(key), Generation: e.EffectGeneration},
@@ -125,7 +125,7 @@ func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration
 // ann is an operator.
 var ann = ledger.Operator{Who: "ann", Via: "test"}
 
-// because is ann with a reason.
+// because returns ann with a reason.
 func because(reason string) ledger.Operator {
 	by := ann
 	by.Reason = reason

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// onFaultyPool returns an Outbox whose COMMITs can be broken, and a sound one on the same
-// database.
+// onFaultyPool returns an Outbox whose COMMITs can be broken, and another Outbox on the same
+// database that is not faulty.
 func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
 	t.Helper()
 	sound = setup(t)
@@ -201,7 +201,7 @@ func TestReplayNeedsOneConnection(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	b := onPool(t, pool)
-	b.accepted(t, "stripe", "evt_1") // waits for its dispatch: each replay looks up why it is not possible
+	b.accepted(t, "stripe", "evt_1") // it still waits for its dispatch, so each replay looks up why it is refused
 	done := make(chan error)
 	for range 8 {
 		go func() {

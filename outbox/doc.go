@@ -103,7 +103,7 @@
 //	claim:  UPDATE effects SET state = 'started', attempt = attempt + 1, claim_id, lease_until ...  COMMIT
 //	        call the receiver
 //	settle: UPDATE effects SET state ... WHERE attempt = mine AND claim_id = mine                   COMMIT
-//	        the fallback job: DELETE when done, else UPDATE to when and how it continues
+//	        the fallback job: DELETE when done, otherwise UPDATE with its next time and state
 //
 // # Failure handling
 //

@@ -75,7 +75,7 @@ func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers, webhook bool, a
 	case len(c.notes) >= maxCounted:
 		return false
 	default:
-		ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be a slice of the body
+		ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // the id may be a slice of the body
 		c.notes[ref] = &duplicateNote{ref: ref, count: 1, bodyDiffers: bodyDiffers, webhook: webhook, times: []time.Time{at}}
 	}
 	return c.runner.Wake()

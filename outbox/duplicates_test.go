@@ -15,7 +15,7 @@ import (
 func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	t.Parallel()
 	var note duplicateNote
-	var room atomic.Bool // for gathered counts
+	var room atomic.Bool // true if the writer accepts gathered counts
 	counted := newDuplicateCount(func(n duplicateNote) bool {
 		note = n
 		return room.Load()

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyFailed creates n failed effects together, as for a receiver that refused them all, without
+// manyFailed creates n failed effects together, as if a receiver had refused them all, without
 // attempting each.
 func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
 	t.Helper()

@@ -136,7 +136,7 @@ func TestIdempotencyKeyInSQL(t *testing.T) {
 	}
 }
 
-// An application's role needs two rights and gets no other rights.
+// The role of an application needs two rights and gets no others.
 func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -123,7 +123,7 @@ func ExampleOutbox_AcceptTx() {
 	// payments: 1
 }
 
-// An email is sent exactly if the order is committed, and once for each order number.
+// An email is sent if and only if the order is committed, and once for each order number.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)

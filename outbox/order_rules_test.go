@@ -70,7 +70,7 @@ func TestParkedHeadBlocksItsOrder(t *testing.T) {
 	require.Equal(t, 2, b.jobs(t, ids[0]))
 	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[0].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
-	// An effect that is not the head leaves without waking another effect.
+	// An effect that is not the head leaves its order without waking another effect.
 	require.NoError(t, b.Ledger().Cancel(t.Context(), ids[2].IdempotencyKey(), because("given up")))
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 	b.granted(t, ids[1], lease)

@@ -129,7 +129,7 @@ func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int)
 			}
 			d, err := b.Dispatch(ctx, Dispatch{Event: e, Effects: []ledger.NewEffect{born(e, string(e.EventID))}, SearchValues: []string{"common", string(e.EventID)}})
 			if err == nil && len(d.Started) != 1 {
-				err = fmt.Errorf("%s was not born", e.EventID)
+				err = fmt.Errorf("%s did not begin with its first attempt", e.EventID)
 			}
 			if err == nil {
 				started[i] = d.Started[0]
@@ -200,8 +200,8 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
 }
 
-// stepsOfWaiting search for due work: a probe for the oldest effect, Reconcile for effects without
-// a job.
+// stepsOfWaiting searches for due work: a probe for the oldest effect, Reconcile for effects
+// without a job.
 func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 	t.Helper()
 	for _, destination := range []string{"app", "app1"} { // app1 has no effects
@@ -286,11 +286,11 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	}
 }
 
-// stepsOfBrowsing search for values that occur everywhere, somewhere and nowhere. The number of
+// stepsOfBrowsing searches for values that occur everywhere, somewhere and nowhere. The number of
 // rows that a search reads determines its bound.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
-	var from time.Time // when the first event was received: the hour that fill uses, or less after midnight
+	var from time.Time // time of the first event that fill creates: an hour ago, or midnight if that is later
 	require.NoError(t, b.of.admin.QueryRow(t.Context(),
 		`SELECT received_at FROM hooklatch.processed_events WHERE source = 'stripe' AND event_id = 'evt_1'`).Scan(&from))
 	until := from.Add(time.Second)

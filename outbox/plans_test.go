@@ -28,10 +28,10 @@ const (
 	longEnv  = "HOOKLATCH_LONG" // set: 200,000
 )
 
-// Each Hooklatch statement reads a number of pages that its rows explain, whatever statistics
-// Postgres has. testdata/plans/bounds.txt contains the limit for each statement. A plan kept since
-// the tables had few rows is the worst case, and a usual case, because a pool's connections live
-// long. No statement is worth compiling.
+// The number of pages that a Hooklatch statement reads is proportional to the rows it requests,
+// whatever statistics Postgres has. testdata/plans/bounds.txt contains the limit for each
+// statement. A plan kept since the tables had few rows is the worst case, and a usual case, because
+// a pool's connections live long. Postgres compiles no statement (JIT).
 func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]struct{ few, meanwhile string }{
@@ -182,7 +182,7 @@ func (b *plannedBundle) step(t *testing.T, rows int, f func(ctx context.Context)
 	b.walk(t, func(ctx context.Context) (int, error) { return rows, f(ctx) })
 }
 
-// walk is a step that finds out how many rows it reads.
+// walk is a step whose f reports the number of rows it read.
 func (b *plannedBundle) walk(t *testing.T, f func(ctx context.Context) (rows int, err error)) {
 	t.Helper()
 	rows, err := f(t.Context())
@@ -242,7 +242,7 @@ func atOnce(n int, f func(i int) error) error {
 	return first
 }
 
-// soon waits for an event that happens after the response.
+// soon waits for a condition that becomes true after the response.
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, 2*time.Minute, time.Millisecond)

@@ -168,7 +168,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	batch(with(a, "shared", ""))
 	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 
-	// evt_b has the same key, and is dispatched for the first time beside a replay.
+	// evt_b has the same key, and is dispatched for the first time, in the same batch as a replay.
 	first, other := b.accepted(t, "stripe", "evt_b"), b.accepted(t, "stripe", "evt_c")
 	batch(with(other, "other", "c"))
 	results := batch(with(first, "shared", "b"), with(replayed("evt_c"), "other", "c"))
@@ -176,7 +176,7 @@ func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, b.effect(t, id).State)
 	require.Zero(t, b.jobs(t, id))
 
-	// Both happen together: evt_d is first in the batch, and evt_a is replayed.
+	// Both cases occur in one batch: evt_d comes first, and evt_a is replayed.
 	results = batch(with(b.accepted(t, "stripe", "evt_d"), "shared", "d"), with(replayed("evt_a"), "shared", "a"))
 	require.Equal(t, []identity.EffectID{id}, results[0].Suppressed)
 	require.Equal(t, []identity.EffectID{id}, results[1].Created)

@@ -58,7 +58,7 @@ func (c *retryCount) add(d Delivery) {
 	if c.counts[retry] == 0 && len(c.counts) >= maxRetryCounts {
 		retry.number, retry.reason = 1, otherReason
 	}
-	retry.reason = strings.Clone(retry.reason) // it may be a slice of the body
+	retry.reason = strings.Clone(retry.reason) // the reason may be a slice of the body
 	c.counts[retry]++
 	c.runner.Wake()
 }
@@ -104,7 +104,7 @@ func (o *Outbox) noteRetries(counts map[retryOf]int64) {
 	}
 	err := o.acceptDB.Do(context.Background(), "note_retries", commit.Limits{Timeout: noteTimeout}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			return nil // it may have been counted already: too few is better than twice
+			return nil // an earlier try may have been committed, and too low a count is better than counting twice
 		}
 		_, err := o.sql.NoteRetries.With(args).Exec(ctx, tx)
 		return err

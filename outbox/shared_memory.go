@@ -36,8 +36,8 @@ const (
 	MaxSharedTTL     = 24 * time.Hour
 )
 
-// sharedEvents remembers committed events in a SharedMemory. It is asked after this process's
-// Cache, and answers only deliveries that the Cache could also answer. A nil sharedEvents remembers
+// sharedEvents remembers committed events in a SharedMemory. It is queried after this process's
+// Cache, and only for deliveries that the Cache could also answer. A nil sharedEvents remembers
 // nothing.
 type sharedEvents struct {
 	memory SharedMemory
@@ -121,8 +121,8 @@ func (s *sharedEvents) keep(in recent.Life, ref identity.EventRef, e recent.Even
 }
 
 // seal authenticates values in one life of the database. It is derived from the life's name, which
-// contains a secret of the installation. Values of another life or installation have other
-// keys, and nobody without the secret can make a value.
+// contains a secret of the installation. Values of another life or installation have other keys,
+// and a process without the secret cannot create a value.
 type seal [sha256.Size]byte
 
 func sealOf(life string) seal { return sha256.Sum256([]byte("seen cache 1\n" + life)) }

@@ -313,7 +313,7 @@ func TestSharedMemoryKeepsCommittedYoungEvents(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// While Redis is away, the database decides.
+// While Redis is unavailable, the database decides.
 func TestAcceptNeedsNoSharedMemory(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // replicated is a separate server for the test that can require a synchronous standby. The standby
-// never exists, so requiring it means that it is away.
+// never exists, so requiring it makes the standby unavailable.
 type replicated struct {
 	*bundle
 
@@ -47,7 +47,7 @@ func (r *replicated) standbys(t *testing.T, names string) {
 	require.NoError(t, err)
 }
 
-// away sets a standby that is away for every process of the server.
+// away makes every process of the server require an unavailable standby.
 func (r *replicated) away(t *testing.T) {
 	t.Helper()
 	r.standbys(t, "never_there")
@@ -174,7 +174,7 @@ func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	r.waitsTwice(t, func(ctx context.Context) error { return r.Ledger().Cancel(ctx, id.IdempotencyKey(), ann) })
 }
 
-// waitsTwice requires that two tries of f wait for a standby that is away, before f returns.
+// waitsTwice requires that two tries of f wait for an unavailable standby, before f returns.
 func (r *replicated) waitsTwice(t *testing.T, f func(ctx context.Context) error) {
 	t.Helper()
 	r.away(t)

@@ -108,7 +108,7 @@ func (b *bundle) move(t *testing.T, id identity.EffectID, to ledger.EffectState)
 	return err
 }
 
-// Every transition, including the illegal ones, by a statement outside the program.
+// Every transition is tried, including the illegal ones, by a statement outside the program.
 func TestEveryTransition(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -155,7 +155,7 @@ func TestEveryTransition(t *testing.T) {
 	}
 }
 
-// Changes that no statement may make to an effect, whatever its state.
+// The database refuses these changes to an effect, whatever its state.
 func TestLedgerRefusesTampering(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -193,7 +193,7 @@ func TestLedgerRefusesTampering(t *testing.T) {
 	})
 }
 
-// Operator actions in every state.
+// Each operator action is tried in every state.
 func TestOperatorsOrders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -1,5 +1,6 @@
 -- T1 for a delivery of one event in a separate transaction. It does the same as accept.sql, without
--- arrays to unnest and rows to sort and join. These take half of the time for a single event.
+-- arrays to unnest and rows to sort and join. For a single event, these steps would take half of
+-- the time.
 WITH accepted AS (
     INSERT INTO hooklatch.processed_events (
         accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,

@@ -1,6 +1,6 @@
--- T1 for events of which some have a plan already. It does the same as accept.sql, except that a
--- planned event is stored with the outcome of its plan and gets no job. Its effects follow in the
--- same transaction, so that T1 is its T2 too.
+-- T1 for a batch in which some events already have a plan. It does the same as accept.sql, except
+-- that a planned event is stored with the outcome of its plan and gets no job. Its effects follow
+-- in the same transaction, so T1 is also the event's T2.
 --
 -- A plan does not count while a process with a newer configuration decides (see fence.sql), or while
 -- an operator has paused the queue. The event then gets its job like any other.

@@ -1,4 +1,4 @@
--- Makes lives that have ended, of events with random ids, over the last 90 days.
+-- Creates completed lifecycles of events with random ids, over the last 90 days.
 SET session_replication_role = replica;
 WITH ids AS MATERIALIZED (
     SELECT

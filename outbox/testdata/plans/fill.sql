@@ -1,4 +1,4 @@
--- The events :first to :last of the source stripe and what became of them, by turns.
+-- Creates the events :first to :last of the source stripe with their results, which depend on turn.
 -- Triggers are off: they would take most of the time.
 SET session_replication_role = replica;
 
@@ -10,10 +10,11 @@ ON CONFLICT DO NOTHING;
 CREATE TEMPORARY TABLE filled AS
 SELECT
     i, 'evt_' || i AS id, i % 8 AS turn, md5('delivery' || i)::uuid AS delivery_id,
-    -- One after the other, an hour ago if that was today: there is a partition for it.
+    -- The events are a microsecond apart, from an hour ago or from midnight if that is later: today
+    -- has a partition.
     GREATEST(now() - interval '1 hour', date_trunc('day', now(), 'UTC')) + i * interval '1 microsecond' AS received_at,
-    -- What is in an order came first: no event keeps it waiting that is undispatched, or
-    -- will be when it is replayed or released.
+    -- Events with an ordered effect precede all others. Their effects therefore never wait for an
+    -- event that is undispatched, or will be when it is replayed or released.
     i + CASE WHEN i % 8 = 4 THEN 0 ELSE 1000000000 END AS accept_seq
 FROM generate_series(:first, :last) AS i;
 
@@ -66,7 +67,8 @@ FROM filled
 JOIN hooklatch.effects AS e ON e.key = filled.id
 WHERE turn IN (2, 3);
 
--- Every eighth event lacks its job, one in a hundred of them. The first of an order has one.
+-- One in a hundred of the events with turn 6 lacks its job. In an order, only the first effect has
+-- a job.
 INSERT INTO hooklatch.river_job (kind, args, max_attempts, queue, state)
 SELECT 'dispatch', jsonb_build_object('source', 'stripe', 'event_id', id), 25, 'dispatch', 'available'
 FROM filled
@@ -82,6 +84,6 @@ SELECT received_at, 'ann', 'cli', 'event.replay', 'stripe/' || id, 1, id
 FROM filled;
 
 DROP TABLE filled;
--- What is accepted later comes after all of them.
+-- Events accepted later get higher positions.
 SELECT setval('hooklatch.accept_seq', 2000000000);
 RESET session_replication_role;
