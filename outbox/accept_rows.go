@@ -81,7 +81,7 @@ type plannedRow struct {
 	eventRow
 
 	CameAt         *time.Time    // its receipt by the database's clock; nil: the time of the transaction
-	PlannedOutcome inbox.Outcome // outcome of its plan; empty: it has none
+	PlannedOutcome inbox.Outcome // outcome of its plan; empty: no plan
 	ConfigHash     string
 	Configuration  int64
 	Routes         string

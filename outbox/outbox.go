@@ -125,9 +125,9 @@ type Outbox struct {
 	repairer *repair.Repairer
 	coverage *coverage.Coverage
 	exported *export.Archive // nil without an export
-	db       *commit.DB      // for work
-	acceptDB *commit.DB      // for T1
-	readPool *pgxpool.Pool   // for lists and counts
+	db       *commit.DB      // commits on Pool
+	acceptDB *commit.DB      // commits on AcceptPool
+	readPool *pgxpool.Pool   // serves lists and counts
 	schema   schema.Name
 	sql      statements
 	jobs     *riverjob.Inserter

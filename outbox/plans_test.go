@@ -25,7 +25,7 @@ import (
 const (
 	fewRows  = 64
 	manyRows = 20_000
-	longEnv  = "HOOKLATCH_LONG" // set: 200,000
+	longEnv  = "HOOKLATCH_LONG" // if set, 200,000 rows
 )
 
 // The number of pages that a Hooklatch statement reads is proportional to the rows it requests,
@@ -64,7 +64,7 @@ type plans struct {
 	admin  *pgxpool.Pool
 	rows   int
 	names  explained.Names
-	bounds map[string]float64 // of pages
+	bounds map[string]float64 // maximum number of pages per requested row, by statement
 	passes int
 }
 
@@ -167,7 +167,7 @@ func (p *plans) connect(t *testing.T, mode string) *plannedBundle {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t, p.admin))
 	require.NoError(t, err)
-	config.MaxConns = 1 // which keeps all plans
+	config.MaxConns = 1 // a single connection keeps all plans
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = mode
 	log := explained.Watch(config)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)

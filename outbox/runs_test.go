@@ -355,7 +355,7 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 	looks := 0
 	run = b.workOff(t, r, run.ID, func(at runs.Run) {
 		require.Equal(t, int64(1), at.Changed)
-		if looks++; looks == 2 { // it waits, and reports its presence
+		if looks++; looks == 2 { // the worker waits, and extends its lease
 			require.NoError(t, r.Pause(t.Context(), run.ID, ann))
 		}
 	})

@@ -284,7 +284,7 @@ func TestSharedMemoryKeepsCommittedYoungEvents(t *testing.T) {
 	n := 0
 	require.Eventually(t, func() bool {
 		n++
-		_, err := b.Accept(t.Context(), delivery("stripe", fmt.Sprint("evt_warm_", n))) // the event is new, because counts of duplicates are committed too
+		_, err := b.Accept(t.Context(), delivery("stripe", fmt.Sprint("evt_warm_", n))) // a new event each time, because the count of a duplicate has its own COMMIT
 		return err == nil && len(l.ttls) > 0
 	}, 2*time.Minute, time.Millisecond)
 	require.Greater(t, l.ttls[0], 50*time.Minute)

@@ -23,7 +23,7 @@ type rule struct {
 	action string
 	delay  time.Duration
 	first  int  // passage number, from 1
-	onward bool // true if it also applies to all later passages
+	onward bool // true if the rule also applies to all later passages
 }
 
 func (r rule) covers(passage int) bool {

@@ -19,7 +19,7 @@ func Contains(contentType string, body []byte, text string) bool {
 		return bytes.IndexByte(body, '\\') >= 0 && inJSON(body, text)
 	case Form:
 		if media, _, err := mime.ParseMediaType(contentType); err == nil && media == "multipart/form-data" {
-			return false // its values are not escaped
+			return false // the values of a multipart form are not escaped
 		}
 		for pair := range bytes.SplitSeq(body, []byte("&")) {
 			for part := range bytes.SplitSeq(pair, []byte("=")) {

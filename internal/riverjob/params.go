@@ -48,7 +48,7 @@ type jobRow struct {
 	Args        []byte // JSON
 	Metadata    []byte // JSON
 	MaxAttempts int16
-	Tags        string     // separated by commas; no tag contains one
+	Tags        string     // separated by commas; no tag contains a comma
 	Since       *time.Time // nil: now
 	NotBefore   *time.Time // nil: it may run immediately
 }
@@ -75,7 +75,7 @@ func Priority(origin identity.Origin) int16 {
 type DispatchText struct {
 	Args     string // JSON
 	Metadata string // JSON
-	Tags     string // separated by commas; no tag contains one
+	Tags     string // separated by commas; no tag contains a comma
 }
 
 // Describe returns the job's description of its event.

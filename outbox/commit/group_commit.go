@@ -163,7 +163,7 @@ func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case out := <-w.done: // it arrived together with the end
+	case out := <-w.done: // the outcome arrived at the moment when the wait ended
 		return out.result, out.err
 	default:
 		w.left = true

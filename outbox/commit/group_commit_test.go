@@ -220,7 +220,7 @@ func TestGroupCommitIsolatesWhateverIsRefused(t *testing.T) {
 			var healing sync.WaitGroup
 			defer healing.Wait()
 			defer end()
-			healing.Go(func() { // once its neighbours are committed
+			healing.Go(func() { // lifts the refusal once the member's neighbours are committed
 				for stored := 0; stored < 4 && ctx.Err() == nil; {
 					_ = g.pool.QueryRow(ctx, `SELECT count(*) FROM numbers WHERE n > 0`).Scan(&stored)
 				}

@@ -35,7 +35,7 @@ type Options struct {
 	ReadPool *pgxpool.Pool // for reads outside transactions, on the same database
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Ledger   *ledger.Ledger
-	Export   *export.Archive // has events of days that retention dropped; nil: none
+	Export   *export.Archive // contains events of days that retention dropped; nil: none
 	Logger   *slog.Logger    // defaults to a logger that discards
 }
 

@@ -21,7 +21,7 @@ type note struct {
 	identity.EventRef
 
 	text        string // the error of the erased event
-	redacting   bool   // a setting of the source erased it, not an operator
+	redacting   bool   // erased by a setting of the source, not by an operator
 	requestedAt time.Time
 }
 

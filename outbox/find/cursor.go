@@ -73,7 +73,7 @@ func (c Cursor) effect() (place, error) {
 
 // Positions of events with a special meaning.
 const (
-	newestEvent   = math.MaxInt64 // behind every event that can ever exist
+	newestEvent   = math.MaxInt64 // after every event that can exist
 	firstAccepted = 1             // lower positions belong to imported events
 	oldestEvent   = math.MinInt64
 )

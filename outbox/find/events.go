@@ -165,7 +165,7 @@ func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.Eve
 		load: func(ctx context.Context, found []candidate[identity.EventRef]) (map[identity.EventRef]*inbox.Event, error) {
 			rows, err := f.loadEvents(ctx, f.inbox.EventsByRef, refsOf(found))
 			for ref, e := range rows {
-				if !asked.takes(e) { // it changed meanwhile
+				if !asked.takes(e) { // the event changed meanwhile
 					delete(rows, ref)
 				}
 			}

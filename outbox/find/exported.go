@@ -20,8 +20,8 @@ const FirstExported Cursor = ofExport
 // exportedAtOnce is the number of exported events that are decoded together.
 const exportedAtOnce = 500
 
-// exportedPlace is a position among the exported events: so many events of a part of a day are
-// behind it.
+// exportedPlace is a position among the exported events: after the first past events of a part of a
+// day.
 type exportedPlace struct {
 	day        string
 	part, past int

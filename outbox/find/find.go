@@ -33,7 +33,7 @@ type Options struct {
 	Schema schema.Name   // holds the tables. Defaults to schema.Default.
 	Inbox  *inbox.Inbox
 	Ledger *ledger.Ledger
-	Export *export.Archive // has events of days that retention dropped; nil: none
+	Export *export.Archive // contains events of days that retention dropped; nil: none
 }
 
 // Finder finds events, effects and actions. It is safe for concurrent use.

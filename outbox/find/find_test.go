@@ -189,7 +189,7 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	asked := 0
 	match := find.Match{By: func(*inbox.Event) (bool, error) {
 		asked++
-		for began := time.Now(); time.Since(began) < find.MatchTime(); { // it computes
+		for began := time.Now(); time.Since(began) < find.MatchTime(); { // the condition uses the CPU
 			runtime.Gosched()
 		}
 		return true, nil

@@ -85,7 +85,7 @@ const (
 	Skipped    Outcome = "skipped"    // no route and no handler matched
 	Failed     Outcome = "failed"     // its last dispatch attempt failed
 	Held       Outcome = "held"       // a replay guard holds it until an operator decides
-	Dropped    Outcome = "dropped"    // it was held, and an operator dropped it
+	Dropped    Outcome = "dropped"    // an operator dropped the held event
 	Imported   Outcome = "imported"   // another system accepted it: it has no delivery and no job
 )
 

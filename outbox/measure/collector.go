@@ -145,7 +145,7 @@ func (c *Collector) run(ctx context.Context) {
 type turn struct {
 	standing   *Standing
 	standingAt time.Time
-	rested     time.Time // it does not read again until then
+	rested     time.Time // the process does not read again before this time
 	sampled    time.Time // minute in which it last counted the amount of waiting work
 	failing    bool
 }

@@ -97,10 +97,10 @@ func (c *Counts) Of(kind Kind, name string, what What) *Counter {
 	}
 	asked := key{kind, name, what}
 	if found, ok := c.counters.Load(asked); ok {
-		return found.(*Counter) //nolint:forcetypeassert // nothing else is in it
+		return found.(*Counter) //nolint:forcetypeassert // the map contains only Counters
 	}
 	found, _ := c.counters.LoadOrStore(asked, &Counter{counts: c})
-	return found.(*Counter) //nolint:forcetypeassert // nothing else is in it
+	return found.(*Counter) //nolint:forcetypeassert // the map contains only Counters
 }
 
 // Add adds n to the count.
@@ -144,8 +144,8 @@ func (c *Counts) collect(before time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counters.Range(func(of, counter any) bool {
-		if n := counter.(*Counter).n.Swap(0); n != 0 { //nolint:forcetypeassert // nothing else is in it
-			c.waiting[added{of.(key), minute}] += n //nolint:forcetypeassert // nothing else is in it
+		if n := counter.(*Counter).n.Swap(0); n != 0 { //nolint:forcetypeassert // the map contains only Counters
+			c.waiting[added{of.(key), minute}] += n //nolint:forcetypeassert // the map contains only keys
 		}
 		return true
 	})

@@ -338,7 +338,7 @@ func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	r := b.runs.Verifying(func(_ context.Context, d *quarantine.Delivery) (quarantine.Verdict, error) {
 		body := string(d.Body)
 		accepted[body]++
-		if body == "two" && away { // it was still accepted
+		if body == "two" && away { // the delivery was accepted despite the error
 			away = false
 			return quarantine.Verdict{}, errors.New("the database is away")
 		}

@@ -8,7 +8,7 @@ CROSS JOIN LATERAL (
     FROM hooklatch.content_guards AS g
     WHERE g.source = known.source
         AND g.hash = known.hash
-    OFFSET 0 -- one look-up per content
+    OFFSET 0 -- forces one look-up per content
 ) AS g
 CROSS JOIN LATERAL (
     SELECT

@@ -8,7 +8,7 @@ CROSS JOIN LATERAL (
     FROM hooklatch.processed_events AS p
     WHERE p.source = known.source
         AND p.event_id = known.event_id
-    OFFSET 0 -- one look-up per event
+    OFFSET 0 -- forces one look-up per event
 ) AS p
 WHERE (
     SELECT CASE

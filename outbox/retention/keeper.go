@@ -44,8 +44,8 @@ type Keeper struct {
 	sql    statements
 	logger *slog.Logger
 
-	leftDeliveries left[uuid.UUID] // among the kept deliveries
-	leftKept       left[int64]     // among the kept events
+	leftDeliveries left[uuid.UUID] // position in the walk through the kept deliveries
+	leftKept       left[int64]     // position in the walk through the kept events
 	leftEffects    left[place]
 	leftVersions   left[versionPlace]
 }
@@ -128,9 +128,9 @@ type run struct {
 	*Keeper
 
 	order    Order
-	look     int       // rows of a slice in which many are deleted
+	look     int       // number of rows in a slice that deletes many rows
 	now      time.Time // the database's time
-	settings Settings  // in effect
+	settings Settings  // settings in effect
 	tasks    []*task
 	needs    *needs // needs of unfinished work, once they have been read
 	ended    bool   // out of time

@@ -22,7 +22,7 @@ import (
 // alternate, and the 99th percentiles of each pair are compared: the spread of their ratios stays
 // below the bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise idle machine. The
 // short form shows that deliveries and retention both make progress.
-func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // not when it measures
+func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // the test must run alone when it measures
 	long := os.Getenv("HOOKLATCH_LONG") != ""
 	if !long { // measurements need the machine for themselves
 		t.Parallel()

@@ -120,7 +120,7 @@ func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 			waits = append(waits, time.Since(began))
 			require.False(t, ok, name)
 			m.Set("hooklatch:b", nil, time.Minute)
-			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // 500 callers in some seconds
+			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // 500 callers within a few seconds
 		}
 		slices.Sort(waits)
 		// Without the circuit, all wait for 5 ms.

@@ -6,7 +6,7 @@ CROSS JOIN LATERAL (
     FROM hooklatch.all_links AS l
     WHERE l.source = asked.source
         AND l.event_id = asked.event_id
-    OFFSET 0 -- one look-up per event
+    OFFSET 0 -- forces one look-up per event
 ) AS l
 CROSS JOIN LATERAL (
     SELECT e.scope, e.key, e.generation, e.source, e.event_id

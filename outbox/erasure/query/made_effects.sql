@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = l.scope
         AND e.key = l.key
         AND e.generation = l.generation
-    OFFSET 0 -- one look-up per effect
+    OFFSET 0 -- forces one look-up per effect
 ) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id

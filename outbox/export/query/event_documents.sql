@@ -34,7 +34,7 @@ SELECT
             WHERE e.scope = l.scope
                 AND e.key = l.key
                 AND e.generation = l.generation
-            OFFSET 0 -- one look-up for each row
+            OFFSET 0 -- forces one look-up for each row
         ) AS e
         WHERE l.source = p.source
             AND l.event_id = p.event_id
@@ -54,5 +54,5 @@ CROSS JOIN LATERAL (
     SELECT *
     FROM hooklatch.processed_events AS e
     WHERE e.accept_seq = a.accept_seq
-    OFFSET 0 -- one look-up for each row
+    OFFSET 0 -- forces one look-up for each row
 ) AS p

@@ -8,7 +8,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = l.scope
         AND e.key = l.key
         AND e.generation = l.generation
-    OFFSET 0 -- one look-up for each row
+    OFFSET 0 -- forces one look-up for each row
 ) AS e
 WHERE l.source = :source
     AND l.event_id = :event_id

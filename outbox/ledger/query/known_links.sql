@@ -10,5 +10,5 @@ CROSS JOIN LATERAL (
         AND known.scope = l.scope
         AND known.key = l.key
         AND known.generation = l.generation
-    LIMIT 1 -- one look-up for each row
+    LIMIT 1 -- forces one look-up for each row
 ) AS known

@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
     WHERE e.scope = s.scope
         AND e.key = s.key
         AND e.generation = s.generation
-    OFFSET 0 -- one look-up for each row
+    OFFSET 0 -- forces one look-up for each row
 ) AS stands
 WHERE {{same_effect locked=s}}
     AND stands.state IN ('pending', 'started', 'in_doubt')

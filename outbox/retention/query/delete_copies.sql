@@ -9,7 +9,7 @@ USING (
             FROM hooklatch.deliveries_kept AS k
             WHERE k.delivery_id = o.delivery_id
                 AND k.received_at = o.received_at
-            OFFSET 0 -- one look-up for each row
+            OFFSET 0 -- forces one look-up for each row
         )
     ORDER BY o.received_at
     LIMIT :look

@@ -21,7 +21,7 @@ WITH looked AS MATERIALIZED (
                 FROM hooklatch.processed_events AS p
                 WHERE p.source = l.source
                     AND p.event_id = l.event_id
-                OFFSET 0 -- one look-up for each row
+                OFFSET 0 -- forces one look-up for each row
             )
         ORDER BY l.scope COLLATE "C", l.key COLLATE "C", l.generation
     ) AS old

@@ -13,6 +13,6 @@ WITH looked AS MATERIALIZED (
         SELECT e.accept_seq, e.source, e.event_id, e.received_at, e.outcome, e.generation, e.processed_at
         FROM hooklatch.processed_events AS e
         WHERE e.accept_seq = k.accept_seq
-        OFFSET 0 -- one look-up for each row
+        OFFSET 0 -- forces one look-up for each row
     ) AS p
 ), {{judged_events}}

@@ -10,7 +10,7 @@ USING (
             FROM hooklatch.processed_events AS p
             WHERE p.source = r.source
                 AND p.event_id = r.event_id
-            OFFSET 0 -- one look-up for each row
+            OFFSET 0 -- forces one look-up for each row
         )
     ORDER BY requested_at
     LIMIT :look

@@ -8,7 +8,7 @@ FROM (
         SELECT e.delivery_id, e.received_at, e.accept_seq
         FROM hooklatch.processed_events AS e
         WHERE e.accept_seq = a.accept_seq
-        OFFSET 0 -- one look-up for each row
+        OFFSET 0 -- forces one look-up for each row
     ) AS p
     CROSS JOIN LATERAL (
         SELECT

@@ -5,5 +5,5 @@ CROSS JOIN LATERAL (
     SELECT e.accept_seq, e.received_at
     FROM hooklatch.processed_events AS e
     WHERE e.accept_seq = a.accept_seq
-    OFFSET 0 -- one look-up for each row
+    OFFSET 0 -- forces one look-up for each row
 ) AS p
