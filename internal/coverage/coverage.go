@@ -146,7 +146,7 @@ type lookPass struct {
 	Name   string
 }
 
-// Look is Begin for a pass that writes nothing.
+// Look is like Begin, but for a pass that writes nothing.
 func (c *Coverage) Look(ctx context.Context, s Stream) (*Pass, error) {
 	p := Pass{Stream: s}
 	var passUntil *time.Time
@@ -254,7 +254,7 @@ func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
 // ActionRun is the operator action of RunNow.
 const ActionRun ledger.Action = "backfill.run"
 
-// RunNow is Hurry as an operator action. Errors: ErrNoList.
+// RunNow is like Hurry, but for one source and as an operator action. Errors: ErrNoList.
 func (c *Coverage) RunNow(ctx context.Context, source identity.Source, by ledger.Operator) error {
 	what := ledger.Instruction{Action: ActionRun, Target: string(source)}
 	err := c.opts.Ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {

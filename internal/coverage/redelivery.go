@@ -84,7 +84,8 @@ func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source,
 	return tag.RowsAffected(), nil
 }
 
-// EndRedeliveries is EndTx in its own transaction, together with the counts of the run.
+// EndRedeliveries is like EndTx, but uses its own transaction, which also stores the counts of the
+// run.
 func (c *Coverage) EndRedeliveries(ctx context.Context, r *Run, ids []identity.EventID, outcome string, count *int64) error {
 	before := *count
 	return c.opts.DB.Do(ctx, "end_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {

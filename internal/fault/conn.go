@@ -24,7 +24,7 @@ type conn struct {
 	net.Conn
 	fault *Fault
 
-	// reading is held while reading from the server: by the client, or by Write when it
+	// reading is locked during each read from the server, by the client or by Write when it
 	// swallows the response. pgx may have a read under way while it writes.
 	reading  sync.Mutex
 	answer   answer // guarded by reading
@@ -58,8 +58,8 @@ func (c *conn) Write(b []byte) (int, error) {
 	if mode == "" {
 		return c.Conn.Write(b)
 	}
-	// The connection is spoiled before the COMMIT is sent: a read under way must not deliver
-	// the response.
+	// The connection is marked as broken before the COMMIT is sent, so that a read under way cannot
+	// deliver the response.
 	if err := c.spoil(mode); err != nil {
 		return 0, err
 	}
@@ -95,9 +95,9 @@ func (c *conn) Read(b []byte) (int, error) {
 	return c.silence(b)
 }
 
-// drain reads the server's complete response and reports the fault before the client learns of
-// it; c.reading is held. It then cuts the connection unless the connection is to hang. If no
-// response arrives, it also cuts the connection, and the test sees that nothing fired.
+// drain reads the server's complete response and reports the fault before the client learns of it;
+// c.reading is held. It then cuts the connection, unless the mode is Hang. If no response arrives,
+// it also cuts the connection, and the test sees that nothing fired.
 func (c *conn) drain() {
 	buf := make([]byte, 4096)
 	for !c.answer.complete && c.state() != LoseRequest {
@@ -204,8 +204,8 @@ func (c *conn) SetDeadline(t time.Time) error { return c.wait(t, c.Conn.SetDeadl
 // SetReadDeadline sets the deadline for reads.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.wait(t, c.Conn.SetReadDeadline) }
 
-// wait records the client's read deadline. It sets the deadline on the server's side only
-// before the fault: the response is read whatever the deadline.
+// wait records the client's read deadline. It passes the deadline to the server's side only before
+// the fault, because the response must then be read whatever the deadline.
 func (c *conn) wait(t time.Time, set func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // Limits for the values by which an event is found.
 const (
 	MaxSearchPointers = 8
-	MaxSearchValues   = 16  // of one event
+	MaxSearchValues   = 16  // maximum number of values of one event
 	MaxSearchValue    = 256 // bytes; a longer value is left out
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// slack is the additional missing time before the time of a restore. Recovery stops by COMMIT
+	// slack is added to the missing time, before the time of a restore. Recovery stops at COMMIT
 	// times, an event has the time of its BEGIN, and operators round times.
 	slack = time.Minute
 	// pauseReason marks the pauses that Restored sets and ends.

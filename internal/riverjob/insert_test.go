@@ -127,8 +127,7 @@ func (b *bundle) listen(t *testing.T) <-chan string {
 	return heard
 }
 
-// Our own transactions do not notify. The notification follows after their COMMIT, outside
-// them.
+// Jobs inserted by our own transactions are notified after the COMMIT, outside the transaction.
 func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -149,7 +148,7 @@ func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	require.Empty(t, heard, "each queue once")
 }
 
-// A caller's transaction notifies by itself, because we do not learn of its commit.
+// A caller's transaction notifies by itself, because Hooklatch does not learn of its commit.
 func TestATransactionOfACallerNotifies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -53,7 +53,7 @@ type jobRow struct {
 	NotBefore   *time.Time // nil: it may run immediately
 }
 
-// known returns nil for the zero time.
+// known returns a pointer to the time, or nil for the zero time.
 func known(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -61,7 +61,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 const tlsAlert = 64
 
 // answered reports whether bytes begin an HTTP response, and returns its status. Over TLS the
-// status is hidden: 0.
+// status is hidden and returned as 0.
 func answered(b []byte) (status int, answer bool) {
 	if len(b) > len("HTTP/1.1 400") && string(b[:len("HTTP/1.")]) == "HTTP/1." {
 		status, err := strconv.Atoi(string(b[len("HTTP/1.1 "):len("HTTP/1.1 400")]))

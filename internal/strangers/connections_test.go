@@ -83,8 +83,8 @@ func TestConnectionsAreShared(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name string
-		from []string // in turn
-		open int64    // of 64
+		from []string // addresses that connect in turn
+		open int64    // expected number of open connections, of 64
 	}{
 		{"a stranger has an eighth", []string{"198.51.100.1"}, 8},
 		{"a network of strangers has a quarter", []string{"198.51.100.1", "198.51.100.2", "198.51.100.3"}, 16},

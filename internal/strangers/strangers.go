@@ -1,10 +1,10 @@
 // Package strangers limits the resources that senders may use before they are verified. An
 // unverified sender is called a stranger.
 //
-// Genuine senders and strangers share several limited pools: slots, connections, memory,
-// requests to a provider. Each pool keeps a part that strangers cannot use, for addresses with
-// accepted deliveries. Strangers also count by address, and by the network around it, so that
-// many addresses with one owner do not get many shares.
+// Genuine senders and strangers share several limited pools: slots, connections, memory, requests
+// to a provider. Each pool keeps a part that strangers cannot use, for addresses with accepted
+// deliveries. Strangers are also limited by address and by network, so that the owner of many
+// addresses does not get many shares.
 package strangers
 
 import "net/netip"
