@@ -32,7 +32,7 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// A trial leaves no rows, and no function runs after its commit.
+// A trial leaves no rows, and functions registered with AfterCommit do not run.
 func TestWhatIsTriedIsUndone(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -51,7 +51,7 @@ func TestWhatIsTriedIsUndone(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// Hooklatch's own statements use an index. An application's statements may have none.
+// Hooklatch's own statements must use an index. An application's statements may scan tables.
 func TestOnlyForeignStatementsMayScanTables(t *testing.T) {
 	t.Parallel()
 	db, err := New(Options{Pool: pgtest.New(t)})

@@ -170,7 +170,7 @@ func TestTheFirstStatementMayFail(t *testing.T) {
 	require.Equal(t, 12, sum)
 }
 
-// Functions to run after COMMIT do not run without it.
+// Functions registered with AfterCommit run only after a COMMIT.
 func TestAfterCommit(t *testing.T) {
 	t.Parallel()
 	db, _ := oneConn(t)

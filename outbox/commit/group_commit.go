@@ -94,8 +94,8 @@ type GroupOptions[M, R any] struct {
 	// hand-overs. Submit then waits for the outcome even if ctx ends.
 	Inline bool
 	// Patience is the time that a batch may be in flight before another committer begins beside it,
-	// unless a full batch waits. Members that arrive meanwhile share one transaction. Its
-	// statements cost more per member if fewer members share them. Zero: another committer begins
+	// unless a full batch waits. Members that arrive meanwhile share one transaction. The more
+	// members share its statements, the less each member costs. Zero: another committer begins
 	// immediately.
 	Patience time.Duration
 

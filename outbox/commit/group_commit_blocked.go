@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// maxBlockedLanes limits the batches that are sorted simultaneously beside the committers. Each
-	// batch uses one connection.
+	// maxBlockedLanes limits the batches that are bisected at the same time, in addition to the
+	// batches of the committers. Each batch uses one connection.
 	maxBlockedLanes = 4
 	// probeLockTimeout is the time that a part of a sidelined batch waits for a lock while the
 	// blocked members are identified.

@@ -50,7 +50,7 @@ func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 	require.Equal(t, map[int]int{1: 1, 2: 1, 3: 1}, released)
 }
 
-// Members of a batch that is bisected are released one by one, each once.
+// Members of a batch that is bisected are released one by one, each exactly once.
 func TestGroupCommitReleasesEveryMemberOfABadBatch(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)

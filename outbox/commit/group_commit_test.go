@@ -367,8 +367,8 @@ func TestGroupCommitOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, stored)
 }
 
-// COMMIT itself may wait for the NOTIFY lock. No member of the batch holds this lock or could do
-// without it, so the batch stays together.
+// COMMIT itself may wait for the NOTIFY lock. Every member of the batch needs this lock and none
+// holds it, so the batch stays together.
 func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, nil)

@@ -17,7 +17,8 @@ import (
 var ErrPoolNotPrepared = errors.New("synchronous_standby_names is set on the server, but a COMMIT whose wait for the standby was cancelled would " +
 	"count as replicated: pass the configuration of the pool to commit.PreparePool before pgxpool.NewWithConfig")
 
-// ErrNotOnStandby is the cause when the server confirmed COMMIT, but the standby might not have it.
+// ErrNotOnStandby is the cause when the server confirmed COMMIT, but the standby might not have the
+// transaction.
 var ErrNotOnStandby = errors.New("the wait for the standby was cancelled: committed on the primary, perhaps nowhere else")
 
 // standbyCheck is the interval at which a connection of an unprepared pool checks whether the
@@ -58,8 +59,8 @@ func PreparePool(config *pgxpool.Config) {
 	}
 }
 
-// isBrokenWait checks the server function in the notice, because the text is translated. If a
-// pooler omits the function, isBrokenWait compares the text.
+// isBrokenWait recognises the warning by the server function that the notice names, because the
+// text is translated. If a pooler omits the function, isBrokenWait compares the text.
 func isBrokenWait(notice *pgconn.Notice) bool {
 	if notice.Routine != "" {
 		return notice.Routine == "SyncRepWaitForLSN"

@@ -58,9 +58,10 @@ func (s txSettings) options() pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: beginQuery + ";\n" + s.query()}
 }
 
-// query returns the statement that applies the settings to the transaction. It only ever raises
-// synchronous_commit, and keeps remote_apply. Below on, an acknowledged row is lost if the server's
-// process fails. The warning about a cancelled wait for the standby must arrive: see PreparePool.
+// query returns the statement that applies the settings to the transaction. It never lowers
+// synchronous_commit, and keeps remote_apply. With a setting below on, an acknowledged row is lost
+// if the server's process fails. The warning about a cancelled wait for the standby must arrive:
+// see PreparePool.
 func (s txSettings) query() string {
 	var q strings.Builder
 	q.WriteString(`SELECT
@@ -154,7 +155,7 @@ func (t *transaction) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// commit ends the transaction and classifies possible errors.
+// commit ends the transaction and classifies its error.
 func commit(ctx context.Context, tx pgx.Tx) error {
 	wait := watchStandby(tx.Conn())
 	if err := tx.Commit(ctx); err != nil {

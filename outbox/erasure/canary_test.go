@@ -76,7 +76,7 @@ func TestEveryColumnThatCanHoldATextIsListed(t *testing.T) {
 	require.Equal(t, there, listed, "columns of a migrated database, and of testdata/columns.txt")
 }
 
-// rowsOf contains the rows of the event canary, by table.
+// rowsOf contains the condition for the rows of the event canary in each table.
 var rowsOf = map[string]string{
 	"processed_events":   `event_id = 'canary'`,
 	"deliveries_kept":    `true`,
@@ -144,7 +144,7 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	b.settle(t, b.claim(t, alone), ledger.VerdictDone)
 	b.legacy(t, effect)
 	b.refused(t, "shop", body)
-	// An order requires these columns of a row.
+	// These columns are required in a row with an order key.
 	b.exec(t, `UPDATE hooklatch.effects SET order_key = 'x', accept_seq = COALESCE(accept_seq, 1), occurred_at = now()`)
 	canaries := append(b.plant(t), canaryOf("deliveries.body"))
 	for _, one := range canaries {
@@ -170,8 +170,8 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
 }
 
-// A dump also contains no erased data if the event occurred in several parts and deliveries, and
-// was also refused. In addition, a run and the erasure itself searched for it.
+// A dump also contains no erased data of an event that occurred in several parts and deliveries,
+// was refused, and was searched for by a run and by the erasure itself.
 func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -269,7 +269,7 @@ func (b *bundle) dump(t *testing.T) []byte {
 	return out.Bytes()
 }
 
-// pgDump returns the newest version, or an empty string if none is installed.
+// pgDump returns the path of the newest pg_dump, or an empty string if none is installed.
 func pgDump() string {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump")
 	if err == nil && len(found) > 0 {

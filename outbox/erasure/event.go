@@ -92,8 +92,8 @@ func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	}
 }
 
-// EventTx is Event in a bulk run's transaction, and records the erasure there. It does not cancel
-// effects: see GiveUp. The jobs stay until JobsOfRun.
+// EventTx is like Event, but runs in a bulk run's transaction and records the erasure there. It
+// does not cancel effects: see GiveUp. The jobs stay until JobsOfRun.
 func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	erased, _, err := e.eraseEvent(ctx, tx, ref, by, order)
 	if err == nil {

@@ -167,7 +167,7 @@ func TestADispatchThatIsUnderWayWritesNothing(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// An uncommitted replay reopens the event. An erasure waits for it, and then refuses.
+// An uncommitted replay reopens the event. An erasure waits for the replay, and is then refused.
 func TestAnErasureWaitsForAReplay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -189,7 +189,8 @@ func TestAnErasureWaitsForAReplay(t *testing.T) {
 	require.JSONEq(t, `{"name":"Jane"}`, string(b.event(t, "evt_1").Body))
 }
 
-// The function is the last guard: a role other than the program's may call it.
+// The SQL function itself refuses unfinished effects, because roles other than the program's may
+// call it.
 func TestNoUnfinishedEffectIsErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -290,7 +291,7 @@ func TestConcurrentErasuresEmptyTheDelivery(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE body = '' AND headers = '{}' AND content_type = ''`))
 }
 
-// The erasing role has no right to change deliveries, and can only remove from them.
+// The erasing role has no right to change deliveries, and can only remove data from them.
 func TestErasureNeedsNoRightToTheTables(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

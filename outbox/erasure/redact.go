@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// redactSlice is the number of events that a walk reads at once, of any source.
+	// redactSlice is the number of events, of any source, that a walk reads at once.
 	redactSlice = 2_000
 	// redactBatch is the number of events that share a transaction.
 	redactBatch = 50

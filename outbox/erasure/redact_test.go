@@ -64,7 +64,7 @@ func TestFormsAreRedactedByTheirFields(t *testing.T) {
 	require.Equal(t, "From=redacted&To=x&%46rom=redacted&A=From", string(b.event(t, "sms").Body))
 }
 
-// In a batch the pointers begin at the event.
+// If a delivery contains several events, the pointers start at each event.
 func TestAnItemIsRedactedWithoutItsNeighbours(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

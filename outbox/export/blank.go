@@ -61,7 +61,7 @@ func (l *linked) blank(note string, erasedAt time.Time) error {
 	return nil
 }
 
-// eachEffect changes the effects of an event.
+// eachEffect calls change for each effect of an event.
 func (e *Event) eachEffect(change func(of identity.EventRef, l *linked) error) error {
 	var all []*linked
 	if err := json.Unmarshal(e.Effects, &all); err != nil {

@@ -68,7 +68,7 @@ type Day struct {
 	Error       string    // why it failed
 
 	begunAt time.Time
-	parts   []Part // of an unfinished day
+	parts   []Part // parts that an unfinished day has so far
 	sum     []byte // SHA-256 of the manifest
 	garbage []string
 }

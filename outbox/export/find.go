@@ -52,7 +52,7 @@ func (a *Archive) Find(ctx context.Context, ref identity.EventRef, day time.Time
 	return nil, nil //nolint:nilnil // documented
 }
 
-// daysOf returns the day with a time, or all days for the zero time, newest first.
+// daysOf returns the day that contains a time, or all days for the zero time, newest first.
 func (a *Archive) daysOf(ctx context.Context, at time.Time) ([]Day, error) {
 	if at.IsZero() {
 		return a.Days(ctx)

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// blockSize is the size of the lines that are compressed together. A look-up reads one block.
+	// blockSize is the total size of the lines that are compressed together. A look-up reads one
+	// block.
 	blockSize = 256 << 10
 	// A part ends when its compressed size reaches partSize or its lines reach linesSize, because
 	// it is written from memory.
@@ -54,9 +55,9 @@ func (p Part) names() []string { return []string{p.Name, p.Index} }
 
 // entry is the position of the line that contains an event.
 type entry struct {
-	hash   uint64 // of the event
-	offset uint64 // of the block in the part
-	length uint32 // of the block
+	hash   uint64 // hash of the event
+	offset uint64 // offset of the block in the part
+	length uint32 // length of the block
 }
 
 // hashOf returns the hash of an event in an index.
@@ -92,7 +93,7 @@ func (w *partWriter) add(line *Line) error {
 	return nil
 }
 
-// flush compresses the lines so far as one block. Blocks are gzip members, so that usual tools can
+// flush compresses the lines so far as one block. Blocks are gzip members, so that common tools can
 // read a part.
 func (w *partWriter) flush() error {
 	if w.block.Len() == 0 {

@@ -33,7 +33,7 @@ type bundle struct {
 	log  *explained.Log
 
 	mu      sync.Mutex
-	matches []find.Match // of the conditions, by their number
+	matches []find.Match // results of the conditions, by their number
 }
 
 // match returns a condition that decides like m.

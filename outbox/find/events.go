@@ -100,7 +100,7 @@ func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit in
 	return page, nil
 }
 
-// events is Events, but walks back no further than the position floor.
+// events is like Events, but walks back no further than the position floor.
 func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit int, floor int64) (Page[*inbox.Event], error) {
 	at, err := from.event(newestEvent)
 	if err != nil {

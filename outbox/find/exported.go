@@ -109,7 +109,7 @@ func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]expor
 	}), err
 }
 
-// exportedFound returns the selected events among those behind a position.
+// exportedFound returns the selected events after a position.
 func (f *Finder) exportedFound(ctx context.Context, asked Events, judge *judge, some []*export.Found, at exportedPlace, last int64) ([]Found, error) {
 	refs := make([]identity.EventRef, len(some))
 	for i, one := range some {

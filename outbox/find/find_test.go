@@ -35,7 +35,7 @@ func whole[Row any](t *testing.T, answer func(from find.Cursor) (find.Page[Row],
 	return all
 }
 
-// All pages together are the whole list, even if events are accepted in between.
+// All pages together contain the whole list, even if events are accepted in between.
 func TestPagesAreTheWholeList(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

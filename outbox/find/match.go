@@ -14,7 +14,7 @@ import (
 )
 
 // Content selects by an event's content, including its body. If both fields are set, both must
-// hold. An effect is selected by the event that created it.
+// match. An effect is selected by the event that created it.
 type Content struct {
 	// When is a CEL expression with the names and functions of a route's `when`.
 	When string `json:"when,omitempty" find:"when" help:"for which this CEL 'expression' is true; it is written like a route's when" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
@@ -25,7 +25,7 @@ type Content struct {
 // IsZero reports whether c selects everything.
 func (c Content) IsZero() bool { return c == Content{} }
 
-// Concealed returns c with its literals replaced by hashes, and the literals. Salt is the run's id.
+// Concealed returns c with its literals replaced by hashes, and the literals. salt is the run's id.
 func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 	concealed.When, literals = condition.Concealed(c.When, salt)
 	for i, literal := range literals {

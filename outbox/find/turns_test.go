@@ -35,7 +35,7 @@ func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 					if n := working.Add(1); n != 1 {
 						t.Errorf("%d searches work", n)
 					}
-					time.Sleep(work) //nolint:forbidigo // of the fake clock
+					time.Sleep(work) //nolint:forbidigo // it uses the fake clock
 					working.Add(-1)
 					end()
 				}

@@ -44,7 +44,8 @@ type walk[Ref comparable, Row any] struct {
 	budget budget
 }
 
-// page walks from a position until it has found limit rows, or the rows or the budget end.
+// page walks from a position until it has found limit rows, no rows are left, or the budget is
+// spent.
 func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[Row], error) {
 	if limit <= 0 {
 		limit = defaultLimit

@@ -77,8 +77,8 @@ func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, 
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}, by)
 }
 
-// SetPausedFor is SetPaused for a larger operation, named by the reason. It leaves other pauses
-// unchanged, and ends only a pause with the same reason.
+// SetPausedFor is like SetPaused, but for a larger operation, which by.Reason names. It leaves
+// other pauses unchanged, and ends only a pause with the same reason.
 func (f *Fleet) SetPausedFor(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason), Own: true}, by)
 }

@@ -18,12 +18,12 @@ import (
 const (
 	// AnnounceEvery is the interval at which a process that performs effects announces itself.
 	AnnounceEvery = 5 * time.Second
-	// silent is the time without an announcement after which another process gets the jobs of a
-	// process.
+	// silent is the time without an announcement after which a process's jobs are given to other
+	// processes.
 	silent = 4 * AnnounceEvery
-	// PresumedGone is the time without an announcement after which a process no longer counts. If
-	// the time is too short, effects only move to a queue that another process reads. Events,
-	// however, are then dispatched by an older configuration.
+	// PresumedGone is the time without an announcement after which a process no longer counts as
+	// running. If the time is too short, effects only move to a queue that another process reads.
+	// Events, however, are then dispatched by an older configuration.
 	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
 	// configuration that only a gateway runs. Workers with that configuration should start within

@@ -25,7 +25,7 @@ func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Op
 	return nil
 }
 
-// ReleaseTx is Release in the caller's transaction, which records the operator.
+// ReleaseTx is like Release, but runs in the caller's transaction, which records the operator.
 func (i *Inbox) ReleaseTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef) error {
 	j := riverjob.DispatchJob{Event: ref}
 	err := i.sql.ReleaseEvent.With(ref).QueryRow(ctx, tx).Scan(&j.EventType, &j.Origin, &j.Queue, &j.Traceparent)
@@ -50,7 +50,7 @@ func (i *Inbox) Drop(ctx context.Context, ref identity.EventRef, by ledger.Opera
 	return nil
 }
 
-// DropTx is Drop in the caller's transaction, which records the operator.
+// DropTx is like Drop, but runs in the caller's transaction, which records the operator.
 func (i *Inbox) DropTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator) error {
 	tag, err := i.sql.DropEvent.With(dropEvent{EventRef: ref, Error: column.Done("dropped", by.Who, by.Reason)}).Exec(ctx, tx)
 	if err == nil && tag.RowsAffected() == 0 {

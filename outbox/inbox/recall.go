@@ -22,8 +22,8 @@ type Recalled struct {
 	Replays []EventReplay
 }
 
-// Recall is Event for operators: it also reads the export, if the event or its delivery is no longer
-// stored. Errors: ErrNotFound, ErrUnavailable, and errors of the export's storage.
+// Recall is like Event, but for operators: it also reads the export, if the event or its delivery
+// is no longer stored. Errors: ErrNotFound, ErrUnavailable, and errors of the export's storage.
 func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	e, err := i.Event(ctx, ref)
 	switch {
@@ -66,7 +66,7 @@ func (i *Inbox) exported(ctx context.Context, ref identity.EventRef, day time.Ti
 	return decoded[0], nil
 }
 
-// Decode returns exported events with their headers and bodies, in the same order.
+// Decode returns exported events with their headers and bodies, in the order of found.
 func (i *Inbox) Decode(ctx context.Context, found []*export.Found) ([]*Event, error) {
 	asked := make([]exportedRows, len(found))
 	for n, f := range found {

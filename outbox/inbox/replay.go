@@ -26,8 +26,8 @@ type ReplayOptions struct {
 	Route string
 	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
-	// Exported is the event in the export, which is stored again. Nil: the event and its delivery are
-	// stored. Replay finds it itself; for ReplayTx see FromExport.
+	// Exported is the event in the export, which is stored again. Nil: the event and its delivery
+	// are still stored. Replay finds it itself; for ReplayTx see FromExport.
 	Exported *export.Found
 }
 

@@ -1,3 +1,3 @@
--- The newest event. A run that starts now excludes events accepted later.
+-- The position of the newest event. A run that starts now excludes events accepted later.
 SELECT COALESCE(max(p.accept_seq), 0)
 FROM hooklatch.processed_events AS p

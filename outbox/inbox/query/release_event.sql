@@ -1,5 +1,5 @@
--- Opens an event that a replay guard holds for its dispatch. A dropped event can also be released
--- while its delivery is stored. The event was never dispatched, so its generation stays.
+-- Opens for dispatch an event that a replay guard holds. A dropped event can also be released while
+-- its delivery is stored. The event was never dispatched, so its generation stays.
 WITH before AS (
     SELECT p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, {{stored_in_its_day}} AS stored
     FROM hooklatch.processed_events AS p

@@ -14,7 +14,7 @@ WITH restored AS (
     ON CONFLICT DO NOTHING
     RETURNING p.accept_seq
 ), noted AS (
-    -- Retention has passed its position.
+    -- Retention has already passed the event's position. Later runs find the event in this table.
     INSERT INTO hooklatch.events_kept (accept_seq)
     SELECT accept_seq
     FROM restored
