@@ -17,10 +17,10 @@ import (
 // backlog is the number of effects that wait for each reason.
 type backlog struct {
 	paused  int // effects of a destination that is paused
-	resumed int // of a destination that drains after its pause
-	later   int // of a destination whose effects all have a later next attempt
-	order   int // of one order whose first effect has a later next attempt
-	orders  int // of as many orders, whose first effects never had their turn
+	resumed int // effects of a destination that drains after its pause
+	later   int // effects of a destination whose effects all have a later next attempt
+	order   int // effects of one order whose first effect has a later next attempt
+	orders  int // effects of as many orders, whose first effects never had their turn
 }
 
 // fill inserts the rows of a backlog, each with its job, as the ledger would do.
@@ -161,7 +161,7 @@ func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Row
 }
 
 // An effect that lost its job in a long queue is found when its turn arrives, and gets its former
-// position in the queue. In an order it is found once the queue is short.
+// position in the queue. An ordered effect is found only once the queue is short.
 func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t))

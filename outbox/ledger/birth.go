@@ -31,8 +31,9 @@ type begun struct {
 	createdAt     time.Time
 }
 
-// validateBirth refuses a claim for an effect that cannot start when it is created. Doubt might
-// park it, or it must wait for other effects or for its rendered request.
+// validateBirth refuses a claim for an effect that cannot start when it is created. Such an effect
+// might have to be parked because of doubt, or must wait for other effects or for its rendered
+// request.
 func (e NewEffect) validateBirth() error {
 	switch {
 	case e.Claim == nil:

@@ -45,8 +45,8 @@ func (l *Ledger) takeTurns(ctx context.Context, tx pgx.Tx, batch []Claim, answer
 		answer, t := answers[c.ID], turns[c.ID]
 		order := answer.Effect.place().key()
 		switch {
-		// A lost attempt continues even if new effects were inserted before it. They wait for its
-		// end.
+		// A lost attempt continues even if new effects were inserted before it. The new effects
+		// wait for its end.
 		case !answer.lost && (t.behind || t.early || started[order]):
 			answer.Status, answer.Woken = ClaimBlocked, t.behind
 			answers[c.ID] = answer

@@ -47,7 +47,8 @@ func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	require.Equal(t, len(started), b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE state = 'done' AND started_at <= now()`))
 }
 
-// The worker of such an attempt is lost: the effect does not wait for a month.
+// An attempt began while the clock was a month ahead, and its worker is lost. The effect does not
+// wait for a month.
 func TestALeaseOfTheFutureIsOver(t *testing.T) {
 	t.Parallel()
 	for policy, verdict := range map[Policy]EffectState{AtLeastOnce: EffectStarted, AtMostOnce: EffectParked} {
@@ -68,7 +69,7 @@ func TestALeaseOfTheFutureIsOver(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, late.Late)
 
-			// The effect is found by its key, although its hour is in the future.
+			// The effect is found by its key, although its time of creation is in the future.
 			found, err := b.Effect(t.Context(), first.IdempotencyKey)
 			require.NoError(t, err)
 			require.Equal(t, first.Key, found.Key)

@@ -184,7 +184,7 @@ type Effect struct {
 	EventReceivedAt time.Time `json:"-"`
 	EventType       string    `json:"event_type,omitzero"`
 	AcceptSeq       int64     `json:"-"`
-	Traceparent     string    `json:"-"` // of the span that created it, or empty
+	Traceparent     string    `json:"-"` // trace context of the span that created the effect, or empty
 	Request         Request   `json:"-"`
 
 	OrderKey     string    `json:"order_key,omitzero"` // effects of one Scope and OrderKey run one after another
@@ -210,7 +210,7 @@ type Effect struct {
 	JobID             int64       `json:"job_id,omitzero"`
 	ErasedAt          time.Time   `json:"erased_at,omitzero"` // time of erasure or redaction; Error names the operator
 
-	claimID    uuid.UUID // of the running attempt, as Claim returned it
+	claimID    uuid.UUID // claim id of the running attempt, as Claim returned it
 	bodyApart  bool      // its body is large: LoadBody reads it separately
 	unrendered bool      // its request could not be rendered
 	jobWaits   bool      // no job executes the attempt: its settlement decides what happens to the waiting job

@@ -20,7 +20,7 @@ type Cause struct {
 
 	Type       string
 	AcceptSeq  int64
-	Generation int       // of its dispatch; above 1 for a replay
+	Generation int       // generation of its dispatch; above 1 for a replay
 	OccurredAt time.Time // time when it happened, or was received if that is unknown
 	Origin     identity.Origin
 }
@@ -31,8 +31,8 @@ type Plan struct {
 	Effects []NewEffect
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
-	// Body and ContentType belong to the delivery that contains the event as Item. Effects that
-	// send this body in an immediate first attempt use them. Without Body the ledger reads it.
+	// Body and ContentType belong to the delivery that contains the event as Item. They are used by
+	// effects that send this body in an immediate first attempt. Without Body the ledger reads it.
 	Item        string
 	ContentType string
 	Body        []byte

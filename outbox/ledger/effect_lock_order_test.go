@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// blockedBatch runs f in a transaction until it waits for a lock of holder. It rolls the
+// blockedBatch runs f in a transaction until it waits for a lock that holder has. It rolls the
 // transaction back when the test ends.
 func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
 	t.Helper()

@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/column"
 )
 
-// scanEffect scans effect_columns.sql and the columns that always follow it, then extra.
+// scanEffect scans the columns of effect_columns.sql, then the columns that always follow them, and
+// then extra.
 func scanEffect(row pgx.CollectableRow, extra ...any) (Effect, error) {
 	var e Effect
 	var acceptSeq, jobID *int64

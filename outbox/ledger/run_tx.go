@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// runSlack is how much longer than the lease a RunTx transaction may take, to claim, settle and
+// runSlack is the time by which a RunTx transaction may exceed the lease, to claim, settle and
 // retry.
 const runSlack = 10 * time.Second
 

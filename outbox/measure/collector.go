@@ -99,8 +99,8 @@ func (c *Collector) Start(ctx context.Context) {
 	c.running.Go(func() { c.run(ctx) })
 }
 
-// Stop ends the collecting and lets another process take over immediately. It may be called again,
-// and before Start. Errors: the error of ctx.
+// Stop stops collecting and lets another process take over immediately. It may be called again, and
+// before Start. Errors: the error of ctx.
 func (c *Collector) Stop(ctx context.Context) error {
 	var err error
 	c.stop.Do(func() {

@@ -22,7 +22,7 @@ const (
 	// addTimeout limits one such transaction. A slower database gets the counts later.
 	addTimeout = 5 * time.Second
 	// maxWait is the maximum time that counts wait for an unavailable database. Hours are summed
-	// again for longer than this.
+	// again for a longer period.
 	maxWait = time.Hour
 )
 
@@ -44,7 +44,7 @@ type Counts struct {
 	logger *slog.Logger
 	now    func() time.Time // by this process's clock
 
-	counters sync.Map    // of key: *Counter
+	counters sync.Map    // maps a key to its *Counter
 	awake    atomic.Bool // a tick is scheduled
 	adding   sync.Mutex  // held while counts are sent to the database
 	mu       sync.Mutex

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Lately are the counts of one name.
+// Lately holds the recent counts of one name.
 type Lately struct {
 	Hour map[What]int64 // in the last 60 minutes
 	Day  map[What]int64 // in the last 24 clock hours, including the current one; lags by five minutes

@@ -38,7 +38,7 @@ func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error)
 	return sums, nil
 }
 
-// RecentOf is Recent for one source or destination.
+// RecentOf is like Recent, but for one source or destination.
 func (r *Reader) RecentOf(ctx context.Context, kind Kind, name string, window time.Duration) (map[What]int64, error) {
 	rows, err := r.sql.RecentOf.With(recentOf{recent{WindowSeconds: window.Seconds()}, lastSeen{Kind: kind, Name: name}}).Query(ctx, r.counts)
 	counts := map[What]int64{}

@@ -23,7 +23,7 @@ func newCounts(t *testing.T, pool *pgxpool.Pool) *measure.Counts {
 	return counts
 }
 
-// row is a row of minutes, without its minute.
+// row is a row of the table minutes, without its minute.
 type row struct {
 	Kind, Name, What string
 	N                int64

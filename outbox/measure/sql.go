@@ -186,8 +186,8 @@ type takeLease struct {
 
 type attempts struct {
 	Destination   string
-	Newest        int // over all destinations
-	Aside         int // of this destination, in each state
+	Newest        int // number of newest effects, over all destinations
+	Aside         int // number of this destination's effects, in each state
 	Said          int // maximum bytes of an error
 	WindowSeconds float64
 }

@@ -11,7 +11,7 @@ const (
 	// minutesKept is a day, plus the time needed to compare an hour with the same hour of the day
 	// before.
 	minutesKept = 26 * time.Hour
-	// kept is somewhat more than a year.
+	// kept is the period for which all other rows are kept: somewhat more than a year.
 	kept = 400 * 24 * time.Hour
 	// summedAgain is the period for which hours are summed again: counts may be late by up to
 	// maxWait.

@@ -14,7 +14,7 @@ type Timer struct {
 // each of its bounds.
 func (c *Counts) Timer(kind Kind, name string) *Timer { return c.timer(kind, name, allTook) }
 
-// FirstTimer is Timer for first attempts.
+// FirstTimer is like Timer, but for first attempts.
 func (c *Counts) FirstTimer(kind Kind, name string) *Timer { return c.timer(kind, name, firstTook) }
 
 func (c *Counts) timer(kind Kind, name string, of timed) *Timer {
@@ -43,7 +43,7 @@ func Within(counts map[What]int64, share float64) (time.Duration, bool) {
 	return allTook.share(counts, share)
 }
 
-// FirstWithin is Within for the durations counted by a FirstTimer.
+// FirstWithin is like Within, but for the durations counted by a FirstTimer.
 func FirstWithin(counts map[What]int64, share float64) (time.Duration, bool) {
 	return firstTook.share(counts, share)
 }

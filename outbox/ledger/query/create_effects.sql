@@ -45,8 +45,8 @@ WITH planned AS (
         CASE WHEN starts THEN nextval('hooklatch.river_job_id_seq') END
     FROM planned
     ORDER BY scope COLLATE "C", key COLLATE "C", generation
-    -- While wire keys have a separate unique index, both must arbitrate. A race on the other index
-    -- would be an error.
+    -- As long as wire keys have a separate unique index, both indexes must arbitrate. A race on an
+    -- index that does not arbitrate would be an error.
     ON CONFLICT DO NOTHING
     RETURNING scope, key, generation, queue, job_id, lease_until, last_attempt_at, next_attempt_at, created_at
 ), linked AS (

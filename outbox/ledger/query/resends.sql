@@ -1,4 +1,4 @@
--- The effects that repeat one effect, oldest first: their scope names it.
+-- The effects that repeat one effect, oldest first: their scope contains its key.
 SELECT idempotency_key
 FROM hooklatch.effects
 WHERE scope = :scope

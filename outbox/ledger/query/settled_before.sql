@@ -1,6 +1,6 @@
--- The state of attempts that this settlement did not settle. Either an earlier try settled them and
--- the response to its COMMIT was lost. Or the attempt had lost its lease. Or an operator put the
--- effect aside. Each attempt is a separate look-up.
+-- The state of attempts that this settlement did not settle. Possible reasons: an earlier try
+-- settled them and the response to its COMMIT was lost, the attempt had lost its lease, or an
+-- operator put the effect aside. Each attempt is a separate look-up.
 SELECT
     ended.scope, ended.key, ended.generation, ended.attempt,
     COALESCE(a.state, e.state) AS state,

@@ -1,5 +1,5 @@
--- The sizes of the tables at the last measurement, and a week before or at the earliest known
--- time in that week.
+-- The sizes of the tables at the last measurement, and a week earlier, or at the earliest
+-- measurement within that week.
 SELECT s.table_name, s.rows, s.bytes, earlier.bytes AS bytes_before, s.day - earlier.day AS days
 FROM hooklatch.sizes AS s
 LEFT JOIN LATERAL (

@@ -1,5 +1,6 @@
 -- The usual share of :part in :whole, over all sources or destinations: the median of the same hour
--- on the last seven days, as in usual.sql. Days without counts are omitted. NULL without any.
+-- on the last seven days, as in usual.sql. Days without counts are omitted. NULL if no day has
+-- counts.
 WITH counted AS (
     SELECT h.hour, sum(h.n) FILTER (WHERE h.what = :part) AS part, sum(h.n) FILTER (WHERE h.what = ANY (:whole::text[])) AS whole
     FROM generate_series(1, 7) AS ago (days)

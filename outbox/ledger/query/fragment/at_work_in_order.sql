@@ -1,4 +1,4 @@
--- Effects being attempted in the order o: one, unless positions changed meanwhile.
+-- The effects being attempted in the order o: at most one, unless positions have changed.
 (
     SELECT
         e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,
