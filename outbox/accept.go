@@ -136,8 +136,8 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 // maxTriesInside is the maximum number of tries of acceptInside.
 const maxTriesInside = 5
 
-// acceptInside is acceptBatch for one arrival in a caller's transaction, which cannot be retried as
-// a whole. If a concurrent transaction may force a retry, each try gets a savepoint.
+// acceptInside is like acceptBatch, but for one arrival in a caller's transaction, which cannot be
+// retried as a whole. If a concurrent transaction may force a retry, each try gets a savepoint.
 func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (acceptances []Acceptance, err error) {
 	if a.ContentWindow <= 0 {
 		return o.acceptBatch(ctx, tx, []arrival{a})

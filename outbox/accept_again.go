@@ -83,8 +83,9 @@ func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 	}
 }
 
-// fingerprint is a hash of the data that a guard remembers about a delivery. An equal fingerprint
-// means that the guard has already recorded everything. The fingerprint is zero for a nil guard.
+// fingerprint returns a hash of the data that a guard remembers about a delivery. An equal
+// fingerprint means that the guard has already recorded everything. The fingerprint is zero for a
+// nil guard.
 func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	if g == nil || len(g.Proof) == 0 {
 		return sum

@@ -77,7 +77,7 @@ func (s *sample) report(b *testing.B, name string) {
 	b.ReportMetric(float64(s.quantile(0.99).Microseconds()), name+"-p99-us")
 }
 
-// measure accepts n events from concurrent goroutines.
+// measured accepts n events from concurrent goroutines.
 func measured(b *testing.B, n, concurrent int, accept func(context.Context, Delivery) error) sample {
 	b.Helper()
 	latencies := make([]time.Duration, n)

@@ -90,7 +90,8 @@ func TestAcceptWithOneConnection(t *testing.T) {
 	require.Equal(t, 10, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// AcceptTx does not check the caller's transaction, but a failed one must leave nothing behind.
+// AcceptTx does not check the state of the caller's transaction, but a failed transaction must
+// leave nothing behind.
 func TestAcceptTxInAFailedTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -57,7 +57,7 @@ type arrivalPlans struct {
 	planner Planner
 	cameAt  time.Time          // receipt by the database's clock, in the first try
 	of      map[int]*Planned   // by index of the event; nil: its job creates the plan
-	results map[int]Dispatched // of the latest try; zero: an earlier try may have committed the plan
+	results map[int]Dispatched // results of the latest try; zero: an earlier try may have committed the plan
 	dropped bool               // T1 failed once with these plans, so the jobs create all plans
 }
 
@@ -155,7 +155,7 @@ func (a arrival) planOf(ctx context.Context, row eventRow) *Planned {
 		AcceptanceID: row.AcceptanceID, DeliveryID: row.DeliveryID, Item: row.Item, Traceparent: row.Traceparent,
 		Outcome: inbox.Received, Generation: 1, EffectGeneration: 1,
 		ReplaySuspect: row.ReplaySuspect, RetryNumber: row.RetryNumber, RetryReason: row.RetryReason, Origin: row.Origin, Altered: row.Altered,
-		// The first attempts may outlast the delivery's own buffer.
+		// First attempts may still read the body after the caller has reused the delivery's buffer.
 		ContentType: a.ContentType, Body: bytes.Clone(a.Body),
 	}
 	if json.Unmarshal(a.headers, &e.Headers) != nil {
@@ -172,8 +172,8 @@ func (a arrival) planOf(ctx context.Context, row eventRow) *Planned {
 	return planned
 }
 
-// planWith begins the rows of a batch in which at least one event has a plan. All events of a
-// delivery have its time.
+// planWith prepares the planned rows of a batch in which at least one event has a plan. All events
+// of a delivery have the same receipt time.
 func (r *acceptRows) planWith(batch []arrival) {
 	r.planned = make([]plannedRow, len(r.events))
 	for i, e := range r.events {
@@ -201,7 +201,7 @@ func (r *acceptRows) oldestConfiguration() int64 {
 }
 
 // createPlanned creates the effects of the events that T1 stored with their plans. If that fails,
-// T1 is tried again without the plans: no plan may refuse a delivery.
+// T1 is tried again without the plans: a plan must never cause a delivery to be refused.
 func (o *Outbox) createPlanned(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival, known map[identity.EventRef]knownEvent) error {
 	var of []Dispatch
 	var made []ledger.Plan

@@ -193,7 +193,8 @@ func TestAPlanSeesTheStoredEvent(t *testing.T) {
 	}
 }
 
-// A process with an older configuration stores an event, and leaves its dispatch to the newer one.
+// A process with an older configuration stores an event, and leaves its dispatch to a process with
+// a newer configuration.
 func TestAPlanOfAnOlderConfigurationIsNotStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -231,7 +232,7 @@ func TestPlansTakeLittleOfT1(t *testing.T) {
 	require.Equal(t, 3, b.count(t, dispatchJobs))
 }
 
-// A held event waits for an operator.
+// A held event waits for an operator, so it is not planned.
 func TestHeldEventsAreNotPlanned(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// born is an effect of e whose first attempt the dispatching process claims.
+// born returns an effect of e whose first attempt the dispatching process claims.
 func born(e *inbox.Event, key string) ledger.NewEffect {
 	effect := planned(e, key)
 	effect.Request = ledger.Request{ContentType: "application/json", Headers: map[string][]string{"X-Own": {"1"}}, Body: []byte(`{"n":1}`)}
@@ -208,7 +208,7 @@ func TestTheJobTakesOverFromALostBirth(t *testing.T) {
 	require.Equal(t, ledger.EffectDone, b.settle(t, taken.Effect, ledger.Settlement{Verdict: ledger.VerdictDone}).State)
 }
 
-// An attempt that is reported to have ended before its call causes no doubt.
+// An attempt that is reported to have ended before it called the receiver leaves no doubt.
 func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -202,8 +202,8 @@ func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w 
 	return nil
 }
 
-// requireOpeners returns an error if a concurrent transaction stored an event that opened a
-// window, perhaps with another body. The next try finds that event.
+// requireOpeners returns an error if an event that opened a window was already stored by a
+// concurrent transaction, perhaps with another body. The next try finds that event.
 func (w contentWindows) requireOpeners(batch []arrival, rows *acceptRows, first map[identity.EventRef]int) error {
 	for _, at := range w.openers {
 		a := batch[at.arrival]

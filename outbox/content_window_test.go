@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// orphans counts the open windows that no stored event with their content opened.
+// orphans counts the open windows whose opening event is not stored with their content.
 const orphans = `
 	SELECT count(*) FROM hooklatch.content_guards AS g
 	WHERE g.expires_at > now()
@@ -266,7 +266,7 @@ func TestContentWindowsOfABisectedBatch(t *testing.T) {
 	require.Equal(t, 1+4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "each content is stored once")
 }
 
-// Two gateways receive deliveries with few ids and few bodies.
+// Two gateways receive deliveries with few different ids and bodies.
 func TestContentWindowsThroughTwoGatewaysWithChangedBodies(t *testing.T) {
 	t.Parallel()
 	one := setup(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })
@@ -367,7 +367,8 @@ func (b *bundle) requireStored(t require.TestingT, e AcceptedEvent, body []byte)
 	}
 }
 
-// number returns the single number that a query yields, also in a property test.
+// number returns the single number that a query returns. Unlike count, it can be used in a property
+// test.
 func (b *bundle) number(t require.TestingT, query string, args ...any) (n int) {
 	require.NoError(t, b.pool.QueryRow(context.Background(), query, args...).Scan(&n))
 	return n

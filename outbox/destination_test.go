@@ -31,8 +31,8 @@ func (b *bundle) destination(t testing.TB, name string) fleet.DestinationState {
 	return fleet.DestinationState{}
 }
 
-// Every combination of an operator's pause, a breaker, and an own or shared queue. The test checks
-// the state of River's queue, and the results of claims and probes.
+// The test tries every combination of an operator's pause, a breaker, and a separate or shared
+// queue. It checks the state of River's queue, and the results of claims and probes.
 func TestPauseTruthTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -196,7 +196,7 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	b := setup(t)
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"}, fleet.Destination{Name: "mail", Kind: "email", Queue: "dst_mail"})
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, ann))
-	// River forgot one queue, and the other was paused in River UI.
+	// River has deleted the row of one queue, and the other queue was paused in River UI.
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_queue;
 		INSERT INTO hooklatch.river_queue (name, updated_at, paused_at) VALUES ('dst_mail', now(), now()), ('dispatch', now(), now())`)
 	require.NoError(t, err)

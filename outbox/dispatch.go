@@ -179,7 +179,7 @@ func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Conf
 	return left, nil
 }
 
-// dispatchBatch is T2 for all plans of a batch.
+// dispatchBatch runs T2 for all plans of a batch.
 //
 // A retry after an unknown outcome finds its own events dispatched and reports them as not
 // fenced. That is correct for the caller: nothing is left to write.

@@ -136,8 +136,8 @@ func TestFailDispatchIsLeftAlone(t *testing.T) {
 	require.Equal(t, "no such key: amount\uFFFD", e.Error)
 }
 
-// A dispatch that was presumed dead fails after another one dispatched the event. The other result
-// remains.
+// A dispatch that was presumed dead fails after another dispatch of the event succeeded. The result
+// of the other dispatch stays.
 func TestALateFailureChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -256,7 +256,8 @@ func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Plans of two configurations share a batch.
+// Plans of two configurations share a batch. Only the plans of the older configuration are left to
+// another process.
 func TestABatchLeavesOnlyThePlansOfTheOlderConfiguration(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

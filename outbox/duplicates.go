@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// countPause is the time that duplicates are counted in memory before the counts are written. A
-	// crash may lose the counts of that time.
+	// countPause is the time for which duplicates are counted in memory before the counts are
+	// written. A crash may lose the counts of that time.
 	countPause = time.Second
 	// maxCounted limits the events whose duplicates are counted in memory, to about 8 MiB.
 	// Duplicates of further events are not counted.
@@ -95,9 +95,9 @@ func (c *duplicateCount) write() {
 	}
 }
 
-// noteDuplicates counts duplicates on the rows they repeat, after the response. Otherwise a
-// duplicate would wait for a handler that has locked the row. The counts are informational; a crash
-// may lose some.
+// noteDuplicates counts duplicates on the rows of the events that they repeat, after the response.
+// Otherwise a duplicate would wait for a handler that has locked the row. The counts are
+// informational; a crash may lose some.
 func (o *Outbox) noteDuplicates(origin identity.Origin, a Acceptance) {
 	for _, e := range a.Events {
 		if e.Status != Duplicate {

@@ -32,7 +32,7 @@ func (b *bundle) effect(t testing.TB, id identity.EffectID) ledger.Effect {
 	return e
 }
 
-// Every way an attempt can end, from both initial states.
+// The test covers every way in which an attempt can end, from both initial states.
 func TestSettleFollowsTheStateMachine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -106,7 +106,7 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 	}
 }
 
-// Failed effects are counted like parked ones.
+// Failed effects are counted like parked effects.
 func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -217,7 +217,7 @@ func TestSettlementIsIdempotent(t *testing.T) {
 	}
 }
 
-// I8: the effect is not started again.
+// I8: an at_most_once effect is not started again after its worker was lost.
 func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

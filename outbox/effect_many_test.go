@@ -140,7 +140,7 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	}
 }
 
-// Park and cancel by a selection. The effects that waited behind them continue.
+// Selected effects are parked and cancelled. The effects that waited behind them continue.
 func TestManyAreParkedAndCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// runJob sets the one job of a kind to running, as River does, and returns its id.
+// runJob sets the only job of a kind to running, as River does, and returns its id.
 func (b *bundle) runJob(t *testing.T, kind string) (id int64) {
 	t.Helper()
 	require.NoError(t, b.pool.QueryRow(t.Context(), `UPDATE hooklatch.river_job SET state = 'running', attempt = 1, attempted_at = now() WHERE kind = $1 RETURNING id`, kind).Scan(&id))

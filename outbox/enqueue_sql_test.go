@@ -78,7 +78,7 @@ func TestEnqueueInSQLRefuses(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// columnsOf returns a row, without the columns that differ between equal effects.
+// columnsOf returns a row's columns by name, except columns that differ even between equal effects.
 func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string]any {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), query)

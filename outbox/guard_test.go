@@ -111,7 +111,7 @@ func TestReplayGuardHolds(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only the first has a job")
 }
 
-// Two gateways and one batch agree on the first copy.
+// Two gateways, and the deliveries of one batch, agree on which copy is the first.
 func TestReplayGuardHoldsConcurrently(t *testing.T) {
 	t.Parallel()
 	one := setup(t)

@@ -86,7 +86,7 @@ func TestDecisionsSurviveALostCommit(t *testing.T) {
 	}
 }
 
-// An event that already continued to its dispatch is replayed, not released.
+// An event that was already dispatched can be replayed, but not released.
 func TestReleaseIsForHeldEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

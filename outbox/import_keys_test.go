@@ -103,7 +103,7 @@ func TestImportLeavesWhatIsKnownAlone(t *testing.T) {
 	require.Equal(t, "once more", log[1].Reason)
 }
 
-// Lists show imported events after all others, by their times.
+// Lists show imported events after all other events, in the order of their times.
 func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

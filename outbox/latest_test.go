@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// version returns an effect of the object sub_1 as it was at a time.
+// version returns an effect with the version of the object sub_1 at a time.
 func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.EffectID {
 	t.Helper()
 	d := delivery("stripe", eventID)

@@ -30,8 +30,8 @@ const middle = 2
 
 func lineKey(i int) string { return fmt.Sprintf("evt_%d", i) }
 
-// blockedBatch runs f in a transaction until it waits for a lock of holder. When the test ends,
-// the transaction is rolled back.
+// blockedBatch runs f in a transaction until it waits for a lock that holder has. When the test
+// ends, the transaction is rolled back.
 func (b *bundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
 	t.Helper()
 	tx, err := b.pool.Begin(t.Context())
@@ -104,7 +104,7 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 func TestBatchesInsertInKeyOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		order  func(i, j int) int // of the keys
+		order  func(i, j int) int // order of the keys
 		insert func(b *bundle, places ...int) func(ctx context.Context, tx pgx.Tx) error
 	}{
 		"accept": {nil, func(b *bundle, places ...int) func(context.Context, pgx.Tx) error {

@@ -113,7 +113,7 @@ func TestOrderWaitsForEarlierEvents(t *testing.T) {
 	require.Equal(t, inbox.Received, other.Outcome)
 }
 
-// A worker dies with the head: no effect overtakes it.
+// A worker dies while it attempts the head. No effect overtakes the head.
 func TestLostHeadKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

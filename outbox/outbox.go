@@ -33,8 +33,8 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
-	// patience is how long dispatches, claims and settlements wait for the previous batch. Each of
-	// their statements costs about as much as ten of its rows, and no sender waits for them.
+	// patience is the time for which dispatches, claims and settlements wait for the previous
+	// batch. A statement costs about as much as ten of its rows, and no sender waits for it.
 	patience = 10 * time.Millisecond
 )
 
@@ -146,7 +146,7 @@ type Outbox struct {
 	retries    *retryCount
 	senderKeys *commit.Group[SenderKey, struct{}]
 	dispatches *commit.Group[Dispatch, Dispatched]
-	planner    atomic.Pointer[Planner] // of this process, if it has one
+	planner    atomic.Pointer[Planner] // planner of this process, if it has one
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers run only while they

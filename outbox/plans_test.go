@@ -30,15 +30,15 @@ const (
 
 // The number of pages that a Hooklatch statement reads is proportional to the rows it requests,
 // whatever statistics Postgres has. testdata/plans/bounds.txt contains the limit for each
-// statement. A plan kept since the tables had few rows is the worst case, and a usual case, because
+// statement. A plan kept since the tables had few rows is the worst case, and a common one, because
 // a pool's connections live long. Postgres compiles no statement (JIT).
 func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, analyse := range map[string]struct{ few, meanwhile string }{
 		"never analysed":         {},
 		"analysed when few rows": {few: `VACUUM ANALYZE`},
-		// Uncommitted rows do not count, but have pages: autovacuum analyses tables in that
-		// state.
+		// Uncommitted rows are not counted, but occupy pages. Autovacuum may analyse a table in
+		// that state.
 		"analysed while many came": {meanwhile: `ANALYZE`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func (p *plans) exec(t *testing.T, sql string) {
 	require.NoError(t, err)
 }
 
-// fill creates events and their results. Before they are committed, another connection runs
-// meanwhile.
+// fill creates events and their results. Before they are committed, another connection runs the
+// statements in meanwhile.
 func (p *plans) fill(t *testing.T, first, last int, meanwhile ...string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/plans/fill.sql")

@@ -36,8 +36,8 @@ type Reconciled struct {
 //
 // Reconcile works in slices whose cost does not depend on the number of waiting items. In a long
 // queue it checks only items whose turn should have arrived. Effects of a paused destination need
-// no job. Several processes may call Reconcile: an advisory lock lets one of them work and the
-// others return.
+// no job. Several processes may call Reconcile: an advisory lock lets only one of them work, and
+// the others return.
 func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 	return o.reconcile(ctx, reconcileGrace)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// age makes all waiting work overdue for a minute.
+// age makes all waiting work overdue by a minute.
 func (b *bundle) age(t *testing.T) {
 	t.Helper()
 	for _, statement := range []string{

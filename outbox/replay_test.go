@@ -133,7 +133,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 }
 
 // An effect that could not be rendered sends the content from its own event's replay, whatever
-// shares the batch.
+// other plans share the batch.
 func TestReplayRendersWhatItsOwnPlanSays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -37,7 +37,7 @@ func (b *bundle) byKey(t *testing.T, key string) identity.EffectID {
 }
 
 // A resent effect has another key and the changed request. The old effect stays as it is, and each
-// of the two names the other.
+// of the two effects refers to the other.
 func TestResendIsANewEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

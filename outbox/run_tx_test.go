@@ -108,7 +108,7 @@ func TestRunTxRollsBack(t *testing.T) {
 	}
 }
 
-// A settlement of a rolled-back run whose COMMIT response is lost is one attempt.
+// If the COMMIT response of a rolled-back run's settlement is lost, only one attempt is recorded.
 func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)

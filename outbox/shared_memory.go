@@ -41,8 +41,8 @@ const (
 // nothing.
 type sharedEvents struct {
 	memory SharedMemory
-	// ttl is the time after an event's receipt in which it is found. Retention therefore never
-	// deletes the row of an event that is found.
+	// ttl is the time after an event's receipt in which the event is found. Retention therefore
+	// never deletes the row of an event that is found.
 	ttl     time.Duration
 	recent  *recent.Cache
 	lookups metric.Int64Counter

@@ -270,7 +270,8 @@ func TestInstallationsShareNoEvents(t *testing.T) {
 	require.Equal(t, 1, a.New())
 }
 
-// Only events whose COMMIT was confirmed are stored, and only for as long as retention surely keeps their rows.
+// Only events whose COMMIT was confirmed are stored, and only for as long as retention certainly
+// keeps their rows.
 func TestSharedMemoryKeepsCommittedYoungEvents(t *testing.T) {
 	t.Parallel()
 	l := newLiar()

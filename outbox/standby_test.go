@@ -104,7 +104,7 @@ func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done 
 }
 
 // The server answers COMMIT with a warning if the wait for the standby is cancelled. Such a
-// response is no acknowledgement.
+// response is not an acknowledgement.
 func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
@@ -154,7 +154,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 	require.Equal(t, 1, a.claimed.Effect.Attempt)
 }
 
-// A settlement that finds itself recorded also waits for the standby.
+// A settlement that an earlier try has recorded also waits for the standby.
 func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)
@@ -165,8 +165,8 @@ func TestTryThatFindsItsSettlementWaitsForTheStandby(t *testing.T) {
 	})
 }
 
-// An operator action that finds itself recorded also waits for the standby. Its second try does not
-// even lock a row, so only Hooklatch's WAL message makes its COMMIT wait.
+// An operator action that an earlier try has recorded also waits for the standby. Its second try
+// does not even lock a row, so only Hooklatch's WAL message makes its COMMIT wait.
 func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three processes take tokens as fast as they can. The granted times keep to the rate; no
+// Three processes take tokens as fast as they can. The granted times conform to the rate; no
 // process sleeps.
 func TestTokensOfTheFleet(t *testing.T) {
 	t.Parallel()

@@ -50,9 +50,9 @@ func (b *bundle) writtenByLives(t *testing.T, lives int) map[string]int64 {
 	return written
 }
 
-// In the index of a large table, each random key costs the image of a page after every checkpoint.
-// The bytes of a lifecycle are limited on a small table, where no images occur, and right after a
-// checkpoint of a larger table.
+// After every checkpoint, each random key in the index of a large table adds the image of a page to
+// the WAL. The bytes of a lifecycle are limited on a small table, where no images occur, and right
+// after a checkpoint of a larger table.
 //
 // HOOKLATCH_LONG=1 fills the tables with 2,000,000 lifecycles instead of 30,000.
 func TestWALOfALife(t *testing.T) {

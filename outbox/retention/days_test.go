@@ -22,7 +22,7 @@ import (
 // and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 runs 120 days of 100 events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
-	days, aDay := 45, 1 // of each source
+	days, aDay := 45, 1 // number of days, and of events a day of each source
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		days, aDay = 120, 20
 	}

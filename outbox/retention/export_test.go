@@ -281,8 +281,8 @@ func TestADayThatChangedAfterItsExportIsExportedAgain(t *testing.T) {
 	require.Equal(t, "late", string(w.shown(t, "a", "late").Event.Body))
 }
 
-// onlyNeeded requires that an export has only so many parts, with their indexes, and one manifest for
-// each day.
+// onlyNeeded requires that an export has the given number of parts, with their indexes, one
+// manifest for each day, and no other files.
 func (w *world) onlyNeeded(t *testing.T, dir string, parts int) {
 	t.Helper()
 	require.Len(t, filesIn(t, dir), 2*parts+w.count(t, `SELECT count(*) FROM hooklatch.exported_days`))
@@ -303,7 +303,7 @@ func filesIn(t *testing.T, dir string) []string {
 }
 
 // An event whose day was dropped is replayed as if it were stored, while its row is stored and
-// afterwards. What the replay restored is deleted when its work has ended.
+// afterwards. The rows that the replay restored are deleted when the replay's work has ended.
 func TestAnEventOfADroppedDayIsReplayed(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))

@@ -39,7 +39,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})
-	// Old events, as in an application that is many years old, and the days of their bodies.
+	// The database has old events, as after many years, and the days of their bodies.
 	_, err = pool.Exec(t.Context(), `
 		INSERT INTO hooklatch.processed_events
 			(source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at)

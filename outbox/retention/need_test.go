@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// More needed numbers than one slice receives precede an event whose effect is parked. The numbers
-// belong to enqueued effects, which have no event, or to events that other sources keep for longer.
-// The event stays.
+// An event whose effect is parked comes after more needed numbers than one slice receives. The
+// numbers belong to enqueued effects, which have no event, or to events that other sources keep for
+// longer. The event stays.
 func TestNoNumberHidesANeededEvent(t *testing.T) {
 	t.Parallel()
 	const many = 200

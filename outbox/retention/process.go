@@ -14,7 +14,8 @@ import (
 const (
 	// AnnounceEvery is the interval at which a running process announces its retention settings.
 	AnnounceEvery = 30 * time.Second
-	// PresumedGone is the time without an announcement after which a process no longer counts.
+	// PresumedGone is the time without an announcement after which a process no longer counts as
+	// running.
 	PresumedGone = 4 * AnnounceEvery
 )
 

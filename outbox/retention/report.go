@@ -13,7 +13,7 @@ type What string
 // The kinds of rows, in the order in which they are deleted.
 const (
 	Payloads   What = "payloads"   // deliveries, by the day
-	Events     What = "events"     // of one source
+	Events     What = "events"     // events of one source
 	Imports    What = "imports"    // imported keys of one source
 	Guards     What = "guards"     // replay guards of one source
 	Contents   What = "contents"   // content guards past their window

@@ -175,7 +175,7 @@ func (w *world) dispatch(t *testing.T, source, id string, change ...func(*ledger
 	return effect.EffectID
 }
 
-// claim starts an attempt, with its body.
+// claim starts an attempt and loads its body.
 func (w *world) claim(t *testing.T, id identity.EffectID) ledger.Effect {
 	t.Helper()
 	c, err := w.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute, JobID: 1})

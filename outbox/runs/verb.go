@@ -35,7 +35,7 @@ type verb struct {
 	// finish does the remaining work when nothing more is selected, or the run was stopped. It may
 	// be repeated. nil: nothing to do.
 	finish func(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error
-	// first is true if the first version with bulk runs knows it.
+	// first is true if the first version with bulk runs supports the action.
 	first bool
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// lease is how long a worker holds a run without activity. Each batch extends the lease.
+	// lease is the time for which a worker holds a run without activity. Each batch extends the
+	// lease.
 	lease = 30 * time.Second
 	// stepsApart is the time between two saves of the position while nothing is found.
 	stepsApart = time.Second
@@ -248,7 +249,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// passed occasionally saves a position before which nothing was found.
+// passed saves, from time to time, a position before which nothing was found.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)
@@ -302,7 +303,7 @@ func (s *shift) wait(ctx context.Context) error {
 	}
 }
 
-// still occasionally extends a worker's lease during a long operation.
+// still extends a worker's lease, from time to time, during a long operation.
 func (s *shift) still(ctx context.Context) error {
 	if time.Since(s.stepped) < lookAgain {
 		return nil

@@ -11,8 +11,8 @@ import (
 // tests defines the pauses between two tests of a Redis that did not respond in time.
 var tests = retry.Pauses{First: 5 * time.Millisecond, Max: time.Second, Spread: true}
 
-// lasting is the time without a response after which the log says so. Shorter times are frequent on
-// a busy machine.
+// lasting is the time without a response after which the failure is logged. Shorter times are
+// frequent on a busy machine.
 const lasting = time.Second
 
 // heal tests Redis until it responds in time, and closes the circuit. It returns false, and

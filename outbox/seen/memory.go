@@ -43,7 +43,7 @@ type Options struct {
 type Memory struct {
 	server *server
 	logger *slog.Logger
-	life   context.Context //nolint:containedctx // of the goroutine; ends with Stop
+	life   context.Context //nolint:containedctx // it belongs to the goroutine and ends with Stop
 	end    context.CancelFunc
 
 	underway sync.WaitGroup

@@ -123,7 +123,7 @@ func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 			time.Sleep(5 * time.Millisecond) //nolint:forbidigo // 500 callers within a few seconds
 		}
 		slices.Sort(waits)
-		// Without the circuit, all wait for 5 ms.
+		// Without the circuit, every caller would wait for 5 ms.
 		require.Less(t, waits[250], 4*time.Millisecond, name)
 		require.NoError(t, fault.end(), name)
 		get(t, m, "hooklatch:a")

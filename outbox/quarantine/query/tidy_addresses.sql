@@ -1,4 +1,5 @@
--- Keeps the addresses of the last 30 days, up to the newest addresses of each source.
+-- Deletes addresses that are older than 30 days, and all except the newest addresses of each
+-- source.
 WITH ranked AS (
     SELECT source, address, accepted_at, row_number() OVER (PARTITION BY source ORDER BY accepted_at DESC, address) AS place
     FROM hooklatch.known_addresses
