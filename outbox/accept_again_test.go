@@ -76,7 +76,7 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 		return ok
 	}, 2*time.Minute, time.Millisecond)
 	_, ok := b.knownAgain(t.Context(), delivery("stripe", "evt_1", "evt_2"))
-	require.False(t, ok, "all of a delivery or nothing")
+	require.False(t, ok, "the events of a delivery are known together or not at all")
 	_, err = b.Accept(t.Context(), again)
 	require.NoError(t, err)
 	require.Equal(t, 1, released)
@@ -169,7 +169,7 @@ func TestCacheKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 		_, err := b.Accept(t.Context(), windowed)
 		require.NoError(t, err)
 		_, ok := b.cached(t, windowed)
-		require.False(t, ok, "its content may be that of another event")
+		require.False(t, ok, "another event may have the same content")
 	}
 }
 
@@ -214,7 +214,7 @@ func TestCacheIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	}
 	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
-	require.Equal(t, 1, a.New(), "its row is gone")
+	require.Equal(t, 1, a.New(), "its row was deleted")
 }
 
 // Acknowledged events are on the standby, so their duplicates may be acknowledged while the standby

@@ -262,7 +262,7 @@ func TestPlansSurviveALostCommit(t *testing.T) {
 				require.Equal(t, 1, sound.count(t, dispatchedEvents))
 				require.Equal(t, 1, sound.count(t, linkedEffects))
 				require.Zero(t, sound.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
-				require.Len(t, spy.saw, 1, "the same plan, with the same claims")
+				require.Len(t, spy.saw, 1, "every try uses the same plan with the same claims")
 				end := spy.ends(t, 1)[0]
 				require.False(t, end.Left)
 				require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.processed_events JOIN hooklatch.deliveries USING (delivery_id, received_at) WHERE received_at = $1`, end.plan.Event.ReceivedAt))

@@ -156,7 +156,7 @@ func TestAcceptRefusesUnusableIDs(t *testing.T) {
 		var invalid *InvalidEventError
 		require.ErrorAs(t, err, &invalid, name)
 	}
-	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "all of a delivery or nothing")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "a delivery is stored completely or not at all")
 }
 
 // An impossible time is no reason to refuse an event permanently, or to store another time.

@@ -112,7 +112,7 @@ func TestAnEffectThatIsDoneAtOnceLeavesNoJob(t *testing.T) {
 	require.Equal(t, ledger.EffectDone, b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 204}).State)
 	require.Empty(t, b.effectJobs(t))
 	again := b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictDone, ResponseStatus: 204})
-	require.Equal(t, ledger.Settled{State: ledger.EffectDone, NextAttemptAt: again.NextAttemptAt}, again, "the answer was lost")
+	require.Equal(t, ledger.Settled{State: ledger.EffectDone, NextAttemptAt: again.NextAttemptAt}, again, "repeating a settlement whose response was lost returns the same result")
 	attempts, err := b.Ledger().Attempts(t.Context(), e.EffectID)
 	require.NoError(t, err)
 	require.Len(t, attempts, 1)
@@ -203,7 +203,7 @@ func TestTheJobTakesOverFromALostBirth(t *testing.T) {
 	require.Equal(t, e.Request.Headers, taken.Effect.Request.Headers)
 	require.Equal(t, e.Request.URL, taken.Effect.Request.URL)
 	require.True(t, b.settle(t, e, ledger.Settlement{Verdict: ledger.VerdictRefused}).Late)
-	require.Len(t, b.effectJobs(t), 1, "it is that of the second attempt")
+	require.Len(t, b.effectJobs(t), 1, "the job belongs to the second attempt")
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND lost`))
 	require.Equal(t, ledger.EffectDone, b.settle(t, taken.Effect, ledger.Settlement{Verdict: ledger.VerdictDone}).State)
 }

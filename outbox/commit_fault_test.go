@@ -140,7 +140,7 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 		f.Arm(fault.LoseAnswer, 1)
 		changed, err := change()
 		require.NoError(t, err)
-		require.True(t, changed, "by the try whose response was lost")
+		require.True(t, changed, "the try whose response was lost made the change")
 		require.Equal(t, int64(n+1), sound.destination(t, "app").Epoch)
 	}
 	require.True(t, sound.destination(t, "app").QueuePaused)
@@ -163,7 +163,7 @@ func TestProbeSurvivesALostCommit(t *testing.T) {
 			require.Equal(t, fleet.BreakerHalfOpen, sound.destination(t, "app").Breaker)
 			began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 			require.NoError(t, err)
-			require.False(t, began, "one at a time")
+			require.False(t, began, "only one probe runs at a time")
 		})
 	}
 }

@@ -146,7 +146,7 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 			b := setup(t)
 			require.Equal(t, Accepted, deliver(t, b), "its content is stored nowhere else")
 			require.Zero(t, b.number(t, orphans))
-			require.Equal(t, []AcceptStatus{Duplicate}, b.statuses(t, minute("copy", "two")), "the stored one opened a window")
+			require.Equal(t, []AcceptStatus{Duplicate}, b.statuses(t, minute("copy", "two")), "the stored event opened a window")
 		})
 	}
 }
@@ -403,7 +403,7 @@ func TestStatementsOfContentWindows(t *testing.T) {
 	}
 	require.Equal(t, 1, asked(content(0, "plain", "one")))
 	require.Equal(t, 2, asked(content(0, "plain", "one")), "a duplicate is looked up")
-	require.Equal(t, 4, asked(content(time.Minute, "a", "two")), "known ids, the window, open windows")
-	require.Equal(t, 4, asked(content(time.Minute, "b", "two")), "the same, and whether its own id is known, but nothing to store")
+	require.Equal(t, 4, asked(content(time.Minute, "a", "two")), "statements for known ids, the new window, open windows and the insert")
+	require.Equal(t, 4, asked(content(time.Minute, "b", "two")), "the same statements, with a look-up of its own id instead of the insert")
 	require.Equal(t, 1, asked(content(time.Minute, "a", "two")), "a known id needs no window")
 }

@@ -119,7 +119,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "10 of 10 failed\x00", time.Hour)))
 	opened, err := b.fleet.Trip(t.Context(), "app", "again", 0)
 	require.NoError(t, err)
-	require.False(t, opened, "the first decides")
+	require.False(t, opened, "only the first call opens the breaker")
 	d := b.destination(t, "app")
 	require.Equal(t, "10 of 10 failed\uFFFD", d.BreakerReason)
 	require.Greater(t, time.Until(d.ProbeAt), 30*time.Minute)
@@ -134,10 +134,10 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.True(t, began)
 	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
-	require.True(t, began, "the lease of the probe before is over")
+	require.True(t, began, "the lease of the previous probe has ended")
 	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
-	require.False(t, began, "somebody probes")
+	require.False(t, began, "another process is probing")
 	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "a late failure", 0)))
 	require.Equal(t, fleet.BreakerHalfOpen, b.destination(t, "app").Breaker)
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "still down", 0))
@@ -147,7 +147,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.NoError(t, b.fleet.SetPaused(t.Context(), "app", true, because("deploy")))
 	began, err = b.fleet.BeginProbe(t.Context(), "app", time.Minute)
 	require.NoError(t, err)
-	require.False(t, began, "an operator's pause holds for probes")
+	require.False(t, began, "an operator's pause also blocks probes")
 	require.NoError(t, failure(b.fleet.CloseBreaker(t.Context(), "app")))
 	d = b.destination(t, "app")
 	require.True(t, d.QueuePaused, "closing the breaker does not undo an operator's pause")
@@ -203,7 +203,7 @@ func TestSyncPausesFollowsTheDestinations(t *testing.T) {
 	require.NoError(t, b.fleet.SyncPauses(t.Context()))
 	require.True(t, b.destination(t, "app").QueuePaused)
 	require.False(t, b.destination(t, "mail").QueuePaused)
-	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`), "other queues are not ours")
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`), "other queues stay unchanged")
 }
 
 func TestOldestDue(t *testing.T) {
@@ -242,7 +242,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	require.Equal(t, ledger.EffectStarted, b.effect(t, again).State)
 	attempts, err := b.Ledger().Attempts(t.Context(), again)
 	require.NoError(t, err)
-	require.Empty(t, attempts, "nothing was decided about it")
+	require.Empty(t, attempts, "no attempt is recorded")
 }
 
 // A probe that ends after an operator closed the breaker changes nothing.
@@ -254,5 +254,5 @@ func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	require.Equal(t, fleet.BreakerClosed, b.destination(t, "app").Breaker)
 	require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "first", time.Hour)))
 	require.NoError(t, b.fleet.ProbeFailed(t.Context(), "app", "second", 0))
-	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "nobody probes it")
+	require.Equal(t, "first", b.destination(t, "app").BreakerReason, "no probe is running")
 }

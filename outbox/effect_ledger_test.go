@@ -88,7 +88,7 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 			require.Equal(t, c.want.Finished(), !after.FinishedAt.IsZero())
 			require.True(t, after.NextAttemptAt.After(time.Now().Add(30*time.Minute)))
 			if c.doubt {
-				require.True(t, since.Equal(after.MaybeAppliedSince), "doubt is sticky and counts from the first")
+				require.True(t, since.Equal(after.MaybeAppliedSince), "doubt is sticky and counts from the first doubtful attempt")
 			} else {
 				require.Equal(t, c.applied == "unknown", !after.MaybeAppliedSince.IsZero())
 			}
@@ -231,7 +231,7 @@ func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	require.Contains(t, e.Error, "may have been applied")
 	require.False(t, e.MaybeAppliedSince.IsZero())
 
-	require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey(), ann), "a person may order it")
+	require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey(), ann), "an operator may request it")
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, id).State)
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 }
@@ -251,7 +251,7 @@ func TestFirstClaimFixesTheRequest(t *testing.T) {
 	}
 	first := ask("http://one.test/")
 	require.Equal(t, "http://one.test/", first.Request.URL)
-	require.Equal(t, "POST", first.Request.Method, "the route had decided it")
+	require.Equal(t, "POST", first.Request.Method, "the route has set the method")
 	b.settle(t, first, ledger.Settlement{Verdict: ledger.VerdictNotApplied})
 	second := ask("http://two.test/")
 	require.Equal(t, first.Request, second.Request)

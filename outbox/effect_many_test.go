@@ -149,7 +149,7 @@ func TestManyAreParkedAndCancelled(t *testing.T) {
 	r := b.deciding(func(e *inbox.Event) (bool, error) { return string(e.EventID) != last, nil })
 	waiting := find.Effects{States: []ledger.EffectState{ledger.EffectPending, ledger.EffectStarted}, Content: find.Content{When: "it is not the last"}}
 	require.Equal(t, int64(2), b.through(t, r, runs.Order{Action: ledger.ActionParkEffect, Effects: waiting, PerSecond: 100}, because("wait")).Changed)
-	require.Zero(t, b.jobs(t, ids[2]), "a parked one blocks its order")
+	require.Zero(t, b.jobs(t, ids[2]), "a parked effect blocks its order")
 	parked := find.Effects{States: []ledger.EffectState{ledger.EffectParked}}
 	require.Equal(t, int64(2), b.through(t, r, runs.Order{Action: ledger.ActionCancelEffect, Effects: parked}, ann).Changed)
 	require.Equal(t, ledger.EffectCancelled, b.effect(t, ids[1]).State)

@@ -56,7 +56,7 @@ func TestTheFenceDoesNotWaitForItsJob(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Fenced)
 	require.NoError(t, holder.Rollback(t.Context()))
-	require.Equal(t, 1, b.count(t, jobsOf, "dispatch"), "River completes it")
+	require.Equal(t, 1, b.count(t, jobsOf, "dispatch"), "River completes the job")
 }
 
 func TestTheSettlementEndsTheJobOfAnEffectThatIsDone(t *testing.T) {

@@ -32,7 +32,7 @@ func TestEnqueueInSQL(t *testing.T) {
 	b := setup(t)
 	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app", Policy: ledger.AtMostOnce})
 	require.NoError(t, psql(t, b.pool, `BEGIN; SELECT hooklatch.enqueue('app', 'order-1', '{"n":1}'); ROLLBACK`))
-	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "rolled back, it delivers nothing")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "a rolled-back call enqueues nothing")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 
 	enqueue := func(call string) (created bool) {
@@ -40,7 +40,7 @@ func TestEnqueueInSQL(t *testing.T) {
 		return created
 	}
 	require.True(t, enqueue(`enqueue('app', 'order-1', '{"n":1}')`))
-	require.False(t, enqueue(`enqueue('app', 'order-1', '{"n":2}')`), "twice with one key, once")
+	require.False(t, enqueue(`enqueue('app', 'order-1', '{"n":2}')`), "the second call with the same key enqueues nothing")
 	require.True(t, enqueue(`enqueue_bytes('app', 'order-2', '\x00ff', headers => '{"X-One":"1","X-Two":["2","3"]}')`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))

@@ -101,13 +101,13 @@ func TestReplayGuardHolds(t *testing.T) {
 	require.Equal(t, 1, mixed.Held())
 	again, err := b.Accept(t.Context(), signed("sig-1", ReplayHold, "fresh"))
 	require.NoError(t, err)
-	require.Equal(t, Duplicate, again.Events[0].Status, "held once")
+	require.Equal(t, Duplicate, again.Events[0].Status, "the event is held only once")
 
 	held, err := b.Event(t.Context(), identity.EventRef{Source: "github", EventID: "fresh"})
 	require.NoError(t, err)
 	require.Equal(t, inbox.Held, held.Outcome)
 	require.True(t, held.ReplaySuspect)
-	require.NotEmpty(t, held.Body, "it is stored all the same")
+	require.NotEmpty(t, held.Body, "a held event is stored")
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only the first has a job")
 }
 
@@ -153,7 +153,7 @@ func TestOtherContentUnderOneProof(t *testing.T) {
 			require.Equal(t, Duplicate, redelivered.Events[0].Status)
 			unremembered, err := b.Accept(t.Context(), signed("sig-1", action, "a"))
 			require.NoError(t, err)
-			require.Equal(t, Duplicate, unremembered.Events[0].Status, "a program that remembers no content forges nothing")
+			require.Equal(t, Duplicate, unremembered.Events[0].Status, "without remembered content, the content is not compared")
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
 		})
 	}
@@ -213,16 +213,16 @@ func TestContentWindow(t *testing.T) {
 
 	sameID, err := b.Accept(t.Context(), content(time.Minute, "a", "changed"))
 	require.NoError(t, err)
-	require.Equal(t, Duplicate, sameID.Events[0].Status, "the window stands beside the ids")
+	require.Equal(t, Duplicate, sameID.Events[0].Status, "an event with a known id is a duplicate whatever its content")
 
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.content_guards SET expires_at = now()`)
 	require.NoError(t, err)
 	later, err := b.Accept(t.Context(), content(time.Minute, "d", "same"))
 	require.NoError(t, err)
-	require.Equal(t, 1, later.New(), "after the window it is a new event")
+	require.Equal(t, 1, later.New(), "after the window, the content is a new event")
 	copied, err = b.Accept(t.Context(), content(time.Minute, "e", "same"))
 	require.NoError(t, err)
-	require.EqualValues(t, "d", copied.Events[0].SameAs, "and opens a window of its own")
+	require.EqualValues(t, "d", copied.Events[0].SameAs, "the new event opens its own window")
 }
 
 func TestContentWindowThroughTwoGateways(t *testing.T) {

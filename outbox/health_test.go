@@ -44,7 +44,7 @@ func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 			require.Zero(t, b.count(t, `SELECT (SELECT count(*) FROM hooklatch.deliveries) + (SELECT count(*) FROM hooklatch.processed_events)
 				+ (SELECT count(*) FROM hooklatch.river_job)`))
 			defer b.fullDisk(t, table)()
-			require.NoError(t, b.CanCommit(t.Context()), "that was forgiven")
+			require.NoError(t, b.CanCommit(t.Context()), "the earlier refusal no longer counts")
 		})
 	}
 }

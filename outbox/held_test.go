@@ -39,7 +39,7 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	healed, err := b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
-	require.Equal(t, 1, healed.Events, "the first one only")
+	require.Equal(t, 1, healed.Events, "only the event that is not held gets a job")
 
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)

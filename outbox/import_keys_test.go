@@ -42,7 +42,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	a, err := b.Accept(t.Context(), delivery("stripe", "old_1", "evt_1"))
 	require.NoError(t, err)
 	require.Equal(t, Duplicate, a.Events[0].Status)
-	require.False(t, a.Events[0].BodyDiffers, "nobody knows the body of the first")
+	require.False(t, a.Events[0].BodyDiffers, "the imported event's body is unknown")
 	require.True(t, keys[1].ReceivedAt.Equal(a.Events[0].FirstReceivedAt))
 	require.Equal(t, Accepted, a.Events[1].Status)
 	require.Eventually(t, func() bool {
@@ -53,7 +53,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 		require.False(t, fromMemory.BodyDiffers)
 		return ok
 	}, 2*time.Minute, time.Millisecond)
-	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only what is new has a job")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "only the new event has a job")
 
 	e, err := b.Event(t.Context(), identity.EventRef{Source: "stripe", EventID: "old_1"})
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestImportedEventsAreBrowsedByTheirTimes(t *testing.T) {
 		at, more = page.Next, page.More
 	}
 	slices.Reverse(onward)
-	require.Equal(t, want[2:], onward, "what was accepted is not settled yet")
+	require.Equal(t, want[2:], onward, "the accepted events are not settled yet")
 }
 
 func TestKeysThatNoEventCanHaveAreRefused(t *testing.T) {

@@ -79,7 +79,7 @@ func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
 
 	second, err := b.Ledger().Claim(t.Context(), claim)
 	require.NoError(t, err)
-	require.Equal(t, ledger.ClaimGranted, second.Status, "the answer to the first was lost")
+	require.Equal(t, ledger.ClaimGranted, second.Status, "the response to the first claim was lost")
 	require.Equal(t, first.Effect.Attempt, second.Effect.Attempt)
 	require.Equal(t, ledger.ClaimParked, b.claim(t, lost, lease).Status)
 }
@@ -116,7 +116,7 @@ func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	for _, id := range []identity.EffectID{before, late.EffectID} {
 		claimed := b.claim(t, id, lease)
 		require.Equal(t, ledger.ClaimParked, claimed.Status, id)
-		require.False(t, claimed.Effect.MaybeAppliedSince.IsZero(), "it is in doubt")
+		require.False(t, claimed.Effect.MaybeAppliedSince.IsZero(), "the effect is in doubt")
 		require.Contains(t, claimed.Effect.Error, "restored")
 		require.NoError(t, b.Ledger().Retry(t.Context(), id.IdempotencyKey(), by))
 		b.granted(t, id, lease)

@@ -34,14 +34,14 @@ func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
 	rendered := ledger.Request{URL: "http://app.test/", Headers: map[string][]string{"X-A": {"b"}}, ContentType: "text/plain", Body: []byte("as it is now")}
 	fixed, err := b.Ledger().FixRequest(t.Context(), first, rendered)
 	require.NoError(t, err)
-	require.Equal(t, "PUT", fixed.Request.Method, "the plan had decided it")
+	require.Equal(t, "PUT", fixed.Request.Method, "the plan has set the method")
 	require.Equal(t, rendered.Body, fixed.Request.Body)
 	require.False(t, fixed.Request.Late)
 	other := rendered
 	other.Body = []byte("changed meanwhile")
 	again, err := b.Ledger().FixRequest(t.Context(), first, other)
 	require.NoError(t, err)
-	require.Equal(t, fixed.Request, again.Request, "the first holds")
+	require.Equal(t, fixed.Request, again.Request, "the first rendered request stays")
 	b.settle(t, fixed, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied})
 	require.Equal(t, fixed.Request, b.granted(t, id, lease).Request)
 }

@@ -34,7 +34,7 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	newer := b.version(t, "evt_newer", noon)
 	older := b.version(t, "evt_older", noon.Add(-time.Second))
 	same := b.version(t, "evt_same_second", noon)
-	require.Equal(t, ledger.ClaimBlocked, b.claim(t, older, lease).Status, "one after another")
+	require.Equal(t, ledger.ClaimBlocked, b.claim(t, older, lease).Status, "versions of an object run one after another")
 	b.settle(t, b.granted(t, newer, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, 1, b.jobs(t, older))
 
@@ -50,12 +50,12 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	transitions, err := b.Ledger().Transitions(t.Context(), older)
 	require.NoError(t, err)
 	require.Contains(t, transitions[len(transitions)-1].Reason, newer.IdempotencyKey())
-	require.Equal(t, ledger.ClaimSuperseded, b.claim(t, older, lease).Status, "a repeated claim hears the same")
+	require.Equal(t, ledger.ClaimSuperseded, b.claim(t, older, lease).Status, "a repeated claim gets the same result")
 
-	require.Equal(t, 1, b.jobs(t, same), "the next in line was woken")
+	require.Equal(t, 1, b.jobs(t, same), "the next effect in the order was woken")
 	b.settle(t, b.granted(t, same, lease), ledger.Settlement{Verdict: ledger.VerdictDone}) // ties are decided by arrival
 	late := b.version(t, "evt_late", noon.Add(-time.Second))
-	require.Equal(t, same.IdempotencyKey(), b.claim(t, late, lease).Effect.SupersededBy, "of equal times the last that arrived is the newest")
+	require.Equal(t, same.IdempotencyKey(), b.claim(t, late, lease).Effect.SupersededBy, "among versions with equal times, the last to arrive is the newest")
 	last := b.version(t, "evt_last", noon.Add(time.Hour))
 	b.granted(t, last, lease)
 }

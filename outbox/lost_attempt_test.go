@@ -38,10 +38,10 @@ func TestLostAttemptsAreFoundByEveryStatement(t *testing.T) {
 				running := b.granted(t, id, time.Hour)
 				waiting, err := reader.Waiting(t.Context())
 				require.NoError(t, err)
-				require.Empty(t, waiting.Due, "an attempt that runs is not due")
+				require.Empty(t, waiting.Due, "a running attempt is not due")
 				answers, err := reader.Answers(t.Context(), "app")
 				require.NoError(t, err)
-				require.Zero(t, answers.OldestDue, "an attempt that runs is not due")
+				require.Zero(t, answers.OldestDue, "a running attempt is not due")
 				_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE key = $1`, running.Key)
 				require.NoError(t, err)
 				if setBack {
@@ -51,13 +51,13 @@ func TestLostAttemptsAreFoundByEveryStatement(t *testing.T) {
 				}
 				_, found, err := b.Ledger().OldestDue(t.Context(), "app")
 				require.NoError(t, err)
-				require.True(t, found, "a probe takes it")
+				require.True(t, found, "a probe takes the lost attempt's effect")
 				damage, err := b.Repair().Look(t.Context())
 				require.NoError(t, err)
-				require.EqualValues(t, 1, damage.ExpiredLeases, "repair counts it")
+				require.EqualValues(t, 1, damage.ExpiredLeases, "repair counts the lost attempt")
 				waiting, err = reader.Waiting(t.Context())
 				require.NoError(t, err)
-				require.Len(t, waiting.Due, 1, "the gauge of due effects shows it")
+				require.Len(t, waiting.Due, 1, "the gauge of due effects includes it")
 				if answers, err = reader.Answers(t.Context(), "app"); name == "free" { // effects in orders are not searched
 					require.NotZero(t, answers.OldestDue, "the page of the destination shows it")
 				}

@@ -50,12 +50,12 @@ func TestOnlyTheHeadHasAJob(t *testing.T) {
 	require.Equal(t, ledger.EffectPending, b.effect(t, ids[1]).State)
 
 	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictNotApplied})
-	require.Equal(t, 1, b.jobs(t, ids[0]), "its job goes on")
+	require.Equal(t, 1, b.jobs(t, ids[0]), "its job continues")
 	require.Zero(t, b.jobs(t, ids[1]), "the head is tried again")
 	b.settle(t, b.granted(t, ids[0], lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, []int{1, 1, 0}, []int{b.jobs(t, ids[0]), b.jobs(t, ids[1]), b.jobs(t, ids[2])})
 	b.settle(t, b.granted(t, ids[1], lease), ledger.Settlement{Verdict: ledger.VerdictRefused})
-	require.Equal(t, 1, b.jobs(t, ids[2]), "a failed one blocks nothing")
+	require.Equal(t, 1, b.jobs(t, ids[2]), "a failed effect blocks nothing")
 }
 
 func TestParkedHeadBlocksItsOrder(t *testing.T) {
@@ -88,7 +88,7 @@ func TestOnParkSkip(t *testing.T) {
 	require.NoError(t, b.Ledger().Retry(t.Context(), ids[0].IdempotencyKey(), ann))
 	c := b.claim(t, ids[0], lease)
 	require.Equal(t, ledger.ClaimBlocked, c.Status)
-	require.False(t, c.Woken, "nobody wakes it: it snoozes")
+	require.False(t, c.Woken, "no other transaction wakes the effect, so its job snoozes")
 	require.Equal(t, ledger.ClaimBlocked, b.claim(t, ids[2], lease).Status)
 	b.settle(t, second, ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Zero(t, b.jobs(t, ids[2]))
@@ -123,7 +123,7 @@ func TestLostHeadKeepsItsPlace(t *testing.T) {
 	again := b.granted(t, ids[0], lease)
 	require.Equal(t, 2, again.Attempt)
 	require.True(t, b.settle(t, stalled, ledger.Settlement{Verdict: ledger.VerdictDone}).Late)
-	require.Zero(t, b.jobs(t, ids[1]), "a late settlement wakes nobody")
+	require.Zero(t, b.jobs(t, ids[1]), "a late settlement wakes no effect")
 	b.settle(t, again, ledger.Settlement{Verdict: ledger.VerdictDone})
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }

@@ -232,5 +232,5 @@ func TestOrderIsKeptPerKey(t *testing.T) {
 	require.Greater(t, r.most, 1, "different keys run in parallel")
 	require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
 	jobs := b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`)
-	t.Logf("%d keys at work at once, %d jobs for %d effects", r.most, jobs, events)
+	t.Logf("%d keys in progress at the same time, %d jobs for %d effects", r.most, jobs, events)
 }

@@ -192,7 +192,7 @@ func (b *plannedBundle) walk(t *testing.T, f func(ctx context.Context) (rows int
 	read := map[string]cost{}
 	for _, s := range ran {
 		name := b.of.names.Of(s.Text)
-		require.NotEmpty(t, name, "a statement nobody knows: %s", s.Text)
+		require.NotEmpty(t, name, "unknown statement: %s", s.Text)
 		c := read[name]
 		c.pages += float64(s.Buffers) / float64(rows)
 		c.jit = c.jit || s.JIT
@@ -219,7 +219,7 @@ func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 			continue
 		}
 		if c.pages > most {
-			t.Errorf("%s: %s read %.0f pages for each row it was asked for, more than %.0f:\n%s", when, name, c.pages, most, c.plan)
+			t.Errorf("%s: %s read %.0f pages for each requested row, more than %.0f:\n%s", when, name, c.pages, most, c.plan)
 		}
 		if c.jit {
 			t.Errorf("%s: %s was compiled:\n%s", when, name, c.plan)

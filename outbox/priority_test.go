@@ -84,12 +84,12 @@ func TestJobsOfFetchedEventsInAnOrderGoLast(t *testing.T) {
 		require.NoError(t, err)
 		keys = append(keys, effect.IdempotencyKey())
 	}
-	require.Equal(t, []int{1}, jobs(), "the first effect of the order")
+	require.Equal(t, []int{1}, jobs(), "the first effect of the order has a job")
 	require.NoError(t, b.Ledger().Cancel(t.Context(), keys[0], ann))
-	require.Equal(t, []int{4}, jobs(), "the next one is of the fetched event")
+	require.Equal(t, []int{4}, jobs(), "the next effect belongs to the fetched event")
 	_, err := b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, []int{4}, jobs(), "reconcile")
 	require.NoError(t, b.Ledger().Cancel(t.Context(), keys[1], ann))
-	require.Equal(t, []int{1}, jobs(), "the next one is live")
+	require.Equal(t, []int{1}, jobs(), "the next effect belongs to a live event")
 }

@@ -51,7 +51,7 @@ func TestRepairEnqueuesWhatLostItsJob(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, repair.Damage{Lacking: repair.Jobs{Events: 1, Effects: 3}, Discarded: 1, ExpiredLeases: 1}, found)
 	}
-	require.Equal(t, jobs, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "a look changes nothing")
+	require.Equal(t, jobs, b.count(t, `SELECT count(*) FROM hooklatch.river_job`), "Look changes nothing")
 	done, err := b.Repair().Enqueue(t.Context(), because("the disk of db1"))
 	require.NoError(t, err)
 	require.Equal(t, repair.Jobs{Events: 1, Effects: 3}, done)
@@ -88,12 +88,12 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 	require.False(t, withheld())
 	require.False(t, follow(), "there is nothing to follow")
 	b.elsewhere(t, `system_id = system_id + 1`)
-	require.False(t, follow(), "another system is no standby")
+	require.False(t, follow(), "a server with another system identifier is not a standby")
 	require.True(t, withheld())
 	require.NoError(t, b.Repair().Promoted(t.Context(), because("the disk of db1")))
 	require.False(t, withheld())
 	b.elsewhere(t, `timeline = timeline + 1`)
-	require.False(t, follow(), "an older timeline is no promotion")
+	require.False(t, follow(), "an older timeline is not a promotion")
 	b.elsewhere(t, `timeline = timeline - 2`)
 	require.True(t, withheld())
 	require.True(t, follow())
@@ -104,7 +104,7 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 	require.True(t, state.RestoredAt.IsZero())
 	b.granted(t, id, lease)
 	actions := b.actions(t)
-	require.Len(t, actions, 1, "only a person's word is recorded")
+	require.Len(t, actions, 1, "only an operator's declaration is recorded")
 	require.Equal(t, repair.ActionPromoted, actions[0].Action)
 }
 
@@ -135,7 +135,7 @@ func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
 	for _, m := range preview.Missing {
 		names[string(m.Source)] = m
 	}
-	require.Contains(t, names, "silent", "all that it ever sent may be missing")
+	require.Contains(t, names, "silent", "all events of a source without stored events may be missing")
 	require.True(t, names["silent"].LastBefore.IsZero())
 	require.False(t, names["stripe"].FirstSince.IsZero())
 	require.True(t, names["stripe"].From.Before(to))
@@ -165,7 +165,7 @@ func TestARestoreParksWhatMayHaveBeenDone(t *testing.T) {
 	request := ""
 	for _, action := range b.actions(t) {
 		if action.Who == "ann" {
-			require.Contains(t, []string{"", action.RequestID}, request, "all of it is one order")
+			require.Contains(t, []string{"", action.RequestID}, request, "all actions have the same request id")
 			request = action.RequestID
 		}
 	}

@@ -97,7 +97,7 @@ func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	require.NoError(t, rows.Err())
 	require.Equal(t, []string{"evt_000", "evt_001", "evt_003", "evt_004"}, order)
 	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received' AND generation = 2`))
-	require.Len(t, b.actions(t), 1, "one order")
+	require.Len(t, b.actions(t), 1, "the run is one operator action")
 }
 
 // A run of more than one page is interrupted between two events, and continues there.

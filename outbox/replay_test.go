@@ -92,7 +92,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 
 	e, err = b.Event(t.Context(), ref)
 	require.NoError(t, err)
-	require.Empty(t, e.OnlyRoute, "it waits for nothing")
+	require.Empty(t, e.OnlyRoute, "the event waits for no dispatch")
 	b.settle(t, b.granted(t, anew, lease), ledger.Settlement{Verdict: ledger.VerdictRefused, ResponseStatus: 400})
 
 	// Under the old keys, the failed effects of the route are retried, and no others.
@@ -102,7 +102,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 	require.Equal(t, ledger.EffectFailed, b.effect(t, mail).State)
 	d, err = b.Dispatch(t.Context(), Dispatch{Event: e})
 	require.NoError(t, err)
-	require.Equal(t, inbox.Dispatched, d.Outcome, "the route may no longer take it: what the others made stands")
+	require.Equal(t, inbox.Dispatched, d.Outcome, "if the route no longer matches, the effects of the other routes stay")
 
 	// The next replay covers all routes, with the same keys as before.
 	r, e = replay(inbox.ReplayOptions{})
@@ -126,7 +126,7 @@ func TestReplayOfOneRoute(t *testing.T) {
 	for route, want := range map[string]int64{"": 1, "erp": 0} {
 		v, err := b.Runs().Preview(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, EventTerms: runs.EventTerms{Route: route}}, runs.Bite{})
 		require.NoError(t, err)
-		require.Equal(t, want, v.Selected, "what is counted is what is replayed, by route %q", route)
+		require.Equal(t, want, v.Selected, "the preview counts the events that are replayed, for route %q", route)
 	}
 	_, err = b.Replay(t.Context(), ref, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
@@ -203,19 +203,19 @@ func TestReconcileHealsMissingJobs(t *testing.T) {
 
 	done, err := b.Reconcile(t.Context())
 	require.NoError(t, err)
-	require.Zero(t, done, "within the grace nobody interferes")
+	require.Zero(t, done, "within the grace, Reconcile does nothing")
 	done, err = b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done)
 	done, err = b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
-	require.Zero(t, done, "their jobs live")
+	require.Zero(t, done, "their jobs are live")
 
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'discarded', finalized_at = now()`)
 	require.NoError(t, err)
 	done, err = b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
-	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job is no job")
+	require.Equal(t, Reconciled{Events: 1, Effects: 1}, done, "a discarded job does not count as a job")
 }
 
 // I5: another effect's job does not count as the effect's own job. Started effects and effects in

@@ -77,7 +77,7 @@ func TestResendIsANewEffect(t *testing.T) {
 	}
 	links, err := b.Ledger().EffectsOfEvent(t.Context(), old.Event)
 	require.NoError(t, err)
-	require.Len(t, links, 3, "they are effects of the same event")
+	require.Len(t, links, 3, "the effects belong to the same event")
 	actions := b.actions(t)
 	require.Len(t, actions, 2)
 	require.Equal(t, ledger.ActionResendEffect, actions[1].Action)
@@ -100,7 +100,7 @@ func TestResendOfAnEnqueuedEffect(t *testing.T) {
 	require.NoError(t, err)
 	sent := b.granted(t, b.byKey(t, key), lease)
 	require.Equal(t, "7", string(sent.Request.Body))
-	require.Empty(t, sent.OrderKey, "it waits for no other effect")
+	require.Empty(t, sent.OrderKey, "the resent effect waits for no other effect")
 	require.Equal(t, 1, b.jobs(t, sent.EffectID))
 }
 

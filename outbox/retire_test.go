@@ -46,7 +46,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 		return run.Changed
 	}
 	require.EqualValues(t, 3, retire())
-	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`), "no job waits in a queue that nobody works")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`), "no job waits in a queue that no worker reads")
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed (run 1)'`))
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'destination.retire' AND target = 'app' AND who = 'ann'`))
 
@@ -97,7 +97,7 @@ func TestDestinationsTellWhoServesThem(t *testing.T) {
 	states, err = b.fleet.Destinations(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, states[0].ServedBy)
-	require.False(t, states[0].ServedAt.IsZero(), "when it was served last is known afterwards")
+	require.False(t, states[0].ServedAt.IsZero(), "the time when it was last served stays known")
 }
 
 // The process that started last decides the queue in which effects wait, whichever process
@@ -123,5 +123,5 @@ func TestQueueIsThatOfTheYoungestProcess(t *testing.T) {
 	require.NoError(t, b.fleet.Withdraw(t.Context(), "new"))
 	require.Equal(t, "old", queue())
 	require.NoError(t, b.fleet.Withdraw(t.Context(), "old"))
-	require.Equal(t, "old", queue(), "without a process it stays")
+	require.Equal(t, "old", queue(), "without a process the queue stays")
 }

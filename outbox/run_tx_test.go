@@ -40,7 +40,7 @@ func TestRunTxAppliesOnce(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM applied`))
 	transitions, err := b.Ledger().Transitions(t.Context(), id)
 	require.NoError(t, err)
-	require.Len(t, transitions, 3, "one transaction, every step recorded")
+	require.Len(t, transitions, 3, "every step of the transaction is recorded")
 }
 
 // The effect is applied exactly once, whatever happens to the COMMIT and its response.
@@ -102,7 +102,7 @@ func TestRunTxRollsBack(t *testing.T) {
 			require.Equal(t, c.want, e.State)
 			require.Contains(t, e.Error, c.text)
 			require.Equal(t, 1, e.Attempt)
-			require.True(t, e.MaybeAppliedSince.IsZero(), "it certainly was not applied")
+			require.True(t, e.MaybeAppliedSince.IsZero(), "the effect was certainly not applied")
 			require.Zero(t, b.count(t, `SELECT count(*) FROM applied WHERE key = $1`, id.IdempotencyKey()))
 		})
 	}

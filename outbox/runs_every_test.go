@@ -60,7 +60,7 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 			require.NoError(t, err)
 			require.Positive(t, run.Changed)
 			require.Less(t, run.Changed, int64(n))
-			require.EqualValues(t, run.Changed, b.count(t, changed), "what is counted is what was changed")
+			require.EqualValues(t, run.Changed, b.count(t, changed), "the count equals the number of changed targets")
 
 			require.NoError(t, r.Pause(t.Context(), run.ID, ann))
 			require.Equal(t, run.Changed, b.workOff(t, r, run.ID, nil).Changed, "nothing happens to a paused run")

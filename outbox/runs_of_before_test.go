@@ -65,7 +65,7 @@ func TestRunsOfBeforeAreReadAsTheyWereMeant(t *testing.T) {
 		}
 		record, err := run.Record()
 		require.NoError(t, err)
-		require.JSONEq(t, filter, string(record), "processes of before read what is written now")
+		require.JSONEq(t, filter, string(record), "older processes can read the current format")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestRecordsThatAnOlderBinaryWroteAreReadAndShown(t *testing.T) {
 		require.NotEmpty(t, run.Words())
 		written, err := run.Record()
 		require.NoError(t, err)
-		require.JSONEq(t, string(r.Filter), string(written), "older processes read what is written now")
+		require.JSONEq(t, string(r.Filter), string(written), "older processes can read the current format")
 	}
 	for _, r := range rows.OperatorLog {
 		_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.operator_log (action, target, filter, affected, who, via, request_id)

@@ -77,7 +77,7 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Equal(t, runs.Running, run.State)
 	require.Equal(t, int64(n), run.Total)
 	require.Equal(t, "retry effects: destination app, state failed", run.Words())
-	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`), "workers are told at once")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`), "a job is inserted immediately")
 	var steps []int64
 	run = b.workOff(t, r, run.ID, func(at runs.Run) { steps = append(steps, at.Changed) })
 	require.Equal(t, runs.Done, run.State)
@@ -88,11 +88,11 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'failed'`))
 	require.Equal(t, n, b.count(t, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason = 'retried by ann: the route is deployed (run 1)'`))
 	log := b.actions(t)
-	require.Len(t, log, 1, "one order, one row")
+	require.Len(t, log, 1, "one operator action leaves one row")
 	require.Equal(t, run.ID, log[0].Run)
 	require.Equal(t, ledger.ActionRetryEffect, log[0].Action)
 
-	require.Equal(t, run, b.workOff(t, r, run.ID, nil), "what is done is not done again")
+	require.Equal(t, run, b.workOff(t, r, run.ID, nil), "a completed run is not repeated")
 	_, err = r.Get(t.Context(), 99)
 	require.ErrorIs(t, err, runs.ErrNoRun)
 	listed, err := r.List(t.Context(), 0, 0)
@@ -147,7 +147,7 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	run, err = r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
 	run = b.workOff(t, r, run.ID, nil)
-	require.Equal(t, runs.Done, run.State, "30 are not more than 30")
+	require.Equal(t, runs.Done, run.State, "30 targets do not exceed the limit of 30")
 	require.Equal(t, int64(30), run.Changed)
 
 	doubtful := retryAt("app")
@@ -170,7 +170,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 		run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(runs.Run) { cut() })
 		require.NoError(t, err)
 		require.Equal(t, runs.Running, run.State)
-		require.False(t, run.Worked, "another may go on at once")
+		require.False(t, run.Worked, "another worker may continue immediately")
 	}
 	require.Equal(t, int64(4*batchSize), run.Changed)
 
@@ -197,7 +197,7 @@ func TestARunGoesOnInOtherHands(t *testing.T) {
 	run, err = r.Begin(t.Context(), retryAt("crm"), ann)
 	require.NoError(t, err)
 	run = b.workOff(t, r, run.ID, func(at runs.Run) {
-		meanwhile := b.workOff(t, r, run.ID, func(runs.Run) { t.Error("two worked at it at once") })
+		meanwhile := b.workOff(t, r, run.ID, func(runs.Run) { t.Error("two workers processed the run at the same time") })
 		if meanwhile.State == runs.Running {
 			require.True(t, meanwhile.Worked)
 			require.Equal(t, at.Changed, meanwhile.Changed)
@@ -263,14 +263,14 @@ func TestARunThatNobodyIsAtIsEnqueued(t *testing.T) {
 	require.NoError(t, err)
 	jobs := func() int { return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`) }
 	require.NoError(t, r.Enqueue(t.Context()))
-	require.Equal(t, 1, jobs(), "it was given one just now")
+	require.Equal(t, 1, jobs(), "the run has just been given a job")
 	set := func(what string) {
 		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET `+what)
 		require.NoError(t, err)
 	}
 	set(`enqueued_at = now() - interval '1 hour', leased_until = now() + interval '1 minute'`)
 	require.NoError(t, r.Enqueue(t.Context()))
-	require.Equal(t, 1, jobs(), "somebody is at it")
+	require.Equal(t, 1, jobs(), "a worker is processing the run")
 	set(`leased_until = now() - interval '1 second'`)
 	require.NoError(t, r.Enqueue(t.Context()))
 	require.NoError(t, r.Enqueue(t.Context()))
@@ -290,7 +290,7 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	run, err := r.Begin(t.Context(), retryAt("app"), ann)
 	require.NoError(t, err)
 	run = b.workOff(t, r, run.ID, func(at runs.Run) {
-		require.Equal(t, int64(batchSize), at.Changed, "nothing is done after the order to pause")
+		require.Equal(t, int64(batchSize), at.Changed, "nothing is done after the operator paused the run")
 		require.NoError(t, r.Pause(t.Context(), run.ID, because("too fast")))
 	})
 	require.Equal(t, runs.Paused, run.State)
@@ -303,7 +303,7 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	jobs := func() int { return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.run'`) }
 	before := jobs()
 	require.NoError(t, r.Resume(t.Context(), run.ID, ann))
-	require.Equal(t, before+1, jobs(), "a worker continues it at once, and not first after a minute")
+	require.Equal(t, before+1, jobs(), "a worker continues it immediately, not only after a minute")
 	began := time.Now()
 	run = b.workOff(t, r, run.ID, func(at runs.Run) {
 		if at.Changed == 4*batchSize {
@@ -312,7 +312,7 @@ func TestARunIsPausedSlowedResumedAndStopped(t *testing.T) {
 	})
 	require.Equal(t, runs.Stopped, run.State)
 	require.Equal(t, int64(4*batchSize), run.Changed)
-	require.GreaterOrEqual(t, time.Since(began), 2*batchSize*time.Second/1000, "200 of 1,000 a second, three times")
+	require.GreaterOrEqual(t, time.Since(began), 2*batchSize*time.Second/1000, "three waits, each for 200 changes at 1,000 a second")
 	require.ErrorAs(t, r.Resume(t.Context(), run.ID, ann), &wrong)
 	require.ErrorContains(t, wrong, "the run is stopped: it can no longer be changed")
 	require.ErrorIs(t, r.Stop(t.Context(), 99, ann), runs.ErrNoRun)
@@ -342,11 +342,11 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 		run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), run.Changed)
-		require.Equal(t, int64(1), run.Selected, "what waits for its turn is not counted yet")
+		require.Equal(t, int64(1), run.Selected, "targets that wait for their turn are not counted yet")
 		require.False(t, run.Worked)
 	}
 	require.NoError(t, r.SetPace(t.Context(), run.ID, 0, ann))
-	require.Equal(t, int64(10), b.workOff(t, r, run.ID, nil).Changed, "a new pace is in force at once")
+	require.Equal(t, int64(10), b.workOff(t, r, run.ID, nil).Changed, "a new pace applies immediately")
 
 	b.manyFailed(t, 10, "crm")
 	order.Effects = failedAt("crm")
@@ -382,7 +382,7 @@ func TestARunReplaysEvents(t *testing.T) {
 	run = b.workOff(t, r, run.ID, nil)
 	require.Equal(t, runs.Done, run.State)
 	require.Equal(t, runs.Counts{Selected: 3, Changed: 3, Unclear: 1}, run.Counts)
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE run_id = 1 AND requested_by = 'ann'`), "recorded, and linked to what it replays (I11)")
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE run_id = 1 AND requested_by = 'ann'`), "each replay is recorded, and linked to the dispatch that it replaces (I11)")
 	replays, err := b.EventReplays(t.Context(), identity.EventRef{Source: "stripe", EventID: "evt_001"})
 	require.NoError(t, err)
 	require.Equal(t, run.ID, replays[0].Run)

@@ -107,7 +107,7 @@ func TestGatewaysShareTheirMemory(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond, "a hit is remembered in the process")
 
 	_, ok := two.knownAgain(t.Context(), delivery("stripe", "evt_1", "evt_2"))
-	require.False(t, ok, "all of a delivery or nothing")
+	require.False(t, ok, "the events of a delivery are known together or not at all")
 	_, ok = two.knownAgain(t.Context(), delivery("github", "evt_1"))
 	require.False(t, ok, "keys are scoped to their source")
 
@@ -144,7 +144,7 @@ func TestSharedMemoryKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 	windowed := guarded("signature", "content")
 	windowed.ContentWindow = time.Hour
 	_, ok := two.knownAgain(t.Context(), windowed)
-	require.False(t, ok, "its content may be that of another event")
+	require.False(t, ok, "another event may have the same content")
 }
 
 // liar is a SharedMemory that returns the values that a test chooses.
@@ -249,7 +249,7 @@ func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 	a, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
-	require.Equal(t, 1, a.New(), "its row is gone")
+	require.Equal(t, 1, a.New(), "its row was deleted")
 
 	// A transaction that learns of its COMMIT after the change stores nothing.
 	l.tells(honest)
@@ -304,7 +304,7 @@ func TestSharedMemoryKeepsCommittedYoungEvents(t *testing.T) {
 			return false
 		}
 		b.shared.keep(current, old, recent.Event{ReceivedAt: time.Now().Add(-2 * time.Hour)})
-		require.Len(t, l.values, kept, "retention may delete its row")
+		require.Len(t, l.values, kept, "retention may already delete the event's row")
 		seal := sealOf(name)
 		key := seal.key(old)
 		l.values[key] = seal.close(key, recent.Event{AcceptanceID: uuid.New(), ReceivedAt: time.Now().Add(-2 * time.Hour)})

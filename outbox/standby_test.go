@@ -114,9 +114,9 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 		_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
 		require.ErrorIs(t, err, commit.ErrUnavailable)
 	}
-	require.ErrorIs(t, r.CanCommit(t.Context()), commit.ErrNotOnStandby, "readiness says it too")
+	require.ErrorIs(t, r.CanCommit(t.Context()), commit.ErrNotOnStandby, "readiness reports it too")
 	_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, commit.ErrUnavailable, "nor is a duplicate of it")
+	require.ErrorIs(t, err, commit.ErrUnavailable, "a duplicate of the event is not acknowledged either")
 	done()
 
 	r.standbys(t, "")
@@ -198,7 +198,7 @@ func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {
 	r := onReplicated(t)
 	b := onPool(t, r.admin, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.NoError(t, err, "without a standby every pool will do")
+	require.NoError(t, err, "without a standby any pool is accepted")
 
 	r.standbys(t, "never_there")
 	r.admin.Reset() // a connection checks again after 10 seconds; new ones check immediately

@@ -148,7 +148,7 @@ func TestEveryTransition(t *testing.T) {
 			if from == ledger.EffectStarted {
 				ended, err := b.Ledger().Attempts(t.Context(), id)
 				require.NoError(t, err)
-				require.Len(t, ended, len(attempts)+1, "an attempt that leaves started in any way is recorded")
+				require.Len(t, ended, len(attempts)+1, "an attempt that leaves the state started is recorded")
 				require.True(t, ended[len(ended)-1].Lost)
 			}
 		}

@@ -59,13 +59,13 @@ func TestTokensWithoutALimit(t *testing.T) {
 	}
 	wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1)
 	require.NoError(t, err)
-	require.Zero(t, wait, "the first of a quiet time is free")
+	require.Zero(t, wait, "the first token after a quiet time is free")
 	wait, err = b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1)
 	require.NoError(t, err)
 	require.InDelta(t, 1000, wait.Seconds(), 10)
 	wait, err = b.fleet.TakeTokens(t.Context(), "mail", 0.001, 1, 1)
 	require.NoError(t, err)
-	require.Zero(t, wait, "each destination has its own")
+	require.Zero(t, wait, "each destination has its own rate")
 }
 
 // The server's clock is set back by an hour. The destination does not stop for that hour.
@@ -85,10 +85,10 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	}
 	take()
 	set(30 * time.Minute)
-	require.Greater(t, take(), 20*time.Minute, "so many others may have come before")
+	require.Greater(t, take(), 20*time.Minute, "many other callers may have taken tokens before")
 	set(24 * time.Hour)
 	require.Less(t, take(), 100*time.Second)
-	require.Less(t, take(), 100*time.Second, "and the rate holds from there")
+	require.Less(t, take(), 100*time.Second, "the rate applies from there on")
 	require.Positive(t, take())
 }
 

@@ -81,7 +81,7 @@ func TestKillEndsTheProcessAtItsPassage(t *testing.T) {
 	require.Equal(t, syscall.SIGKILL, status.Signal())
 	require.Equal(t, "1 ok\n2 ok\n", string(out))
 	require.Equal(t, strings.Repeat("pay.before_commit\n", 3), contents(t, trace))
-	require.Equal(t, "pay.before_commit kill 3\n", contents(t, fired), "what is done is recorded before")
+	require.Equal(t, "pay.before_commit kill 3\n", contents(t, fired), "the action is recorded before it is taken")
 }
 
 func TestStopEndsWithContinue(t *testing.T) {

@@ -63,7 +63,7 @@ func TestWhatIsNoFormInSeveralPartsIsRefused(t *testing.T) {
 	fields, err := payload.Fields(severalParts, []byte(strings.Repeat(part, 999)+"--xx--"))
 	require.NoError(t, err)
 	require.Len(t, fields["a"], 999)
-	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "no sender signs the content type")
+	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "the content type alone does not decide, because no sender signs it")
 }
 
 // The same bytes always yield the same fields, of limited size, or no fields.

@@ -145,7 +145,7 @@ func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	require.JSONEq(t, `{"queue": "dispatch"}`, <-heard)
 	require.JSONEq(t, `{"queue": "dst_app"}`, <-heard)
 	require.NoError(t, b.Stop(t.Context()))
-	require.Empty(t, heard, "each queue once")
+	require.Empty(t, heard, "each queue is notified once")
 }
 
 // A caller's transaction notifies by itself, because Hooklatch does not learn of its commit.

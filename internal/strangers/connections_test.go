@@ -127,14 +127,14 @@ func TestOldestStrangerGivesWay(t *testing.T) {
 		require.NotNil(t, conn)
 	}
 	_, conn := d.open("198.51.100.1")
-	require.NotNil(t, conn, "the proven one is no stranger's")
+	require.NotNil(t, conn, "the proven connection no longer counts as a stranger's")
 	require.False(t, peers[1].closed)
 	_, conn = d.open("198.51.101.1")
 	require.NotNil(t, conn)
 	require.Equal(t, []bool{false, true, false}, []bool{peers[0].closed, peers[1].closed, peers[2].closed})
 	require.EqualValues(t, 16, d.Open())
 
-	require.NoError(t, conns[1].Close(), "the server closes what was closed for it")
+	require.NoError(t, conns[1].Close(), "the server may close a connection that was already closed")
 	require.NoError(t, conns[2].Close())
 	require.EqualValues(t, 15, d.Open())
 }

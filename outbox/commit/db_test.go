@@ -42,7 +42,7 @@ func TestWhatIsTriedIsUndone(t *testing.T) {
 	require.NoError(t, err)
 
 	require.NoError(t, db.Do(t.Context(), "test", Limits{Undo: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
-		tx.(*transaction).AfterCommit(func() { t.Error("told that it is committed") })
+		tx.(*transaction).AfterCommit(func() { t.Error("the function ran although the transaction was undone") })
 		_, err := tx.Exec(ctx, `INSERT INTO numbers VALUES (1)`)
 		return err
 	}))

@@ -48,7 +48,7 @@ func TestAStandbyIsADatabaseThatIsAway(t *testing.T) {
 		return run(ctx, tx)
 	})
 	require.ErrorIs(t, err, commit.ErrUnavailable)
-	require.Greater(t, tries(), int64(1), "the next server may be a primary")
+	require.Greater(t, tries(), int64(1), "it is tried again, because the next server may be a primary")
 
 	before = pool.Stat().AcquireCount()
 	group := commit.NewGroup(db, "group", commit.GroupOptions[int, int]{
@@ -59,6 +59,6 @@ func TestAStandbyIsADatabaseThatIsAway(t *testing.T) {
 	})
 	_, err = group.Submit(t.Context(), 1)
 	require.ErrorIs(t, err, commit.ErrUnavailable)
-	require.Greater(t, tries(), int64(1), "the next server may be a primary")
+	require.Greater(t, tries(), int64(1), "it is tried again, because the next server may be a primary")
 	require.NoError(t, group.Stop(t.Context()))
 }

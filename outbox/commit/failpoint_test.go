@@ -84,6 +84,6 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	_, err = group.Submit(t.Context(), 1)
 	require.NoError(t, err)
 	require.NoError(t, group.Stop(t.Context()))
-	require.Equal(t, 3, ran, "rolled back before its COMMIT, committed unknown to the caller, committed")
+	require.Equal(t, 3, ran, "the first try is rolled back, the second is committed unknown to the caller, the third is committed")
 	require.Len(t, tries("grouped"), 2)
 }

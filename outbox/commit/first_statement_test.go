@@ -116,7 +116,7 @@ func TestTheFirstStatementHasTheSettings(t *testing.T) {
 	require.NoError(t, db.Statement("test", func(db pipeline.ByIndex) error {
 		var lock string
 		err := db.QueryRow(t.Context(), `SELECT current_setting('lock_timeout')`).Scan(&lock)
-		require.Equal(t, "0", lock, "only the transaction has them")
+		require.Equal(t, "0", lock, "the settings apply only to the transaction")
 		return err
 	}))
 }

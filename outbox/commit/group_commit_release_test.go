@@ -44,7 +44,7 @@ func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 	require.ErrorIs(t, <-waits, ErrBusy)
 	require.Equal(t, 1, count(2))
 	all.Wait()
-	require.Zero(t, count(1), "a committer has it still")
+	require.Zero(t, count(1), "a committer still holds it")
 	close(g.open)
 	require.NoError(t, g.Stop(t.Context()))
 	require.Equal(t, map[int]int{1: 1, 2: 1, 3: 1}, released)

@@ -142,7 +142,7 @@ func TestGroupCommitInlineLeavesOthersToACommitter(t *testing.T) {
 	go func() { stopped <- g.Stop(context.Background()) }()
 	g.open <- struct{}{}
 	submitter.Wait()
-	require.Equal(t, []int{2}, <-g.entered, "the submitter of another does not wait for it")
+	require.Equal(t, []int{2}, <-g.entered, "a submitter does not wait for another submitter's member")
 	select {
 	case <-stopped:
 		t.Fatal("a member is still under way")
@@ -290,7 +290,7 @@ func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 	_, err = g.Submit(t.Context(), 5)
 	require.ErrorIs(t, err, ErrBusy)
 	_, err = g.Submit(t.Context(), 6)
-	require.NoError(t, err, "others go on")
+	require.NoError(t, err, "other members are committed")
 	require.NoError(t, holder.Rollback(t.Context()))
 	for range maxBlockedLanes {
 		require.NoError(t, <-blocked)
@@ -315,7 +315,7 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	}, 2*time.Minute, time.Millisecond)
 	_, err := g.Submit(t.Context(), 3)
 	require.ErrorIs(t, err, ErrBusy)
-	require.ErrorContains(t, err, "2 are already waiting", "it is told at once, and not when its time is over")
+	require.ErrorContains(t, err, "2 are already waiting", "it is refused immediately, not when its time is over")
 	open()
 	all.Wait()
 }
@@ -392,7 +392,7 @@ func TestCommitThatWaitsForALockIsNotBisected(t *testing.T) {
 	_, err = holder.Exec(t.Context(), `SELECT pg_advisory_xact_lock(1)`)
 	require.NoError(t, err)
 	close(g.open)
-	require.Equal(t, []int{1}, <-g.entered, "tried again as it was")
+	require.Equal(t, []int{1}, <-g.entered, "the batch is tried again unchanged")
 	require.Equal(t, []int{1}, <-g.entered)
 	require.Empty(t, g.blocked, "no member waits for a lock")
 	require.NoError(t, holder.Rollback(t.Context()))

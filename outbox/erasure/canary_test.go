@@ -105,7 +105,7 @@ func (b *bundle) plant(t *testing.T) (canaries []string) {
 			continue
 		}
 		table, name, _ := strings.Cut(column, ".")
-		require.Contains(t, rowsOf, table, "what belongs to the event in it?")
+		require.Contains(t, rowsOf, table, "rowsOf has no condition for the rows of the event in this table")
 		value := map[string]string{
 			"text":      `$1::text`,
 			"jsonb":     `jsonb_build_object('x', jsonb_build_array($1::text))`,
@@ -153,7 +153,7 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 
 	require.Equal(t, erasure.Erased{Effects: 1, Others: 1, Kept: nil}, b.erase(t, "canary"))
 	headers := canaryOf("deliveries.headers")
-	require.True(t, contains(b.dump(t), headers), "the headers are those of the other event too")
+	require.True(t, contains(b.dump(t), headers), "the headers also belong to the other event")
 	other := b.event(t, "other")
 	require.JSONEq(t, `{"name":"Joe"}`, string(other.Payload()))
 	require.Equal(t, `[null, {"name":"Joe"}]`, string(other.Body))

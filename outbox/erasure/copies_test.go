@@ -102,7 +102,7 @@ func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
 			b.refused(t, "shop", `{"name":"Jim"}`)
 			b.refused(t, "other", c.body)
 			c.erase(t, b)
-			require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`), "that of another body, and that of another source")
+			require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`), "the deliveries with another body and from another source stay")
 			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'shop' AND body = convert_to($1, 'UTF8')`, c.body))
 		})
 	}
@@ -118,7 +118,7 @@ func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
 	}
 	_, err := b.Inbox().ImportKeys(t.Context(), "shop", keys, ann, nil)
 	require.NoError(t, err)
-	require.Equal(t, erasure.Erased{}, b.erase(t, "jane"), "the others of no delivery are not its others")
+	require.Equal(t, erasure.Erased{}, b.erase(t, "jane"), "an event without a delivery has no other events in it")
 	require.Equal(t, outbox.Duplicate, b.accept(t, `{}`, map[string]string{"jane": ""}).Events[0].Status)
 }
 

@@ -37,7 +37,7 @@ func TestRedactionReplacesTheValuesAndLeavesEveryOtherByte(t *testing.T) {
 	b.redacted(t, 3, 0, "/data/email", "/phone")
 	require.Equal(t, "{ \"data\":\t{\"email\" : \"redacted\",\"n\":1e400,\"email\":\"redacted\" } ,\"s\":\"\\ud800\"}\n", string(b.event(t, "evt_1").Body))
 	require.Equal(t, `{"other":true}`, string(b.event(t, "evt_2").Body))
-	require.Empty(t, b.event(t, "xml").Body, "nobody can tell where its values are")
+	require.Empty(t, b.event(t, "xml").Body, "the positions of its values cannot be determined")
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE error = 'redacted' AND erased_at IS NOT NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt <> ''`))
 
@@ -88,7 +88,7 @@ func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
 	for i := range 3 {
 		b.done(t, fmt.Sprintf("later_%d", i), `{"email":"a@b"}`)
 	}
-	require.Zero(t, b.redact(t, time.Hour, "/email"), "too young")
+	require.Zero(t, b.redact(t, time.Hour, "/email"), "the event is too recent")
 	b.redacted(t, 3, 2, "/email")
 	b.redacted(t, 0, 2, "/email")
 	require.Equal(t, `{"email":"a@b"}`, string(b.event(t, "evt_1").Body))

@@ -69,7 +69,7 @@ func TestManyAreErasedByWhatIsInThem(t *testing.T) {
 	require.Zero(t, run.Moved())
 	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE request_id = $1 AND run_id = $2 AND who = 'ann'`, run.By.RequestID, run.ID))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter::text LIKE '%canary%' OR target LIKE '%canary%'`))
-	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.replay_runs WHERE filter::text LIKE '%canary%'`), "it has ended")
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.replay_runs WHERE filter::text LIKE '%canary%'`), "the run has ended")
 
 	order.Cancel = true
 	run, err = r.Through(t.Context(), order, ann, nil)

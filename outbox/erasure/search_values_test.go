@@ -23,7 +23,7 @@ func TestSearchValuesGoWithTheirEvent(t *testing.T) {
 	require.Equal(t, 6, values(), "the event second is not dispatched")
 
 	b.redact(t, 0, "/email")
-	require.Zero(t, values(), "all of these events are over")
+	require.Zero(t, values(), "all of these events have ended")
 	b.dispatch(t, "second")
 	require.Equal(t, 2, values())
 	b.erase(t, "erased")

@@ -57,7 +57,7 @@ func TestActionsAreFound(t *testing.T) {
 	require.NoError(t, err)
 	known, err := b.box.Ledger().OperatorLog(t.Context(), at(1), 1, "hl_7")
 	require.NoError(t, err)
-	require.Equal(t, known, page.Rows, "the same of each")
+	require.Equal(t, known, page.Rows, "the list and the operator log return the same action")
 	for _, cursor := range []find.Cursor{"7", "x.1", "1.x", "."} {
 		_, err := b.Actions(t.Context(), find.Actions{}, cursor, 0)
 		require.ErrorIs(t, err, find.ErrCursor)

@@ -167,7 +167,7 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.Equal(t, []string{"evt_3"}, ids(page.Rows))
 	require.Equal(t, 1, page.Unclear)
 	require.ErrorContains(t, page.WhyUnclear, "no such field")
-	require.Equal(t, 2, page.Bodiless, "one is past its time, and one was erased")
+	require.Equal(t, 2, page.Bodiless, "one body has expired, and one was erased")
 
 	effects := whole(t, func(from find.Cursor) (find.Page[ledger.Effect], error) {
 		return b.Effects(t.Context(), find.Effects{Content: b.match(match)}, from, 0)

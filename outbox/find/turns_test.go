@@ -42,7 +42,7 @@ func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 			})
 		}
 		all.Wait()
-		require.Equal(t, 4*each*work+(4*each-1)*find.RestFactor*work, time.Since(began), "the last rest is waited for by nobody")
+		require.Equal(t, 4*each*work+(4*each-1)*find.RestFactor*work, time.Since(began), "no search waits for the last rest")
 	})
 }
 

@@ -186,17 +186,17 @@ func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job WHERE args ->> 'key' = 'key_3' AND args ->> 'destination' IN ('paused', 'later')`)
 	require.NoError(t, err)
 
-	require.Zero(t, reconcile(5), "its turn has not come: five jobs come before it")
+	require.Zero(t, reconcile(5), "its turn has not arrived: five jobs precede it")
 	require.Equal(t, 1, reconcile(8))
 	require.Equal(t, 1, jobs("resumed"))
-	require.Zero(t, jobs("lines"), "nothing is known of a queue that is longer than what was read")
-	require.Zero(t, reconcile(8), "its job waits at its old place")
+	require.Zero(t, jobs("lines"), "a queue that was not read to its end does not show which jobs are missing")
+	require.Zero(t, reconcile(8), "its job waits at its former position")
 	require.Equal(t, 1, b.count(t, `
 		SELECT count(*) FROM hooklatch.river_job AS j JOIN hooklatch.effects AS e ON e.destination = 'resumed' AND e.key = 'key_7'
 		WHERE j.args ->> 'key' = 'key_7' AND j.args ->> 'destination' = 'resumed' AND j.scheduled_at = e.next_attempt_at`))
-	require.Equal(t, 1, reconcile(100), "the head of an order; what is paused or tried later lacks nothing yet")
+	require.Equal(t, 1, reconcile(100), "the head of an order lacks its job; paused and later effects need none yet")
 	require.Equal(t, 1, jobs("lines"))
 	b.pause(t, false)
-	require.Equal(t, 1, reconcile(100), "what was paused")
+	require.Equal(t, 1, reconcile(100), "the effect whose destination was paused")
 	require.Zero(t, reconcile(100))
 }

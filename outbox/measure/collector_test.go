@@ -100,7 +100,7 @@ func TestGaugesAreExported(t *testing.T) {
 		require.Contains(t, values, name)
 		require.InDelta(t, want, values[name], 1e-9, name)
 	}
-	require.NotContains(t, values, "hooklatch.source.duplicates{source=github}", "three events say nothing of a share")
+	require.NotContains(t, values, "hooklatch.source.duplicates{source=github}", "three events are too few for a rate")
 	for name, want := range map[string]time.Duration{
 		"hooklatch.effects.oldest_due{destination=crm}":       time.Hour,
 		"hooklatch.events.oldest_undispatched{source=stripe}": time.Hour,

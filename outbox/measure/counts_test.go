@@ -156,7 +156,7 @@ func TestATimerSaysWithinWhatTimeMostAre(t *testing.T) {
 		require.Equal(t, want, within)
 	}
 	_, known := measure.Within(counted, 1)
-	require.False(t, known, "one took longer than all bounds")
+	require.False(t, known, "one duration is longer than all bounds")
 	_, known = measure.Within(nil, 0.5)
 	require.False(t, known)
 }

@@ -77,7 +77,7 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 	_, known = okta.Slack(s.At)
 	require.False(t, known)
 	require.Nil(t, okta.Oldest)
-	require.Len(t, s.Processes, 2, "without the one that was not seen for three minutes")
+	require.Len(t, s.Processes, 2, "the process that was not seen for three minutes is omitted")
 	require.True(t, s.Led)
 	require.False(t, s.Withheld)
 	require.GreaterOrEqual(t, s.DaysAhead, 7)
@@ -90,7 +90,7 @@ func TestWhatStandsIsRead(t *testing.T) {
 	require.Len(t, s.Quarantine, 1)
 	require.EqualValues(t, 3, s.Quarantine[0].Count)
 	require.EqualValues(t, 300, s.Quarantine[0].Bytes)
-	require.EqualValues(t, 1, s.Quarantine[0].OfKnown, "two of known senders, and one of them before the last delivery that was accepted")
+	require.EqualValues(t, 1, s.Quarantine[0].OfKnown, "two are from known senders, and one of these arrived before the last accepted delivery")
 	require.NotNil(t, s.Quarantine[0].OfKnownSince)
 	bytes, days := int64(8000), 1
 	require.Equal(t, []measure.Table{{Name: "effects", Rows: 377, Bytes: 8192, BytesBefore: &bytes, Days: &days}}, s.Tables)
@@ -108,10 +108,10 @@ func TestTheUsualIsTheMedianOfTheSameHour(t *testing.T) {
 	github, stripe := s.Usual[0], s.Usual[1]
 	require.EqualValues(t, 3, github.Duplicates)
 	require.Zero(t, github.Accepted)
-	require.Zero(t, *github.Events, "on three days of five nothing came")
+	require.Zero(t, *github.Events, "on three of five days no event arrived")
 	require.Zero(t, *github.DuplicateRate)
 	require.EqualValues(t, 60, stripe.Accepted)
-	require.EqualValues(t, 20, stripe.Duplicates, "without those of before")
+	require.EqualValues(t, 20, stripe.Duplicates, "earlier duplicates are excluded")
 	require.InDelta(t, 100, *stripe.Events, 1e-9)
 	require.InDelta(t, 0.02, *stripe.DuplicateRate, 1e-9)
 }
@@ -144,6 +144,6 @@ func TestCountsAreBounded(t *testing.T) {
 		unfinished := of.State != "parked" && of.State != "failed"
 		require.Equal(t, of.Destination == "crm" && unfinished, of.AtLeast, "%+v", of)
 	}
-	require.EqualValues(t, 15, counts["mail"], "all of it: in orders it has a share of its own")
-	require.EqualValues(t, 50+10, counts["crm"], "half of a hundred, and what is set aside")
+	require.EqualValues(t, 15, counts["mail"], "all effects are counted: effects in orders have a separate share")
+	require.EqualValues(t, 50+10, counts["crm"], "half of a hundred, and the failed and parked effects")
 }

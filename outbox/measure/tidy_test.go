@@ -90,5 +90,5 @@ func TestSizesAreThoseOfPostgres(t *testing.T) {
 	require.Equal(t, real, measured)
 	require.EqualValues(t, 1000, rows)
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE table_name LIKE 'deliveries%') FROM hooklatch.sizes`).Scan(&partitions))
-	require.EqualValues(t, 2, partitions, "deliveries with its partitions, and deliveries_kept")
+	require.EqualValues(t, 2, partitions, "one row for deliveries with its partitions, and one for deliveries_kept")
 }

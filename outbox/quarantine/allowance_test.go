@@ -63,7 +63,7 @@ func TestAFloodWritesABoundedAmount(t *testing.T) {
 				require.LessOrEqual(t, rows[hour], maxRows/20+1, "hour %d", hour)
 				written, kept = written+bytes[hour], kept+rows[hour]
 			}
-			require.Positive(t, kept, "some of it is replaced")
+			require.Positive(t, kept, "some of the rows are replaced")
 			require.Less(t, written, 2*24*maxBytes/20+maxBody)
 			require.NoError(t, k.runner.Stop(t.Context()))
 		})
@@ -94,7 +94,7 @@ func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
 	}
 	require.Equal(t, maxRows/2, kept)
 	require.False(t, k.offer("acme", sender, 1000, func() Refused { return Refused{} }), "its half is full")
-	require.True(t, k.offer("shop", sender, 1000, func() Refused { return Refused{Source: "shop", From: sender} }), "another source has its own")
+	require.True(t, k.offer("shop", sender, 1000, func() Refused { return Refused{Source: "shop", From: sender} }), "another source has its own allowance")
 	now = now.Add(time.Hour)
 	require.True(t, k.offer("acme", sender, 1000, func() Refused { return Refused{Source: "acme", From: sender} }))
 	require.NoError(t, k.runner.Stop(t.Context()))

@@ -138,9 +138,9 @@ func TestRowsAreShared(t *testing.T) {
 	b.fill(t, "github", 2, 10, 10)
 	require.Equal(t, 500, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND known AND address = '10.0.0.1'`))
 	require.Equal(t, 500, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND NOT known`))
-	require.Equal(t, 300, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND address = '10.0.0.2'`), "what the others leave")
+	require.Equal(t, 300, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'stripe' AND address = '10.0.0.2'`), "the address gets the rows that other addresses leave")
 	require.Equal(t, 10, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE source = 'github'`))
-	require.Equal(t, 200, b.count(t, `SELECT min(convert_from(body, 'UTF8')::integer) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.1'`), "the newest stay")
+	require.Equal(t, 200, b.count(t, `SELECT min(convert_from(body, 'UTF8')::integer) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.1'`), "the newest deliveries stay")
 }
 
 // fill offers n numbered requests of a size, however long that takes.
@@ -169,7 +169,7 @@ func TestBytesAreShared(t *testing.T) {
 	}
 	require.LessOrEqual(t, b.count(t, `SELECT sum(bytes) FROM hooklatch.rejected_deliveries WHERE NOT known`), 32<<20)
 	require.Greater(t, b.count(t, `SELECT sum(bytes) FROM hooklatch.rejected_deliveries WHERE NOT known`), 30<<20)
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.2'`), "small ones have their place beside large ones")
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.2'`), "small deliveries are kept beside large deliveries")
 	require.Equal(t, 71, b.count(t, `SELECT count(DISTINCT address) FROM hooklatch.rejected_deliveries`))
 }
 
@@ -200,7 +200,7 @@ func TestFloodIsWrittenSlowly(t *testing.T) {
 	require.LessOrEqual(t, rows, 20*turns)
 	require.LessOrEqual(t, unknown, 10*turns)
 	require.NoError(t, b.keeper.Stop(t.Context()))
-	require.Equal(t, 100, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`), "they waited for their turn")
+	require.Equal(t, 100, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`), "the known senders' deliveries waited for their turn")
 }
 
 func TestOthersLearnWhichAddressesAreKnown(t *testing.T) {
@@ -212,7 +212,7 @@ func TestOthersLearnWhichAddressesAreKnown(t *testing.T) {
 	b.refuse("github", from(1), []byte("{}"))
 	b.flush(t)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known AND source = 'stripe'`))
-	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE NOT known AND source = 'github'`), "of another source")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE NOT known AND source = 'github'`), "the address is known only for the other source")
 
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.known_addresses SET accepted_at = now() - interval '31 days'`)
 	require.NoError(t, err)
@@ -261,7 +261,7 @@ func TestOrdersAreRecorded(t *testing.T) {
 	require.NotEqual(t, first[1].ID, second[0].ID)
 	onward, err := b.Onward(t.Context(), f, quarantine.Mark{}, 3)
 	require.NoError(t, err)
-	require.Equal(t, ids(append(first, second...)), ids(onward), "the same in short")
+	require.Equal(t, ids(append(first, second...)), ids(onward), "Onward returns the same deliveries as Next")
 	for _, d := range onward {
 		at, err := quarantine.ParseMark(d.Mark().String())
 		require.NoError(t, err)
@@ -321,7 +321,7 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{"wrong", "right", "right, " + name}, bodies)
 	}
-	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so nothing is meant")
+	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so the filter selects nothing")
 }
 
 // A failed verification is not a verdict, and a delivery accepted before its process was killed
@@ -349,7 +349,7 @@ func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	require.NoError(t, err)
 	other, err := b.runs.Work(t.Context(), run.ID, time.Now().Add(time.Hour), nil)
 	require.NoError(t, err)
-	require.Equal(t, run, other, "who cannot verify leaves it to others")
+	require.Equal(t, run, other, "a process that cannot verify leaves the run to other processes")
 	run, err = r.Work(t.Context(), run.ID, time.Now().Add(time.Hour), nil)
 	require.ErrorContains(t, err, "the database is away")
 	require.Equal(t, runs.Running, run.State)

@@ -26,7 +26,7 @@ func TestAFullLineIsSharedEvenly(t *testing.T) {
 	for range 100 {
 		l.offer(1, 10)
 	}
-	require.Len(t, l.waiting, 12, "one alone may have all of it")
+	require.Len(t, l.waiting, 12, "a single address may use the whole queue")
 	for range 100 {
 		l.offer(2, 10)
 	}
@@ -41,7 +41,7 @@ func TestAFullLineIsSharedEvenly(t *testing.T) {
 
 	taken := l.take(5, 1000)
 	require.Len(t, taken, 5)
-	require.Equal(t, address(1), taken[0].From, "who came first goes first")
+	require.Equal(t, address(1), taken[0].From, "the first request leaves first")
 	require.Len(t, l.take(100, 1000), 7)
 	require.Zero(t, l.bytes)
 	require.Empty(t, l.byAddress)
@@ -54,7 +54,7 @@ func TestALineIsBoundedInBytes(t *testing.T) {
 	for range 3 {
 		require.True(t, l.offer(1, 300))
 	}
-	require.True(t, l.offer(2, 200), "the greediest gives way")
+	require.True(t, l.offer(2, 200), "the address with the most requests loses one")
 	require.LessOrEqual(t, l.bytes, 1000)
-	require.Len(t, l.take(10, 350), 1, "as far as the bytes reach")
+	require.Len(t, l.take(10, 350), 1, "take stops at the limit of bytes")
 }

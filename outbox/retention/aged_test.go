@@ -99,7 +99,7 @@ func TestNotesOfCopiesStayWithTheirDelivery(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `
 		SELECT count(*)
 		FROM hooklatch.delivery_copies AS c
-		JOIN hooklatch.deliveries_kept AS k USING (delivery_id)`), "of the delivery of the event that waits")
+		JOIN hooklatch.deliveries_kept AS k USING (delivery_id)`), "only the note of the waiting event's delivery stays")
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.delivery_copies`))
 }
 

@@ -56,7 +56,7 @@ func TestAShortenedSettingDeletesNothingUntilAPersonSaysSo(t *testing.T) {
 			waiting++
 		}
 	}
-	require.Equal(t, 2, waiting, "payloads, and events of b")
+	require.Equal(t, 2, waiting, "payloads and the events of b wait for an operator")
 
 	plan, err := w.Retention().Plan(t.Context(), short)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAShortenedSettingDeletesNothingUntilAPersonSaysSo(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'retention.run' AND who = 'ann'`))
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.retention_progress WHERE stopped_since IS NOT NULL`))
 	w.pass(t, day)
-	require.False(t, w.keep(t, short).Stopped, "it goes on by itself from there")
+	require.False(t, w.keep(t, short).Stopped, "retention continues without an operator from there")
 }
 
 func TestAClockThatJumpsDeletesNothingUntilAPersonSaysSo(t *testing.T) {

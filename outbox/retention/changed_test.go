@@ -27,7 +27,7 @@ func (w *world) runBeside(t *testing.T, settings retention.Settings, change func
 	}()
 	require.Eventually(t, func() bool {
 		return w.count(t, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`) > 0
-	}, 2*time.Minute, time.Millisecond, "retention wanted nothing of it")
+	}, 2*time.Minute, time.Millisecond, "retention did not wait for the transaction")
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-ended)
 }

@@ -147,9 +147,9 @@ func TestEffectsAndTheirDetailsGoTogether(t *testing.T) {
 		w.done(t, "a", fmt.Sprint("done-", today))
 		require.False(t, w.keep(t, settings).Stopped)
 	}
-	require.Equal(t, 9, w.count(t, `SELECT count(*) FROM hooklatch.effects`), "those of eight days, and the parked one")
+	require.Equal(t, 9, w.count(t, `SELECT count(*) FROM hooklatch.effects`), "the effects of eight days and the parked effect stay")
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE key = 'parked'`))
-	require.Equal(t, 10+1, w.count(t, `SELECT count(*) FROM hooklatch.attempts`), "those of nine days and the one that is begun, and that of the parked one")
+	require.Equal(t, 10+1, w.count(t, `SELECT count(*) FROM hooklatch.attempts`), "the attempts of nine days and of the day just begun, and the parked effect's attempt, stay")
 	require.Equal(t, 10+1, w.count(t, `SELECT count(*) FROM hooklatch.links`))
 	parked.goOn(t, w, "a", "parked")
 	for range 10 {

@@ -139,6 +139,6 @@ func TestThirtyDaysLeaveAndAreReadBack(t *testing.T) {
 	for range 30 {
 		today := rand.IntN(days)
 		id := fmt.Sprintf("event-%d-%d", today, 1+(today+1)%aDay)
-		require.Equal(t, bulkBody(id), string(w.shown(t, "bulk", id).Event.Body), "others of the day keep their bytes")
+		require.Equal(t, bulkBody(id), string(w.shown(t, "bulk", id).Event.Body), "other events of the day keep their bytes")
 	}
 }

@@ -150,7 +150,7 @@ func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 	w.keep(t, exportSettings)
-	require.Empty(t, w.shown(t, "a", "one").Event.Body, "the note is applied to what is read")
+	require.Empty(t, w.shown(t, "a", "one").Event.Body, "the noted erasure applies to every reader")
 	w.passDays(t, 1)
 	require.NotContains(t, contents(t, dir), "jenny.rosen")
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))

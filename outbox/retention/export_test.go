@@ -315,7 +315,7 @@ func TestAnEventOfADroppedDayIsReplayed(t *testing.T) {
 		require.Equal(t, generation == 0, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`) == 1)
 		replayed, err := w.Inbox().Replay(t.Context(), ref("a", "one"), ann, inbox.ReplayOptions{NewKeys: true})
 		require.NoError(t, err)
-		require.Equal(t, generation+2, replayed.Generation, "it follows the replays that are known")
+		require.Equal(t, generation+2, replayed.Generation, "the generation follows the last known replay")
 		e := w.loaded(t, "a", "one")
 		require.Equal(t, inbox.Received, e.Outcome)
 		require.Equal(t, before.Body, e.Body)

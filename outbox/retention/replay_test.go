@@ -84,7 +84,7 @@ func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	err := <-replayed
 	require.NoError(t, <-ended)
 	if err == nil {
-		require.Equal(t, body, w.loaded(t, "a", "done").Body, "it waits for its dispatch, and has nothing to dispatch")
+		require.Equal(t, body, w.loaded(t, "a", "done").Body, "the event waits for its dispatch, but its delivery is missing")
 		return
 	}
 	require.True(t, errors.Is(err, inbox.ErrNotReplayable), err)

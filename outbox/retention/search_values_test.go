@@ -37,14 +37,14 @@ func TestSearchValuesExpireWithTheirDelivery(t *testing.T) {
 	_, err := w.Inbox().Replay(t.Context(), ref("a", "early"), ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
 	w.dispatchSearched(t, "a", "early", "x", "y", "new")
-	require.Equal(t, 5, values(), "a replay adds only what is new")
+	require.Equal(t, 5, values(), "a replay adds only new values")
 
 	w.pass(t, 2*day)
 	report := w.keep(t, settings)
 	require.True(t, report.Complete)
 	require.Zero(t, values())
 	require.LessOrEqual(t, days(), 4)
-	require.NotEmpty(t, w.loaded(t, "a", "kept").Body, "it waits for its dispatch")
+	require.NotEmpty(t, w.loaded(t, "a", "kept").Body, "the event waits for its dispatch")
 	w.dispatchSearched(t, "a", "kept", "late value")
 	require.Zero(t, values())
 }

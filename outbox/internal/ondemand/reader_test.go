@@ -56,7 +56,7 @@ func TestWhoAsksAtTheSameTimeSharesAStatement(t *testing.T) {
 			ask(key)
 		}
 		ask(69)
-		require.Equal(t, [][]int{{1}, {2}}, s.batches, "two statements at once")
+		require.Equal(t, [][]int{{1}, {2}}, s.batches, "two statements run at the same time")
 		close(s.gate)
 		all.Wait()
 		require.Len(t, s.batches, 5)
