@@ -47,7 +47,7 @@ type Planned struct {
 	End func(d Dispatched, err error)
 }
 
-// PlanWith makes this process plan the events of senders that it accepts. Without it, every event
+// PlanWith makes this process plan the delivered events that it accepts. Without it, every event
 // waits for the process that fetches its job.
 func (o *Outbox) PlanWith(p Planner) { o.planner.Store(&p) }
 

@@ -244,7 +244,7 @@ func TestHeldEventsAreNotPlanned(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// If the outcome of a COMMIT is unknown, the next try finds what it stored, or stores the same
+// If the outcome of a COMMIT is unknown, the next try finds the stored rows, or stores the same
 // plan. The planner then requests the claims again, because they may be committed.
 func TestPlansSurviveALostCommit(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 // Package outbox accepts events once and dispatches them once. Applications call it directly.
 //
-// # What to call
+// # Entry points
 //
 // One [Outbox] on a migrated database is enough. [Outbox.Accept] commits a delivery of a provider
 // together with the jobs that will dispatch its events. [Outbox.EnqueueTx] commits an effect of

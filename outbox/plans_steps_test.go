@@ -137,7 +137,7 @@ func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int)
 			return err
 		})
 	})
-	b.step(t, batch, func(ctx context.Context) error { // with their jobs
+	b.step(t, batch, func(ctx context.Context) error { // a settlement also ends the job
 		return atOnce(batch, func(i int) error {
 			_, err := b.Ledger().Settle(ctx, ledger.Settlement{Effect: started[i], Verdict: ledger.VerdictDone + ledger.Verdict(i%2)})
 			return err

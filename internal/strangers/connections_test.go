@@ -222,7 +222,7 @@ func TestConnIsFoundByItsRequest(t *testing.T) {
 	server.Config.ConnContext = strangers.ConnContext
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	for range 9 { // each on a separate connection, of which an unknown sender may have only one at a time
+	for range 9 { // each on a separate connection, because an unknown sender may have only one at a time
 		transport := server.Client().Transport.(*http.Transport).Clone()
 		client := &http.Client{Transport: transport}
 		response, err := client.Get(server.URL)

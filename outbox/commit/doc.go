@@ -51,8 +51,8 @@
 //     commit in flight already delays the next batch.
 //   - A savepoint for each member, so that a bad member rolls back alone. It costs two
 //     round trips for each good member. Bisecting costs round trips only for a bad member.
-//   - One statement for each member in a pipeline. The index and WAL work of single
-//     rows is what group commit saves.
+//   - One statement for each member in a pipeline. It would not save the index and WAL
+//     work of single rows, which group commit saves.
 //   - Letting a batch wait for a lock. Its committer and all members behind it would stop:
 //     one row that an application keeps locked would stop the gateway.
 //   - Giving up at a COMMIT without a response and reporting an error. The sender

@@ -157,8 +157,8 @@ func (a *Archive) has(ctx context.Context, p Part, hashes map[uint64]bool) (bool
 	return false, nil
 }
 
-// rewrite writes a part without the content of the noted events. It returns no part if the part has
-// none of their content.
+// rewrite writes a part without the content of the noted events. It returns the zero Part if the
+// part has none of their content.
 func (a *Archive) rewrite(ctx context.Context, d Day, number int, p Part, noted notes) (Part, error) {
 	data, err := a.get(ctx, p.Name, p.SHA256)
 	if err != nil {

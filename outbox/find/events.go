@@ -321,7 +321,7 @@ func (e Events) args() askedFor {
 	}
 }
 
-// placeOf returns the position from which events were received at a time or later.
+// placeOf returns the position at which the events received at a time or later begin.
 func (f *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
 	if err := f.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, f.walk).Scan(&seq); err != nil {

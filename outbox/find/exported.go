@@ -99,7 +99,8 @@ func (f *Finder) exportedToChange(ctx context.Context, asked Events, from Cursor
 	return page, nil
 }
 
-// exportedDays lists the days from a day on that have events of a time span, oldest first.
+// exportedDays lists the exported days that may have events of a time span, beginning with the day
+// from, oldest first.
 func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]export.Day, error) {
 	days, err := f.export.Days(ctx)
 	slices.Reverse(days)

@@ -81,7 +81,7 @@ func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderK
 }
 
 // headsOf returns the first effects of locked orders. An order whose first effect is parked or
-// being attempted has none.
+// being attempted has no such effect.
 func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
 	if len(orders) == 0 {
 		return nil, nil

@@ -59,7 +59,7 @@ const (
 	Unrendered What = "unrendered" // created effects that are parked because their request could not be rendered
 	Failed     What = "failed"     // effects that failed permanently
 	Parked     What = "parked"     // effects parked by an attempt
-	Superseded What = "superseded" // effects left out because a newer one of the same object was done
+	Superseded What = "superseded" // effects cancelled because a newer effect of the same object was done
 )
 
 // Refused counts requests that got no 2xx, by reason, which must be one of a fixed set.

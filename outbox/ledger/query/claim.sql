@@ -13,8 +13,8 @@ WITH asked AS (
 ), locked AS (
     SELECT
         asked.scope, asked.key, asked.generation, e.policy,
-        -- These columns are selected here, because joining asked again would compare each row with
-        -- all others.
+        -- These columns are selected here, because a second join with asked would compare each row
+        -- with all others.
         asked.asked_by, asked.lease_seconds, asked.asked_job, asked.first_method, asked.first_url, asked.first_headers, asked.is_probe,
         -- Values read under the lock may be newer than the snapshot.
         e.state AS now_state, e.lease_until AS now_lease_until, e.next_attempt_at AS now_next_attempt_at,
