@@ -24,8 +24,8 @@
 //   - error
 //   - delay(200ms)
 //
-// The process counts passages, from 1: @3 is the third only, @3+ the third and all later ones, no
-// number means every passage.
+// The process counts passages, from 1: @3 is the third only, @3+ the third and all later ones.
+// Without a number, every passage counts.
 //
 // HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended when it is
 // passed, one per line, the first 20 times of each. HOOKLATCH_FAILPOINT_FIRED is a file to which

@@ -78,7 +78,7 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 // ended reports whether the run has used up its time. The next run continues.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// redactWaiting checks again the events that were not finished before.
+// redactWaiting rechecks the events that were not finished before.
 func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
 	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
 		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})

@@ -20,8 +20,8 @@ const FirstExported Cursor = ofExport
 // exportedAtOnce is the number of exported events that are decoded together.
 const exportedAtOnce = 500
 
-// exportedPlace is a position among the exported events: after the first past events of a part of a
-// day.
+// exportedPlace is a position among the exported events: a day, a part of it, and the number of the
+// part's events that precede the position.
 type exportedPlace struct {
 	day        string
 	part, past int

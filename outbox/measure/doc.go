@@ -1,6 +1,6 @@
 // Package measure counts events and attempts for gateway, worker and the program. It also reads the
 // amount and age of waiting work, and the usual values. The metrics of all processes, `hooklatch
-// status`, the console and alerts use it.
+// status`, the console and alerts use this package.
 //
 // Counts are kept for each minute and hour, by source, destination and route, over all processes. A
 // process counts in memory and adds its counts to the database every ten seconds, outside all other

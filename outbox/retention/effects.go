@@ -17,8 +17,8 @@ type place struct {
 	Generation int
 }
 
-// deleteEffects deletes effects that have ended and expired, oldest first. Every walk checks again
-// the effects that have not ended, or whose event is still stored. The keys of effects outlive the
+// deleteEffects deletes effects that have ended and expired, oldest first. Every walk rechecks the
+// effects that have not ended, or whose event is still stored. The keys of effects outlive the
 // event; otherwise a replay would repeat the effects.
 func (r *run) deleteEffects(ctx context.Context, t *task) error {
 	at := r.leftEffects.take()

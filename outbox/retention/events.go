@@ -185,7 +185,7 @@ func scanLooked(row pgx.CollectableRow) (looked, error) {
 	return l, err
 }
 
-// recheckEvents checks again the events that earlier walks skipped.
+// recheckEvents rechecks the events that earlier walks skipped.
 func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	members := make([]member, len(sources))
 	of := make(map[identity.Source]*task, len(sources))

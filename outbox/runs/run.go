@@ -34,7 +34,7 @@ func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 // ErrNoRun is returned when the run does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// Counts is the progress of a run. A selected target that was not changed had changed its state
+// Counts is the progress of a run. If a selected target was not changed, its state had changed
 // before its turn, unless Came counts it.
 type Counts struct {
 	Selected int64 `json:"selected"`
