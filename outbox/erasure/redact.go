@@ -48,7 +48,7 @@ type Redacted struct {
 	Events  int
 	Waiting int // events reached before the end of their effects
 
-	jobs jobsOf // to be deleted
+	jobs jobsOf // jobs to be deleted
 }
 
 // Redact replaces the values that sources do not keep, in the bodies of all events whose last

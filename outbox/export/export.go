@@ -35,7 +35,7 @@ type Archive struct {
 	logger  *slog.Logger
 
 	mu        sync.Mutex
-	manifests map[string]*Manifest // by name, since names are used once
+	manifests map[string]*Manifest // by name; each name is used only once
 }
 
 // manifestsKept is the number of manifests that an Archive remembers.

@@ -27,7 +27,7 @@ func BeforeEvent(acceptSeq int64) Cursor { return place{acceptSeq: acceptSeq}.of
 // place is the position of a walk: an event's accept_seq, or an effect's time and key.
 type place struct {
 	acceptSeq int64
-	at        time.Time // when the event was received, or the effect created
+	at        time.Time // time when the event was received, or the effect created
 	key       string
 }
 

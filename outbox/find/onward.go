@@ -86,7 +86,7 @@ func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since i
 // Found is a short form of an event, effect or refused delivery to which an action applies.
 type Found struct {
 	Cursor Cursor            // position after this row
-	At     time.Time         // when it was received or created
+	At     time.Time         // time when the row was received or created
 	Event  identity.EventRef // the event, or the event that created the effect; empty if the application enqueued it
 	Effect identity.EffectID // zero for an event
 	Key    string            // the effect's idempotency key, or the refused delivery's id

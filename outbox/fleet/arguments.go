@@ -48,7 +48,7 @@ type endJobs struct {
 }
 
 type moveJobs struct {
-	Queues []string // to move from
+	Queues []string // queues from which jobs are moved
 	Limit  int
 }
 

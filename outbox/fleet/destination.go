@@ -119,7 +119,7 @@ func (f *Fleet) changeDestination(ctx context.Context, name commit.Name, destina
 	err = f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		known, err := f.applyPause(ctx, tx, destination, func() error {
 			tag, err := change.Exec(ctx, tx)
-			changed = tag.RowsAffected() > 0 || repeated && changed // by an earlier try
+			changed = tag.RowsAffected() > 0 || repeated && changed // changed by an earlier try
 			return err
 		})
 		if err == nil && !known {

@@ -118,7 +118,7 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 		OccurredAt      *time.Time `json:"occurred_at"`
 		ProcessedAt     *time.Time `json:"processed_at"`
 		LastDuplicateAt *time.Time `json:"last_duplicate_at"`
-		BodyBytes       *int       `json:"body_bytes,omitempty"` // while the delivery is stored
+		BodyBytes       *int       `json:"body_bytes,omitempty"` // set while the delivery is stored
 	}{
 		fields: (*fields)(e), OccurredAt: plainjson.OrNull(e.OccurredAt), ProcessedAt: plainjson.OrNull(e.ProcessedAt), LastDuplicateAt: plainjson.OrNull(e.LastDuplicateAt),
 	}

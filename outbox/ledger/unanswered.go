@@ -92,7 +92,7 @@ func (u *unanswered) retry(claims []Claim) {
 		select {
 		case <-u.closed:
 			timer.Stop()
-			return // the end of the lease decides
+			return // the claim is resolved when its lease ends
 		case <-timer.C:
 		}
 		u.mu.Lock()

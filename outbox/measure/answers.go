@@ -53,7 +53,7 @@ type Answers struct {
 	All bool
 
 	Waiting   int       // unfinished effects, at most MostWaiting+1
-	OldestDue time.Time // when the longest waiting effect became due. Zero: none is due
+	OldestDue time.Time // time when the longest waiting effect became due. Zero: none is due
 }
 
 // Answers reads a destination's latest responses and the number of effects waiting for it.
