@@ -20,7 +20,8 @@ import (
 // RefusedError explains why a quarantined delivery is still refused.
 type RefusedError struct {
 	Reason string // from a fixed set, as in the log
-	// Ours is true if the delivery is not at fault and the same call can be repeated.
+	// Ours is true if Hooklatch is at fault and not the delivery. The same call may succeed
+	// later.
 	Ours  bool
 	cause error
 }
@@ -36,10 +37,10 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// Reasons for which only a quarantined delivery is refused.
+// Reasons for refusal that occur only with quarantined deliveries.
 const (
 	reasonNoSource   = "unknown_source"
-	reasonNoProof    = "proof_not_kept" // a sent secret is kept only as an HMAC
+	reasonNoProof    = "proof_not_kept" // the request carried a secret, and only its HMAC is stored
 	reasonNoDelivery = "no_delivery"    // the sender's endpoint check, not a delivery
 )
 
@@ -91,9 +92,9 @@ func messageOf(r *refusal) error {
 	return nil
 }
 
-// restoreSecrets puts the secrets that a request carried back into it. Only their HMACs were
-// kept, so it looks for a current secret with the same HMAC. It returns false if it finds
-// none.
+// restoreSecrets fills in the secrets that were removed from a quarantined request. Only their
+// HMACs were stored, so it looks for a current secret with the same HMAC. It returns false if
+// there is none.
 func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *quarantine.Delivery) bool {
 	names := kept.Carried()
 	if len(names) == 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// StatusHeader names the header that a 2xx response to a delivery has: accepted, duplicate or
-// empty. The response has it whatever body the sender requires. A handshake response does not
-// have it.
+// StatusHeader is the name of the header that every 2xx response to a delivery has. Its value
+// is accepted, duplicate or empty. It is present even if the sender requires a different body.
+// A handshake response does not have it.
 const StatusHeader = "Hooklatch-Status"
 
 // Values of StatusHeader, and of "status" in the response body.
@@ -27,7 +27,8 @@ const (
 )
 
 // maxRetryAfter is the longest wait that a 503 asks for, in seconds. The wait is random in
-// 1..maxRetryAfter, so that simultaneously refused requests do not return simultaneously.
+// 1..maxRetryAfter, so that requests refused at the same moment are not all retried at the
+// same moment.
 const maxRetryAfter = 5
 
 // reply is the response to a request that is not refused.
@@ -38,7 +39,7 @@ type reply struct {
 	answer     provider.Answer
 }
 
-// summary is the default body of a 2xx response, unless the sender requires another one.
+// summary is the body of a 2xx response, unless the sender requires a different one.
 type summary struct {
 	Status string `json:"status"`
 	// Events is the number of events in the delivery; Duplicates counts the duplicates among
@@ -94,7 +95,7 @@ func (r *reply) write(c echo.Context) error {
 	return c.Blob(r.answer.Status, r.answer.ContentType, r.answer.Body)
 }
 
-// writeInHalves passes a failpoint after it has sent the first half of the response.
+// writeInHalves sends the response in two halves, with a failpoint between them.
 func (r *reply) writeInHalves(c echo.Context) error {
 	body := r.answer.Body
 	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// batch is a sender that puts many events into one delivery.
+// batch describes a sender that puts many events into one delivery.
 type batch struct {
 	provider string
 	key      string
@@ -137,8 +137,8 @@ func TestBatches(t *testing.T) {
 			require.Equal(t, 1, s.count(t, allTransactions))
 			require.Equal(t, b.size, s.count(t, countEvents))
 			require.Equal(t, b.size, s.count(t, countJobs))
-			require.Equal(t, b.size, s.count(t, `SELECT count(DISTINCT payload_hash) FROM hooklatch.processed_events`), "each event has a hash of its own part")
-			require.Equal(t, b.size, s.count(t, `SELECT count(DISTINCT item) FROM hooklatch.processed_events`), "each event knows where it stands")
+			require.Equal(t, b.size, s.count(t, `SELECT count(DISTINCT payload_hash) FROM hooklatch.processed_events`), "each event has its own hash")
+			require.Equal(t, b.size, s.count(t, `SELECT count(DISTINCT item) FROM hooklatch.processed_events`), "each event has its own position in the delivery")
 			require.Equal(t, 1, s.count(t, countDeliveries))
 			var body []byte
 			require.NoError(t, s.pool.QueryRow(t.Context(), "SELECT body FROM hooklatch.deliveries").Scan(&body))
@@ -151,14 +151,14 @@ func TestBatches(t *testing.T) {
 			require.Equal(t, 1, s.count(t, `SELECT count(DISTINCT delivery_id) FROM hooklatch.processed_events WHERE event_id = ANY (
 				SELECT args->>'event_id' FROM hooklatch.river_job ORDER BY id DESC LIMIT $1)`, half), "the new half came with the second delivery")
 			for _, line := range s.logs.lines(t, "duplicate received") {
-				require.NotContains(t, line, "reason", "the part of each known event is what it was")
+				require.NotContains(t, line, "reason", "no duplicate differs from the first copy")
 			}
 
 			got, _ := b.send(t, s, p, b.body(0, half+b.size))
 			require.Equal(t, "duplicate", got.header.Get(gateway.StatusHeader))
 			require.Equal(t, half+b.size, s.count(t, countEvents))
 			require.Equal(t, half+b.size, s.count(t, countJobs))
-			require.Equal(t, 2, s.count(t, countDeliveries), "a delivery that brings nothing new is not stored")
+			require.Equal(t, 2, s.count(t, countDeliveries), "a delivery of duplicates is not stored")
 		})
 	}
 }
@@ -202,8 +202,8 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	require.Zero(t, s.count(t, countEvents)+s.count(t, countDeliveries)+s.count(t, countJobs))
 }
 
-// The last of several equal keys counts everywhere: for the events' ids, and for the bytes
-// that make up each event.
+// If a JSON object repeats a key, the last value counts everywhere: for the events' ids, and
+// for the bytes stored and hashed as each event.
 func TestEqualKeysMeanTheSameToAll(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("line", provider.Options{})

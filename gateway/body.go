@@ -25,7 +25,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	// connection.
 	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)
-	body := make([]byte, 0, room+1) // one byte more, because only another read finds the end
+	body := make([]byte, 0, room+1) // one spare byte: the end is found only by a further read
 	for {
 		if len(body) == cap(body) {
 			room = nextRoom(room, r.ContentLength, limit)

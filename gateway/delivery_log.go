@@ -15,9 +15,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Limits for log lines. Any client can cause log lines, so requests without a valid signature
-// get this many lines a second. Our own faults have a separate budget of the same size, and so
-// have each source's replays. An attack can hide neither.
+// Limits for log lines. Any client can cause log lines, so all requests without a valid
+// signature share this many lines a second. Our own faults and each source's replays have
+// separate budgets of the same size, so that an attack cannot hide them.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20
@@ -30,8 +30,8 @@ const (
 	duplicatesAtOnce    = 1000
 )
 
-// maxLoggedPath is the length to which the path of a request to an unknown source is cut, in
-// bytes.
+// maxLoggedPath is the maximum length, in bytes, of a path in a log line about an unknown
+// source. A longer path is cut.
 const maxLoggedPath = 100
 
 // deliveryLog logs the outcome of deliveries: one line for each event and one for each
@@ -192,7 +192,7 @@ func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, 
 	l.write(ctx, level, message, suppressed, attrs)
 }
 
-// unread logs a request of which only the peer's address is known.
+// unread logs a request that net/http refused. Only the peer's address is known.
 func (l *deliveryLog) unread(peer net.Addr, r *refusal) {
 	suppressed, ok := l.refusals.allow()
 	if !ok {

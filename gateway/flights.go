@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// admission is the result of asking for a slot: admitted, or the reason for the refusal.
+// admission is the result of a request for a slot: admitted, or the reason for the refusal.
 type admission string
 
 const (
@@ -24,8 +24,8 @@ const (
 type flightLimits struct {
 	arriving  int // deliveries whose bodies are being read
 	all       int // deliveries with complete bodies, which are verified, committed and answered
-	perSource int // part of all that one source may use
-	perCell   int // part of all that the sources of one cell may use
+	perSource int // share of all that one source may use
+	perCell   int // share of all that the sources of one cell may use
 	// perAddress limits an address's deliveries in both stages until their sender is verified.
 	// One source may take half of it: behind an unconfigured proxy all senders share one
 	// address, and one source's senders must not block the other sources. A network of unknown
@@ -39,14 +39,14 @@ type origin struct {
 	address netip.Prefix // see addressOf; the zero value is not limited
 }
 
-// flights counts and limits deliveries in two stages. A delivery whose body is still arriving
-// costs memory and a connection. Once its body is complete it takes a commit slot, which is
-// free again within milliseconds, whatever the sender does. Unknown senders may use a part of
-// each stage; the rest is reserved for known addresses. If no slot is free for a new delivery,
-// the slowest unverified delivery is evicted.
+// flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
+// memory and a connection. Once the body is complete, the delivery takes a commit slot, which
+// is free again within milliseconds, whatever the sender does. Unknown senders may use a part
+// of each stage; the rest is reserved for known addresses. If no slot is free for a new
+// delivery, the slowest unverified delivery is evicted.
 //
-// One mutex guards counts and draining together: once a drain has begun, no delivery is
-// admitted.
+// One mutex guards the counts and the drain state together: once a drain has begun, no
+// delivery is admitted.
 type flights struct {
 	underway sync.WaitGroup // counts the admitted deliveries
 

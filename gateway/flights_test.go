@@ -86,8 +86,8 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	waiting.Wait()
 }
 
-// An address has a share of the arriving deliveries: an IPv4 address, or the /64 network of
-// one IPv6 subscriber. A delivery beyond the share ends the address's oldest delivery.
+// Each address may use a share of the arriving deliveries: an IPv4 address, or the /64 network
+// of one IPv6 subscriber. Beyond the share, a new delivery evicts the address's oldest one.
 func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, first, second, same, other string }{
@@ -117,8 +117,8 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	}
 }
 
-// A sender with a valid signature no longer counts against its address: it may have any
-// number of deliveries waiting for their commit.
+// Once its signature is verified, a delivery no longer counts against its address: any number
+// of them may wait for their commit.
 func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxUnprovenPerAddress = 2 })
@@ -150,7 +150,7 @@ func TestArrivingBodiesTakeNoPlaceOfACommit(t *testing.T) {
 }
 
 // A body that arrives too slowly is cut off after two seconds, long before ReadTimeout. A body
-// that keeps the required rate is not.
+// that arrives at the required rate is not.
 func TestBodyMustBringTheMinimumRate(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MinBodyRate = 50 })
@@ -159,7 +159,7 @@ func TestBodyMustBringTheMinimumRate(t *testing.T) {
 	steady := b.dial(t)
 	body := event("a", 1000)
 	write(t, steady, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Signature: %s\r\nContent-Length: 1000\r\n\r\n%s", sign(testSecret, []byte(body)), body[:900]))
-	go func() { drip(steady, body[900:], 45*time.Millisecond) }() // it has 22 seconds for 4.5
+	go func() { drip(steady, body[900:], 45*time.Millisecond) }() // takes 4.5 s; at 50 bytes per second it may take 22
 
 	require.Equal(t, http.StatusRequestTimeout, statusOf(t, bufio.NewReader(silent)).StatusCode)
 	took := time.Since(began)

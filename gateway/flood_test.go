@@ -72,7 +72,7 @@ func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.C
 	for range 8 {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				time.Sleep(time.Until(began.Add(time.Duration(float64(i) / perSecond * float64(time.Second))))) //nolint:forbidigo // a rate is of a time
+				time.Sleep(time.Until(began.Add(time.Duration(float64(i) / perSecond * float64(time.Second))))) //nolint:forbidigo // this paces real requests
 				status, _, err := q.send(ctx, clients[i%len(clients)], "orders", "forged", fmt.Sprintf(`{"id":"forged_%d","type":"x"}`, i))
 				if ctx.Err() == nil && (err != nil || status != http.StatusUnauthorized) {
 					t.Errorf("forgery %d: %d %v", i, status, err)
@@ -89,7 +89,7 @@ func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.C
 func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere 127.0.0.1 is the only loopback address")
+		t.Skip("only Linux has loopback addresses other than 127.0.0.1")
 	}
 	const newKey = "rotated-secret"
 	sourceWith := func(key string) []gateway.Source {
@@ -121,7 +121,7 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.LessOrEqual(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`), 1000)
 
 	require.NoError(t, q.gateway.SetSources(sourceWith(newKey)))
-	for n := range 20 { // the sender delivers some of them again meanwhile
+	for n := range 20 { // meanwhile the sender repeats some of them
 		status, _, err := q.send(t.Context(), sender, "orders", newKey, fmt.Sprintf(`{"id":"evt_%d","type":"x"}`, n))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status)
@@ -148,16 +148,16 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`))
 }
 
-// Deliveries are accepted alternately with and without a flood of forgeries. With the flood,
-// the slowest hundredth takes at most twice as long, as the spread of the ratios shows. The
-// result is checked only with HOOKLATCH_LONG=1, on a quiet machine.
+// Rounds of deliveries alternate between no flood and a flood of forgeries. With the flood,
+// the 99th percentile is at most twice as high; the upper end of the ratios' spread counts.
+// The result is checked only with HOOKLATCH_LONG=1, on a quiet machine.
 func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not while it measures
 	long := os.Getenv("HOOKLATCH_LONG") == "1"
 	if !long { // a measurement needs the machine to itself
 		t.Parallel()
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere 127.0.0.1 is the only loopback address")
+		t.Skip("only Linux has loopback addresses other than 127.0.0.1")
 	}
 	rounds, each, rate := 1, 200, 500.0
 	if long {

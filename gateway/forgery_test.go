@@ -29,7 +29,7 @@ func signedBy(t *testing.T, p *provider.Provider, key secret.Value, eventType, i
 	return r
 }
 
-// deliver posts a request that is in the form that a provider's rules read.
+// deliver posts a provider.Request over HTTP.
 func (b *testBundle) deliver(t *testing.T, name string, r *provider.Request) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/"+name, bytes.NewReader(r.Body))
@@ -110,20 +110,20 @@ func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source} })
 	genuine := signedBy(t, source.Provider, key, "", "WH-1", testNow)
 	require.Equal(t, "accepted", b.deliver(t, "pay", genuine).header.Get(gateway.StatusHeader))
-	require.Equal(t, "duplicate", b.deliver(t, "pay", genuine).header.Get(gateway.StatusHeader), "the same transmission again")
+	require.Equal(t, "duplicate", b.deliver(t, "pay", genuine).header.Get(gateway.StatusHeader), "the same transmission repeated")
 
 	for _, id := range []string{"WH-FORGED", "WH-1"} {
 		forged := *genuine
 		forged.Body = forgedPayment(t, genuine.Body, id)
 		_, err := source.Provider.Verify(t.Context(), &forged, []secret.Value{key}, testNow)
-		require.NoError(t, err, "the signature fits")
+		require.NoError(t, err, "the signature matches the forged body")
 		got := b.deliver(t, "pay", &forged)
 		require.Equal(t, http.StatusUnauthorized, got.status, id)
 		require.Equal(t, `{"error":"unauthorized"}`, got.body)
 	}
 	require.Equal(t, map[string]int64{"reason=replayed_with_other_content,source=pay": 2}, b.counts(t, "hooklatch.rejected"))
 
-	// PayPal's own next attempt transmits the same body again.
+	// PayPal's own retry sends the same body.
 	again := *genuine
 	again.Header = genuine.Header.Clone()
 	again.Header.Del("Paypal-Transmission-Id")
@@ -145,7 +145,7 @@ func TestPayPalTransmissionsGrowOld(t *testing.T) {
 }
 
 // A reader of the database, or a receiver of verbatim deliveries, must not get the data needed
-// to sign another body.
+// to forge another body.
 func TestPayPalSignatureIsNotStored(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)
@@ -157,7 +157,7 @@ func TestPayPalSignatureIsNotStored(t *testing.T) {
 	require.Contains(t, e.Headers, "Paypal-Transmission-Id")
 	require.Contains(t, e.Headers, "Paypal-Transmission-Time")
 	for _, name := range []string{"Paypal-Transmission-Sig", "Paypal-Auth-Algo", "Paypal-Cert-Url"} {
-		require.NotEmpty(t, r.Header.Get(name), "the delivery has it")
+		require.NotEmpty(t, r.Header.Get(name), "the delivery has the header")
 		require.NotContains(t, e.Headers, name)
 	}
 	require.Zero(t, b.count(t, "SELECT count(*) FROM hooklatch.deliveries WHERE headers::text LIKE '%' || $1 || '%'",

@@ -156,7 +156,8 @@ func TestReplayGuard(t *testing.T) {
 	})
 }
 
-// Two gateways share one database. Copies under new ids are one event within the window.
+// Two gateways share one database. Within the window, copies of an event under new ids count
+// as one event.
 func TestContentWindow(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -196,7 +197,7 @@ func TestContentWindow(t *testing.T) {
 	require.Equal(t, "accepted", b.post(t, "orders", body, withHeaders("X-Id", "later")).header.Get(gateway.StatusHeader), "after the window")
 	for i := range 2 {
 		got := b.post(t, "ids", body, withHeaders("X-Id", strconv.Itoa(i)))
-		require.Equal(t, "accepted", got.header.Get(gateway.StatusHeader), "only ids count where nothing else is said")
+		require.Equal(t, "accepted", got.header.Get(gateway.StatusHeader), "by default only ids are compared")
 	}
 }
 
@@ -223,7 +224,7 @@ func TestRetriesAreSeen(t *testing.T) {
 		"provider=signer,reason=http_timeout,source=orders": 2,
 		"provider=signer,reason=other,source=orders":        1,
 		"provider=signer,reason=unstated,source=orders":     1,
-	}, b.counts(t, "hooklatch.provider.retries"), "what is not proven is not counted")
+	}, b.counts(t, "hooklatch.provider.retries"), "retries of unverified requests are not counted")
 	for id, want := range map[string]int{"0": 0, "1": 1, "2": 2, "3": 3, "4": 1} {
 		e, err := b.outbox.Inbox().Event(t.Context(), identity.EventRef{Source: "orders", EventID: identity.EventID(id)})
 		require.NoError(t, err)

@@ -60,10 +60,10 @@ func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 
 			again := gzipped(t, body[:10]) + gzipped(t, body[10:]) // RFC 1952: concatenated members form one file
 			require.Equal(t, "duplicate", b.sendPacked(t, again, signedOver(again), withHeaders("Content-Encoding", " X-Gzip ")).header.Get(gateway.StatusHeader))
-			require.Equal(t, "duplicate", b.post(t, "orders", body).header.Get(gateway.StatusHeader), "a body that is not packed is still taken")
+			require.Equal(t, "duplicate", b.post(t, "orders", body).header.Get(gateway.StatusHeader), "a body without gzip is still accepted")
 
 			other := map[bool]string{true: packed, false: body}[mode == gateway.GzipUnpacked]
-			require.Equal(t, http.StatusUnauthorized, b.sendPacked(t, packed, other).status, "signed over the other of both")
+			require.Equal(t, http.StatusUnauthorized, b.sendPacked(t, packed, other).status, "the signature covers the other form")
 			empty := gzipped(t, `{"events":[]}`)
 			require.Equal(t, "empty", b.sendPacked(t, empty, map[bool]string{true: `{"events":[]}`, false: empty}[mode == gateway.GzipUnpacked]).header.Get(gateway.StatusHeader))
 		})
@@ -129,7 +129,7 @@ func TestGzipIsBounded(t *testing.T) {
 					require.Equal(t, http.StatusBadRequest, got.status, name)
 				}
 			}
-			require.Equal(t, http.StatusOK, send(fits).status, "the memory of what was refused is free again")
+			require.Equal(t, http.StatusOK, send(fits).status, "the refused body's memory is free again")
 			b.requireBuffered(t, 0)
 			require.Len(t, b.accepter.all(), 2)
 		})

@@ -31,9 +31,9 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
-// knowsPeer does the same as knowsOrigin for all sources together. A new connection does not
-// belong to a source yet. The quarantines of cells are not asked: an address that is known
-// there is known here while the process runs.
+// knowsPeer is knowsOrigin for all sources together, because a new connection does not belong
+// to a source yet. It does not query the cells' quarantines: acquaintances also contains the
+// addresses that these learned since the process started.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }

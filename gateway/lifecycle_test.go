@@ -60,7 +60,7 @@ func TestDrain(t *testing.T) {
 	default:
 	}
 	release()
-	require.Equal(t, http.StatusOK, (<-inFlight).status, "what was in flight is answered")
+	require.Equal(t, http.StatusOK, (<-inFlight).status, "the delivery in flight got its response")
 	require.NoError(t, <-stopped)
 	require.NoError(t, b.gateway.Stop(t.Context()), "Stop may be called again")
 	_, err := http.Get(b.url + "/webhooks/orders") //nolint:bodyclose // no response arrives
@@ -68,7 +68,7 @@ func TestDrain(t *testing.T) {
 	require.ErrorContains(t, b.gateway.Start(), "stopped")
 }
 
-// requireDraining waits until Stop has begun: Handler then refuses.
+// requireDraining waits until Stop has begun, when Handler refuses requests.
 func requireDraining(t *testing.T, b *testBundle) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -97,7 +97,7 @@ func TestStopThatCannotWait(t *testing.T) {
 	err := b.gateway.Stop(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "1 deliveries in flight")
-	require.Error(t, <-failed, "its connection was cut")
+	require.Error(t, <-failed, "the connection was cut")
 	release()
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
 }
@@ -158,10 +158,10 @@ func TestSetSources(t *testing.T) {
 	bad := []gateway.Source{source("refunds", signer()), source("refunds", signer())}
 	require.Error(t, b.gateway.SetSources(bad))
 	require.Equal(t, http.StatusNotFound, b.post(t, "refunds", `{"id":"b","type":"x"}`).status)
-	require.Equal(t, http.StatusOK, b.post(t, "payments", `{"id":"c","type":"x"}`).status, "a bad set leaves the old one")
+	require.Equal(t, http.StatusOK, b.post(t, "payments", `{"id":"c","type":"x"}`).status, "an invalid set leaves the old sources")
 
 	release()
-	require.Equal(t, http.StatusOK, (<-old).status, "a delivery in flight ends with the sources it began with")
+	require.Equal(t, http.StatusOK, (<-old).status, "a delivery in flight keeps its sources")
 }
 
 func TestSetSourcesUnderTraffic(t *testing.T) {
@@ -179,5 +179,5 @@ func TestSetSourcesUnderTraffic(t *testing.T) {
 		require.NoError(t, b.gateway.SetSources([]gateway.Source{source("orders", signer())}))
 	}
 	traffic.Wait()
-	require.Len(t, b.accepter.all(), 200, "no delivery missed its source")
+	require.Len(t, b.accepter.all(), 200, "every delivery found its source")
 }

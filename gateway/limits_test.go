@@ -70,7 +70,7 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	if err != nil {
 		requireNoTimeout(t, err)
 	}
-	if len(answered) > 0 { // net/http takes a partial line without a colon for a bad header
+	if len(answered) > 0 { // net/http calls a partial line without a colon a bad header
 		require.Contains(t, string(answered), "400 Bad Request")
 	}
 }
@@ -173,7 +173,7 @@ func TestMaxBodyOfProviderAndSource(t *testing.T) {
 	body := func(n int) string { return `{"id":"a","type":"x"}` + strings.Repeat(" ", n-21) }
 	require.Equal(t, http.StatusOK, b.post(t, "large", body(2000)).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(2001)).status)
-	require.Equal(t, http.StatusOK, b.post(t, "small", body(100)).status, "a provider raises the cap, it does not lower it")
+	require.Equal(t, http.StatusOK, b.post(t, "small", body(100)).status, "a provider can raise the limit, but not lower it")
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51)).status)
 }
 
@@ -195,11 +195,11 @@ func TestMaxBodyOfAForm(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.post(t, "large", body(600), form).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(601), form).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "large", body(201)).status)
-	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "what the source says counts for forms too")
+	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "the source's own limit applies to forms too")
 }
 
-// RFC 9112, 6.3: the chunks decide. The connection is closed, so that bytes that a proxy might
-// have taken for the next request are never read.
+// RFC 9112, 6.3: Transfer-Encoding overrides Content-Length. The connection is closed, so that
+// bytes that a proxy might have taken for the next request are never read.
 func TestContentLengthAndChunkedTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -214,7 +214,7 @@ func TestContentLengthAndChunkedTogether(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.True(t, response.Close)
 	_, err := http.ReadResponse(from, nil)
-	require.Error(t, err, "there is no second answer")
+	require.Error(t, err, "there is no second response")
 	requireNoTimeout(t, err)
 	require.Len(t, b.accepter.all(), 1)
 	require.Equal(t, body, string(b.accepter.all()[0].Body))
@@ -262,12 +262,12 @@ func TestOverload(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 	require.NotEmpty(t, response.Header.Get("Retry-After"))
 	require.True(t, response.Close)
-	require.Equal(t, http.StatusNotFound, b.post(t, "nobody", `{}`).status, "what needs no place is still answered")
+	require.Equal(t, http.StatusNotFound, b.post(t, "nobody", `{}`).status, "a request that needs no slot is still answered")
 
 	b.accepter.before = nil
 	close(release)
 	require.Equal(t, http.StatusOK, (<-first).status)
-	require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"b","type":"x"}`).status, "its place is free again")
+	require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"b","type":"x"}`).status, "the slot is free again")
 }
 
 func TestOptionsAreChecked(t *testing.T) {

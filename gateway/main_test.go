@@ -185,7 +185,7 @@ type answer struct {
 	body   string
 }
 
-// post sends a signed delivery to /webhooks/{name}; change may spoil it.
+// post sends a signed delivery to /webhooks/{name}; change may make it invalid.
 func (b *testBundle) post(t *testing.T, name, body string, change ...func(*http.Request)) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/webhooks/"+name, strings.NewReader(body))

@@ -45,7 +45,7 @@ type reservation struct {
 
 	// bytes is guarded by memory.mu.
 	bytes int64
-	known bool // true if the sender is verified or earlier deliveries from its address were
+	known bool // true if the sender is verified, or a delivery from its address was verified before
 }
 
 func (m *memory) reservation(src *source, known bool) *reservation {
@@ -103,7 +103,8 @@ func (r *reservation) countStranger(more int64) {
 	count(r.memory.unproven, r.source.Name, more)
 }
 
-// prove returns the body's share to the part for unknown senders.
+// prove records that the body's sender is verified: the body no longer counts against the part
+// for unknown senders.
 func (r *reservation) prove() {
 	r.memory.mu.Lock()
 	defer r.memory.mu.Unlock()

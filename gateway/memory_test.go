@@ -88,7 +88,7 @@ func TestBodyIsReservedAsItArrives(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// LargeBody is called before the memory is allocated, so that its owner can prepare.
+// LargeBody is called before the memory is allocated, so that the process can prepare for it.
 func TestLargeBodyIsToldBeforeItTakesMemory(t *testing.T) {
 	t.Parallel()
 	var told atomic.Int32
@@ -140,7 +140,7 @@ func TestSourceTakesHalfOfTheMemory(t *testing.T) {
 
 	require.NoError(t, held.Close())
 	b.requireBuffered(t, 0)
-	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 4*mib)).status, "its memory is free again")
+	require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 4*mib)).status, "the memory is free again")
 	b.requireBuffered(t, 0)
 }
 
@@ -156,7 +156,7 @@ func TestAllBodiesStayWithinTheBudget(t *testing.T) {
 	b.upload(t, "payments", 4*mib+64*kib, 2*mib)
 	b.requireBuffered(t, 8*mib)
 	require.Equal(t, http.StatusServiceUnavailable, b.post(t, "refunds", event("a", 65*kib)).status)
-	require.Equal(t, http.StatusOK, b.post(t, "refunds", event("a", 64*kib)).status, "whose first 64 KiB are outside it")
+	require.Equal(t, http.StatusOK, b.post(t, "refunds", event("a", 64*kib)).status, "the first 64 KiB of a body are outside the budget")
 }
 
 // Two bodies fit when they begin, but not when they grow.
@@ -181,7 +181,7 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 		entered <- d
 		select {
 		case <-ctx.Done():
-			return ctx.Err() // as the outbox does, which continues with the delivery
+			return ctx.Err() // like the outbox, which still commits the delivery
 		case <-release:
 			return nil
 		}
@@ -212,7 +212,7 @@ func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 }
 
 // A large body's buffer is allocated once, without leftover copies.
-func TestLargeBodyIsAllocatedOnce(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+func TestLargeBodyIsAllocatedOnce(t *testing.T) { //nolint:paralleltest // it counts the allocations of the whole process
 	b := setup(t, func(o *gateway.Options) { o.MaxBody = 32 * mib })
 	conn := b.upload(t, "orders", 32*mib, 0)
 	piece := make([]byte, 32*kib)

@@ -35,8 +35,8 @@ func held() int64 {
 	return int64(m.Sys) - int64(m.HeapReleased)
 }
 
-// watch returns a function that reports by how much memory use has risen at its peak since
-// the call.
+// watch returns a function that reports the peak increase in memory use since the call of
+// watch.
 func watch(t *testing.T) (most func() int64) {
 	t.Helper()
 	runtime.GC()
@@ -61,7 +61,7 @@ func watch(t *testing.T) (most func() int64) {
 	}
 }
 
-func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it counts what the process holds
+func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
 	o, err := outbox.New(outbox.Options{Pool: pgtest.New(t), AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	b := setup(t, func(opts *gateway.Options) {
@@ -97,7 +97,7 @@ func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it c
 }
 
 // Both ends of the connections are in this process: the limit covers them together.
-func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:paralleltest // it counts what the process holds
+func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
 	b := setup(t, func(opts *gateway.Options) {
 		opts.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
@@ -115,7 +115,7 @@ func TestConnectionsThatBringNothingFitTheirMemory(t *testing.T) { //nolint:para
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	used := most() / connections
-	t.Logf("%d bytes for a connection that brings nothing", used)
+	t.Logf("%d bytes for an idle connection", used)
 	require.Less(t, used, int64(maxForIdleConnection))
 }
 

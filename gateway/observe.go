@@ -67,8 +67,8 @@ func (rx *reception) observeReply(r *reply) {
 	}
 }
 
-// isUntyped reports whether the sender gave an event no type. Some senders add details after a
-// dot.
+// isUntyped reports whether an event has no type from its sender. Some providers append
+// details after a dot to the type that stands for unknown.
 func isUntyped(eventType string) bool {
 	first, _, _ := strings.Cut(eventType, ".")
 	return first == provider.UnknownType

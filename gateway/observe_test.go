@@ -111,11 +111,11 @@ func TestSpan(t *testing.T) {
 	b.post(t, "nobody", `{}`)
 
 	spans := b.spans.Ended()
-	require.Len(t, spans, 3, "none for an unknown source")
+	require.Len(t, spans, 3, "an unknown source has no span")
 	span := spans[0]
 	require.Equal(t, "receive orders", span.Name())
 	require.Equal(t, trace.SpanKindServer, span.SpanKind())
-	require.False(t, span.Parent().IsValid(), "a sender is never the parent")
+	require.False(t, span.Parent().IsValid(), "a sender's span is never the parent")
 	require.NotEqual(t, "0af7651916cd43dd8448eb211c80319c", span.SpanContext().TraceID().String())
 	require.Len(t, span.Links(), 1)
 	require.Equal(t, "b7ad6b7169203331", span.Links()[0].SpanContext.SpanID().String())
@@ -164,7 +164,7 @@ func TestLogLines(t *testing.T) {
 	require.Equal(t, "127.0.0.1", refused[0]["remote"])
 	require.Equal(t, "unknown_source", refused[1]["reason"])
 	require.Len(t, refused[1]["path"], 100)
-	require.NotContains(t, b.logs.String(), "hidden", "no query string")
+	require.NotContains(t, b.logs.String(), "hidden", "the query string is not logged")
 	require.NotContains(t, b.logs.String(), "\x1b")
 }
 
@@ -186,18 +186,18 @@ func TestRefusalsCannotFloodTheLog(t *testing.T) {
 		refuse()
 	}
 	require.Len(t, b.logs.lines(t, "delivery refused"), 20)
-	require.Equal(t, int64(100), b.counts(t, "hooklatch.rejected")["reason=missing_signature,source=orders"], "metrics count all")
+	require.Equal(t, int64(100), b.counts(t, "hooklatch.rejected")["reason=missing_signature,source=orders"], "the metric counts suppressed lines too")
 
 	b.accepter.before = func(context.Context, outbox.Delivery) error { return outbox.ErrUnavailable }
 	b.post(t, "orders", `{"id":"a","type":"x"}`)
-	require.Len(t, b.logs.lines(t, "delivery not accepted"), 1, "our own faults are not hidden by it")
+	require.Len(t, b.logs.lines(t, "delivery not accepted"), 1, "the flood does not hide our own faults")
 
 	<-now
 	now <- testNow.Add(time.Second)
 	refuse()
 	lines := b.logs.lines(t, "delivery refused")
 	require.Len(t, lines, 21)
-	require.EqualValues(t, 80, lines[20]["count"], "says how many were left out")
+	require.EqualValues(t, 80, lines[20]["count"], "the line reports how many were suppressed")
 
 	for range 20 {
 		refuse()
@@ -258,6 +258,6 @@ func TestAStormOfDuplicatesHasFewLinesOfTheLog(t *testing.T) {
 	for range 1100 {
 		require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"a","type":"x"}`).status)
 	}
-	require.Len(t, b.logs.lines(t, "duplicate received"), 1000, "as many as may come at once")
-	require.Equal(t, map[string]int64{"source=orders": 1099}, b.counts(t, "hooklatch.duplicates"), "the metric has all")
+	require.Len(t, b.logs.lines(t, "duplicate received"), 1000, "the burst limit for duplicates")
+	require.Equal(t, map[string]int64{"source=orders": 1099}, b.counts(t, "hooklatch.duplicates"), "the metric counts suppressed lines too")
 }

@@ -31,8 +31,8 @@ type Options struct {
 
 	// Address to listen on, host:port. Defaults to :8080, every address.
 	Listen string `yaml:"listen,omitempty"`
-	// Listener, if set, is served instead of Listen, for a port that another process keeps open.
-	// Leave and Stop close it.
+	// Listener, if set, replaces Listen: another process keeps its port open. Leave and Stop
+	// close it.
 	Listener net.Listener `yaml:"-"`
 	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Its GetCertificate may
 	// change certificates while the gateway runs. Nil serves plain HTTP, for a proxy that

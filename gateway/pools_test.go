@@ -31,12 +31,12 @@ type besieged struct {
 	fetched *fetches
 }
 
-// fetches counts a gateway's requests to a provider. Once it is allowed to respond, the
-// provider responds that the document does not exist.
+// fetches counts a gateway's requests to a provider. It responds only once answer was called,
+// with 404.
 type fetches struct {
 	may      chan struct{}
 	asked    atomic.Int64
-	paths    sync.Map // that were asked for
+	paths    sync.Map // requested paths
 	underway atomic.Int64
 	answer   func()
 }
@@ -55,7 +55,7 @@ func (f *fetches) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}, nil
 }
 
-// askedForCertificate reports whether certificate n of transmission was asked for.
+// askedForCertificate reports whether the gateway requested the certificate of transmission n.
 func (f *fetches) askedForCertificate(n int) bool {
 	_, asked := f.paths.Load(fmt.Sprintf("/v1/notifications/certs/CERT-%d", n))
 	return asked
@@ -100,8 +100,8 @@ func besiege(t *testing.T) *besieged {
 	return b
 }
 
-// fill lets unknown senders at 500 addresses take slots in a pool until taken, which reports
-// the number of taken slots, no longer grows.
+// fill calls one for 500 addresses of unknown senders. It returns when the number of taken
+// slots, which taken reports, no longer grows.
 func fill(t *testing.T, one func(n int), taken func() int64) {
 	t.Helper()
 	for n := range 500 {
@@ -114,7 +114,7 @@ func fill(t *testing.T, one func(n int), taken func() int64) {
 		}
 		since++
 		return last > 0 && since > 5
-	}, 2*time.Minute, 10*time.Millisecond, "strangers took nothing")
+	}, 2*time.Minute, 10*time.Millisecond, "the unknown senders took no slot")
 }
 
 // Each pool that known and unknown senders share is filled from 500 addresses, and still has
@@ -122,7 +122,7 @@ func fill(t *testing.T, one func(n int), taken func() int64) {
 func TestNoPoolIsTakenByStrangers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere 127.0.0.1 is the only loopback address")
+		t.Skip("only Linux has loopback addresses other than 127.0.0.1")
 	}
 	inFlight := func(t *testing.T, b *besieged) func() int64 {
 		return func() int64 { return b.counts(t, "hooklatch.inflight")[""] }
@@ -143,7 +143,7 @@ func TestNoPoolIsTakenByStrangers(t *testing.T) {
 	for _, pool := range []struct {
 		name  string
 		fill  func(t *testing.T, b *besieged)
-		holds func(t *testing.T, b *besieged) // a known sender gets its part
+		holds func(t *testing.T, b *besieged) // checks that a known sender gets its slots
 	}{
 		{
 			name: "bodies that arrive",
@@ -155,7 +155,7 @@ func TestNoPoolIsTakenByStrangers(t *testing.T) {
 				conn := b.dial(t)
 				write(t, conn, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nX-Signature: %s\r\nContent-Length: 1000\r\n\r\n%s",
 					knownSender, sign(testSecret, []byte(body)), body[:500]))
-				for n := range 100 { // each evicts a body, but never this one
+				for n := range 100 { // each evicts a body, but never a known sender's
 					b.dribble(t, "orders", strangerAddress(n))
 				}
 				write(t, conn, body[500:])

@@ -73,8 +73,8 @@ func TestEveryGenericProviderGivesTheConfiguredAnswer(t *testing.T) {
 				require.Equal(t, want, got.header.Get(gateway.StatusHeader))
 			}
 			forged := b.post(t, "own", `{"id":"c"}`, func(r *http.Request) { r.Header = http.Header{} })
-			require.Equal(t, http.StatusUnauthorized, forged.status, "a configured answer is for what is proven")
-			require.Empty(t, forged.body, "this sender accepts no body in any answer")
+			require.Equal(t, http.StatusUnauthorized, forged.status, "only a verified request gets the configured response")
+			require.Empty(t, forged.body, "this sender accepts no body in any response")
 			require.Len(t, b.accepter.all(), 3)
 		})
 	}

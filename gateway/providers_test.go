@@ -56,7 +56,7 @@ func TestEveryProviderOverHTTP(t *testing.T) {
 			p := described.Provider
 			key, ok := testKey(p, "k")
 			if !ok {
-				t.Skip("proves with keys that are not shared: see the tests of the provider itself")
+				t.Skip("verifies with a key pair or a certificate: see the provider's own tests")
 			}
 			b := setup(t, func(o *gateway.Options) {
 				o.PublicURL = mustURL("https://hooks.example.com")

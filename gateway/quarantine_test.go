@@ -56,8 +56,8 @@ func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	return found
 }
 
-// notKept lists the senders whose proof cannot be rebuilt from the secret: a token that is
-// always different and itself a secret.
+// notKept lists the providers whose proof cannot be rebuilt from the secret: their requests
+// carry a token that is always different and is itself a secret.
 var notKept = []string{"google-pubsub", "jwt"}
 
 // A delivery from every provider is refused for a wrong secret, and accepted once after the
@@ -73,7 +73,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 			wrong, ok := testKey(p, "k")
 			right, _ := testKey(p, "x")
 			if !ok {
-				t.Skip("proves with keys that are not shared")
+				t.Skip("verifies with a key pair or a certificate")
 			}
 			sourceWith := func(key secret.Value) []gateway.Source {
 				return []gateway.Source{{Name: "real", Provider: p, Secrets: []gateway.Secret{{Value: key}}}}
@@ -108,7 +108,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 			if !slices.Contains(notKept, name) {
 				require.NoError(t, q.gateway.WouldAccept(t.Context(), &kept[0]))
 			}
-			require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"), "asking accepts nothing")
+			require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"), "WouldAccept accepts nothing")
 			for _, want := range []int{1, 0} {
 				a, err := q.gateway.AcceptAgain(t.Context(), &kept[0])
 				if slices.Contains(notKept, name) {
@@ -140,7 +140,8 @@ func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
 	}
 }
 
-// A time signed earlier is compared with the delivery's arrival.
+// A quarantined delivery's signed time is compared with its arrival time, not with the current
+// time.
 func TestQuarantineComparesSignedTimesWithTheArrival(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("stripe", provider.Options{})
@@ -166,10 +167,9 @@ func TestQuarantineComparesSignedTimesWithTheArrival(t *testing.T) {
 	var refused *gateway.RefusedError
 	_, err = q.gateway.AcceptAgain(t.Context(), &kept[1])
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "old_timestamp", refused.Reason, "it was too old when it arrived")
+	require.Equal(t, "old_timestamp", refused.Reason, "the signed time was too old at arrival")
 }
 
-// The test covers what is kept and what is not.
 func TestWhatIsKeptInQuarantine(t *testing.T) {
 	t.Parallel()
 	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
@@ -190,7 +190,7 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	} {
 		require.Equal(t, c.status, q.post(t, c.source, c.body, forged).status, c.name)
 	}
-	require.Equal(t, http.StatusUnprocessableEntity, q.post(t, "orders", `{"type":"x"}`).status, "proven, and without an id")
+	require.Equal(t, http.StatusUnprocessableEntity, q.post(t, "orders", `{"type":"x"}`).status, "verified, but without an id")
 	require.Equal(t, http.StatusOK, q.post(t, "orders", `{"id":"e","type":"x"}`).status)
 
 	kept := q.kept(t)
@@ -223,6 +223,6 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", fmt.Sprintf(`{"id":"%d","type":"x"}`, n), withHeaders("X-Signature", "00")).status)
 	}
 	require.Equal(t, http.StatusOK, q.post(t, "orders", `{"id":"good","type":"x"}`).status)
-	require.Less(t, time.Since(began), 2*time.Minute, "a write that waited would have taken its time-out for each of them")
+	require.Less(t, time.Since(began), 2*time.Minute, "if responses waited for the quarantine, each would take its time-out")
 	require.NoError(t, tx.Rollback(t.Context()))
 }

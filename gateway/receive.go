@@ -116,7 +116,7 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 		// Our configuration is at fault, so the sender should try again.
 		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
 	}
-	if !rx.source.accepts(encodingOf(request.Header)) { // only a quarantined one: admit has checked all others
+	if !rx.source.accepts(encodingOf(request.Header)) { // possible only for a quarantined delivery: admit checks all others
 		return nil, refuseEncoding(rx.source)
 	}
 	if rx.source.Gzip == GzipUnpacked {

@@ -117,7 +117,7 @@ func TestDeliveryAsGivenToAccepter(t *testing.T) {
 	require.EqualValues(t, "orders", d.Source)
 	require.Equal(t, "signer", d.Provider)
 	require.Equal(t, "application/json", d.ContentType)
-	require.Equal(t, []byte(body), d.Body, "byte for byte (I1)")
+	require.Equal(t, []byte(body), d.Body, "the body is stored byte for byte (I1)")
 	require.Equal(t, []outbox.Incoming{{ID: "a", Type: "x", APIVersion: "2026-01", OccurredAt: at, Item: "/events/0"}}, d.Events)
 	require.True(t, d.Handlers)
 	require.Equal(t, []string{"1", "2"}, d.Headers["X-Many"])
@@ -158,7 +158,7 @@ func TestAcceptErrors(t *testing.T) {
 			require.Contains(t, b.logs.String(), `"reason":"`+test.reason+`"`)
 
 			b.accepter.before = nil
-			require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"a","type":"x"}`).status, "recovers by itself")
+			require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"a","type":"x"}`).status, "the gateway recovers by itself")
 		})
 	}
 }
@@ -287,7 +287,7 @@ func TestFaultsOfProviderFailClosed(t *testing.T) {
 			require.Len(t, lines, 1)
 			require.NotContains(t, b.logs.String(), testSecret)
 			if strings.Contains(test.name, "panics") {
-				require.Contains(t, lines[0]["err"], "TestFaultsOfProviderFailClosed", "says where")
+				require.Contains(t, lines[0]["err"], "TestFaultsOfProviderFailClosed", "the log line contains the stack")
 			}
 			require.Equal(t, http.StatusOK, b.post(t, "sound", `{"id":"a","type":"x"}`).status)
 		})

@@ -110,7 +110,7 @@ func refuseEvents(err error) *refusal {
 	return refuseFault("provider", err)
 }
 
-// refuseTest builds the response to the sender's test event if only live events are accepted.
+// refuseTest builds the response to a test event at a source that accepts only live events.
 func refuseTest() *refusal {
 	return &refusal{status: http.StatusUnprocessableEntity, result: resultInvalid, reason: "test_event",
 		message: "this is a test event, and this endpoint accepts only live events"}

@@ -31,8 +31,9 @@ func (g ReplayGuard) validate() error {
 }
 
 // DefaultReplayGuard returns the guard for a source of p that does not set one: ReplayRefuse
-// if the signature does not cover the body, ReplayFlag if it does not cover the id. Other
-// providers' signatures always have the same id, and remembering them would cost a row each.
+// if the signature does not cover the body, ReplayFlag if it does not cover the id. With other
+// providers one signature can have only one id, and remembering signatures would cost a row
+// each.
 func DefaultReplayGuard(p *provider.Provider) ReplayGuard {
 	switch {
 	case p.UnsignedBody:

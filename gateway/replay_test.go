@@ -48,8 +48,8 @@ func (s *stored) outcomes(t *testing.T) map[string]string {
 	return outcomes
 }
 
-// GitHub signs neither the id nor the type. By default an equal body may be a genuine event
-// (workflow_dispatch), but one signature never has two types.
+// GitHub signs neither the id nor the type. By default, a body that repeats may be a genuine
+// event (workflow_dispatch), but a signature that repeats with another type is not.
 func TestCapturedGitHubDelivery(t *testing.T) {
 	t.Parallel()
 	for guard, want := range map[gateway.ReplayGuard]map[string]string{
@@ -80,7 +80,7 @@ func TestCapturedGitHubDelivery(t *testing.T) {
 					jobs++
 				}
 			}
-			require.Equal(t, jobs, b.count(t, "SELECT count(*) FROM hooklatch.river_job"), "what is held has no effect")
+			require.Equal(t, jobs, b.count(t, "SELECT count(*) FROM hooklatch.river_job"), "a held event has no job")
 		})
 	}
 }
@@ -92,7 +92,7 @@ func TestWhatIsHeldIsToldOf(t *testing.T) {
 	genuine := signedBy(t, source.Provider, githubSecret, "push", "id-1", testNow)
 	b.deliver(t, "code", genuine)
 	got := b.deliver(t, "code", captured(genuine, "id-2", "release"))
-	require.Equal(t, `{"status":"accepted","events":1,"duplicates":0}`, got.body, "a forger learns nothing")
+	require.Equal(t, `{"status":"accepted","events":1,"duplicates":0}`, got.body, "the response tells a forger nothing")
 	lines := b.logs.lines(t, "held until an operator decides: its proof was used before with another id")
 	require.Len(t, lines, 1)
 	require.Equal(t, "WARN", lines[0]["level"])
@@ -120,8 +120,8 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	require.True(t, e.ReplaySuspect)
 }
 
-// Noise that any client can cause uses up none of the lines about replays, and neither do
-// another source's replays.
+// Log lines that any client can cause do not use up the budget for lines about replays, and
+// neither do another source's replays.
 func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	t.Parallel()
 	const replays = 10

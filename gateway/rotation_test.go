@@ -35,8 +35,8 @@ func TestRotationUnderLoad(t *testing.T) {
 		o.Now = func() time.Time { return start.Add(time.Duration(seconds.Load()) * time.Second) }
 	})
 
-	// The senders sign each delivery with the key current at that moment. It may arrive any
-	// time later.
+	// The senders sign each delivery with the key current at that moment. It may arrive at any
+	// later time.
 	var key atomic.Value
 	key.Store("old-key")
 	var sent, refused atomic.Int64

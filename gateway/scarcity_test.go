@@ -63,15 +63,15 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 		require.False(t, fast.thrownOut.Load())
 		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock
 		fourth := begin("198.51.104.1", false)
-		require.True(t, second.thrownOut.Load(), "it has brought nothing, and fast something")
+		require.True(t, second.thrownOut.Load(), "second sent nothing, and fast sent something")
 		fifth, sixth := begin("198.51.105.1", false), begin("198.51.106.1", false)
 		require.True(t, third.thrownOut.Load())
-		require.True(t, fast.thrownOut.Load(), "it brought nothing for a second, however much before")
+		require.True(t, fast.thrownOut.Load(), "fast sent nothing for a second, however much it had sent before")
 		for _, one := range []*flight{known, fourth, fifth, sixth} {
 			require.False(t, one.thrownOut.Load())
 		}
 		all := []*flight{known, fast, slow, second, third, fourth, fifth, sixth}
-		require.EqualValues(t, len(all), f.inFlight(), "those that were thrown out have not left yet")
+		require.EqualValues(t, len(all), f.inFlight(), "evicted bodies still count until they leave")
 		for _, one := range all {
 			f.leave(one)
 		}
@@ -79,8 +79,8 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 	})
 }
 
-// Under any sequence, no stage and no part exceeds its limit, and nothing is counted twice. A
-// known sender is refused only for slots that known senders hold.
+// Under any sequence of calls, no stage and no share exceeds its limit, and nothing is counted
+// twice. A known sender is refused only if known senders hold the slots.
 func TestSharesHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -101,7 +101,7 @@ func TestSharesHoldWhateverComes(t *testing.T) {
 				if reason == admitted {
 					flying = append(flying, one)
 				} else if one.known && f.placed == (stage{}) {
-					require.Equal(t, refusedAddress, reason, "every other place has a body that gives way")
+					require.Equal(t, refusedAddress, reason, "every other slot has a body that can be evicted")
 				}
 			case 1:
 				if len(flying) > 0 {

@@ -49,13 +49,13 @@ type Source struct {
 	Livemode bool
 	// QuarantineOff turns the quarantine off: no refused delivery is kept.
 	QuarantineOff bool
-	// Cell is the source's database, if the sources have several. Nil means the one of Options.
+	// Cell is the source's database, if there are several. Nil means the database of Options.
 	Cell *Cell
 }
 
-// Cell is one of several databases: what commits, keeps and counts the deliveries of its
-// sources. Their deliveries may use half of Options.MaxInFlight, so that they leave the other
-// cells room while their database is away.
+// Cell is one of several databases. It commits, keeps and counts its sources' deliveries. They
+// may use half of Options.MaxInFlight, so that an unavailable database leaves room for the
+// other cells.
 type Cell struct {
 	// Name of the cell. Required.
 	Name string

@@ -22,12 +22,12 @@ import (
 )
 
 // strangerAddress returns the n-th address of an attack. Addresses fill one /24 after another:
-// a few addresses share one network, many cover many.
+// a few addresses share one network, many addresses span many networks.
 func strangerAddress(n int) string { return fmt.Sprintf("198.%d.%d.%d", 18+n/1000, n/4%250, 1+n%4) }
 
 // attack opens deliveries that never arrive: a header, one byte, then nothing. It uses the
 // given numbers of threads and addresses and the sources in turn. A thread whose delivery is
-// refused begins the next one. begun counts them.
+// refused begins the next one. begun counts the deliveries.
 func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresses int, sources ...string) (begun *atomic.Int64, wait func()) {
 	t.Helper()
 	begun = new(atomic.Int64)
@@ -66,7 +66,7 @@ const (
 func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "1" {
-		t.Skip("TestHangingBodiesDelayNobody has the machine for itself")
+		t.Skip("TestHangingBodiesDelayNobody needs the machine to itself")
 	}
 	for _, addresses := range []int{5, 50, 500} {
 		for name, attacked := range map[string][]string{
@@ -83,7 +83,7 @@ func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 				require.Equal(t, http.StatusOK, b.post(t, "payments", event("before", 100), forwardedFor(knownSender)).status)
 				ctx, cancel := context.WithCancel(t.Context())
 				begun, ended := b.attack(ctx, t, 100, addresses, attacked...)
-				require.Eventually(t, func() bool { return begun.Load() > 600 }, time.Minute, time.Millisecond, "no place is taken twice")
+				require.Eventually(t, func() bool { return begun.Load() > 600 }, time.Minute, time.Millisecond, "refused deliveries are not followed by new ones")
 				for n := range 20 {
 					require.Equal(t, http.StatusOK, b.post(t, "payments", event(fmt.Sprint("k", n), 2000), forwardedFor(knownSender)).status, "known, delivery %d", n)
 					require.Equal(t, http.StatusOK, b.post(t, "payments", event(fmt.Sprint("u", n), 2000), forwardedFor(unknownSender+strconv.Itoa(n+1))).status, "unknown, delivery %d", n)
@@ -96,12 +96,12 @@ func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestHangingBodiesDelayNobody repeats this for three minutes with each number of addresses,
-// and measures. The slowest hundredth of a known sender's deliveries takes at most five times
-// as long as without the attack, or 250 ms.
+// TestHangingBodiesDelayNobody attacks for three minutes from each number of addresses, and
+// measures latency. The 99th percentile of a known sender's deliveries is at most five times
+// that without the attack, or 250 ms.
 func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it measures
 	if os.Getenv("HOOKLATCH_LONG") != "1" {
-		t.Skip("set HOOKLATCH_LONG=1: it measures for ten minutes, on a quiet machine")
+		t.Skip("set HOOKLATCH_LONG=1 on a quiet machine: the test measures for ten minutes")
 	}
 	for _, addresses := range []int{5, 50, 500} { //nolint:paralleltest // it measures
 		t.Run(strconv.Itoa(addresses), func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it me
 					body := event(fmt.Sprint(phase, len(took)), 2000)
 					require.Equal(t, http.StatusOK, b.post(t, "payments", body, forwardedFor(knownSender)).status, "delivery %d", len(took))
 					took = append(took, time.Since(sent))
-					time.Sleep(10 * time.Millisecond) //nolint:forbidigo // a rate is of a time
+					time.Sleep(10 * time.Millisecond) //nolint:forbidigo // this paces real requests
 				}
 				slices.Sort(took)
 				return took[len(took)*99/100]

@@ -42,7 +42,7 @@ func TestDeliveryOverTLS(t *testing.T) {
 
 	conn, err := tls.Dial("tcp", b.gateway.Addr().String(), client.Clone())
 	require.NoError(t, err)
-	require.Equal(t, "http/1.1", conn.ConnectionState().NegotiatedProtocol, "whatever the client prefers")
+	require.Equal(t, "http/1.1", conn.ConnectionState().NegotiatedProtocol, "HTTP/1.1, whatever the client prefers")
 	require.NoError(t, conn.Close())
 
 	old := client.Clone()

@@ -50,7 +50,7 @@ func TestEachConnectedAccountIsRead(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	require.Equal(t, map[string]int{"acct_1": 3, "acct_2": 3}, recovered)
-	require.Equal(t, 6, w.stored("backfill"), "each under an id of its own")
+	require.Equal(t, 6, w.stored("backfill"), "each event has its own id")
 	w.turn()
 	require.Equal(t, 6, w.stored("backfill"))
 }
@@ -64,7 +64,7 @@ func TestClientsOfReplacedTokensAreDropped(t *testing.T) {
 	w.turn()
 	same, err := w.backfill.clients.of(w.source.Settings)
 	require.NoError(t, err)
-	require.Same(t, before, same, "all passes share its rate")
+	require.Same(t, before, same, "all passes share one client and its rate")
 	old := w.source.Settings.clientName()
 	w.source.Settings.Token = secret.New("token-that-replaces-it")
 	w.turn()

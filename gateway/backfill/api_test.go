@@ -88,7 +88,7 @@ func (w *world) shown() []*happened {
 	return slices.DeleteFunc(slices.Clone(w.events), func(h *happened) bool { return h.hidden })
 }
 
-// stripePage serves a list that is newest first, in pages of 100, between two whole seconds.
+// stripePage serves the events between two whole seconds, newest first, in pages of 100.
 func (w *world) stripePage(r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *world) stripePage(r *http.Request) any {
 	return map[string]any{"object": "list", "data": data, "has_more": more}
 }
 
-// gitlabPage serves a list that is newest first, in pages of 20 by number, without times.
+// gitlabPage serves the events newest first, without times, in numbered pages of 20.
 func (w *world) gitlabPage(r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,10 +138,11 @@ func (w *world) gitlabPage(r *http.Request) any {
 	return items
 }
 
-// gitlabNumber returns a number that soon gains a digit: compared as text it would be smaller.
+// gitlabNumber returns an event's number, which soon grows from two digits to three: compared
+// as text, the longer number would be smaller.
 func gitlabNumber(h *happened) int { return h.number + 95 }
 
-// oktaPage serves a feed, which always has a next page.
+// oktaPage serves a feed: every page has a next page.
 func (w *world) oktaPage(out http.ResponseWriter, r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +159,7 @@ func (w *world) oktaPage(out http.ResponseWriter, r *http.Request) any {
 	return items
 }
 
-// paddlePage serves a list that is oldest first.
+// paddlePage serves the events oldest first.
 func (w *world) paddlePage(r *http.Request) any {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,8 +13,8 @@
 // # Why nothing is missed
 //
 // A pass ends Lag before now, because lists show events late, and begins Overlap before its
-// watermark. The pass over the complete Window, once in Deep, finds events that the list shows
-// even later. A feed has its own cursor and needs neither.
+// watermark. Every Deep, one pass covers the complete Window and finds events that the list
+// showed even later. A feed has its own cursor and needs neither.
 //
 // # What is trusted
 //
@@ -63,8 +63,8 @@ type Options struct {
 	// Budget is the maximum time of one turn. The next turn continues where it ended. Defaults
 	// to 20 seconds.
 	Budget time.Duration
-	// GatewayGone is the maximum time since the last sign of a running gateway. After it, no
-	// redelivery is requested. Defaults to 30 seconds.
+	// GatewayGone is the time without a sign of a running gateway after which no redelivery is
+	// requested. Defaults to 30 seconds.
 	GatewayGone time.Duration
 	// Logger defaults to a logger that discards, MeterProvider to the global one.
 	Logger        *slog.Logger

@@ -21,8 +21,8 @@ func mostly(n int) int {
 	return 1
 }
 
-// A delivery that our gateway refuses would be requested forever. After its tries it is
-// fetched from the list.
+// If our gateway refuses a delivery, its redelivery would be requested forever. After maxTries
+// requests the event is fetched from the list.
 func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -104,7 +104,7 @@ func TestARedeliveryIsAwaited(t *testing.T) {
 	for range 5 {
 		w.turn()
 	}
-	require.Equal(t, 2, posts, "one for each event")
+	require.Equal(t, 2, posts, "one redelivery request for each event")
 	w.refuse = nil
 	require.NoError(t, w.deliver(w.events...))
 	require.EqualValues(t, 2, w.turn().Recovered)

@@ -120,7 +120,7 @@ func (c *clients) of(s Settings) (*client, error) {
 			Transport:     roundtrip.Bounded(&http.Transport{DialContext: guard.DialContext, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 1}),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		// The limiter allows no burst: no sender waits for a pass.
+		// The limiter allows no burst, because no sender waits for a pass.
 		limit: rate.NewLimiter(rate.Limit(s.Rate), 1),
 	}
 	if c.byName == nil {
@@ -185,7 +185,7 @@ func (p *pass) call(ctx context.Context, method, address string) (answer, error)
 	began := time.Now()
 	got, err := p.send(request)
 	if waited := time.Since(began); errors.Is(err, context.DeadlineExceeded) && waited >= min(requestTimeout, p.b.opts.Budget/2) {
-		return answer{}, fmt.Errorf("%s %s: no response within %s", method, target.Path, waited.Round(time.Second)) // not an end of the pass's time
+		return answer{}, fmt.Errorf("%s %s: no response within %s", method, target.Path, waited.Round(time.Second)) // the provider failed; the pass did not use up its time
 	}
 	return got, err
 }

@@ -18,9 +18,9 @@ import (
 // bytes.
 const maxWhy = 400
 
-// checkEndpoint checks that our endpoint is enabled and ours, and which types it receives. A
-// token that cannot see the endpoint belongs to another account, so nothing that it lists is
-// stored.
+// checkEndpoint checks that the endpoint is ours and enabled, and finds out which types it
+// receives. A token that cannot see the endpoint belongs to another account, so nothing that
+// it lists is stored.
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	facts := p.list.Check
 	if facts == nil {

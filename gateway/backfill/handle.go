@@ -14,8 +14,8 @@ import (
 )
 
 // handle stores the events of items in the order in which they happened. behind is the pass's
-// position after all items; it is written with the last item. If the pass is lost earlier, the
-// next pass continues after the last complete handle.
+// position after all items; it is written with the last item. If the pass is lost before that,
+// the next pass begins at the position that the last completed handle wrote.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -112,7 +112,7 @@ func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	return missing, nil
 }
 
-// bring fetches the missing items or requests their redelivery, and then makes the move.
+// bring fetches the missing items or requests their redelivery, and then commits move.
 func (p *pass) bring(ctx context.Context, missing []*Item, move coverage.Move) error {
 	if p.reports() || len(missing) == 0 {
 		return p.accept(ctx, nil, move)
@@ -143,9 +143,9 @@ func (p *pass) pull(ctx context.Context, missing []*Item, move coverage.Move) er
 	return p.accept(ctx, whole, move)
 }
 
-// accept stores items and makes a move, in one transaction. A move that is not committed is not
-// the pass's position: the pass may still record its position, and the events before the move
-// may not be stored.
+// accept stores items and commits move, in one transaction. If the commit fails, move must not
+// become the pass's position: the pass may still record its position, although the events
+// before move are not stored.
 func (p *pass) accept(ctx context.Context, items []*Item, move coverage.Move) error {
 	if p.dry() {
 		return nil

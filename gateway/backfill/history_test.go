@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/fault"
 )
 
-// told is an event of a history.
+// told is one event in a history.
 type told struct {
 	*happened
 	fate
@@ -72,7 +72,7 @@ func (h *history) happens(fates []fate) {
 	h.deliverSoon(now)
 }
 
-// deliverSoon delivers webhooks while other things happen.
+// deliverSoon delivers webhooks in the background.
 func (h *history) deliverSoon(webhooks []*happened) {
 	h.arriving.Go(func() {
 		if err := h.deliver(webhooks...); err != nil {

@@ -38,7 +38,7 @@ func TestInsertionBetweenPagesLosesNothing(t *testing.T) {
 			require.Greater(t, pages, 5)
 			require.Equal(t, run.Listed, run.Missing, "each event is counted once")
 			w.turn() // learns which redeliveries have arrived
-			require.Subset(t, w.dispatched(), ids(events), "what the list had before the pass")
+			require.Subset(t, w.dispatched(), ids(events), "the events listed before the pass")
 			w.refuse = nil
 			for range 2 {
 				require.Empty(t, w.turn().Error)

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
-// A gateway that starts during a pass makes the list due. Another pass must not overtake the
-// operator's pass because of that: it begins right after it.
+// A gateway that starts during an operator's pass makes the list due. The pass that is then
+// due must not overtake the operator's pass: it begins right after it.
 func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -45,7 +45,7 @@ func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	require.NoError(t, w.outbox.Coverage().Hurry(t.Context(), []identitySource{"stripe"}))
 	before := len(w.requests)
 	require.NoError(t, other.Turn(t.Context()))
-	require.Len(t, w.requests, before, "another pass has the list")
+	require.Len(t, w.requests, before, "no pass begins while another one reads the list")
 	end()
 	came := <-ended
 	require.NoError(t, came.err)
@@ -56,10 +56,10 @@ func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	runs, err := w.outbox.Coverage().Runs(t.Context(), "stripe", 1)
 	require.NoError(t, err)
 	require.Equal(t, coverage.ModeAuto, runs[0].Mode)
-	require.EqualValues(t, 1, runs[0].Recovered, "the next pass begins right after")
+	require.EqualValues(t, 1, runs[0].Recovered, "the next pass begins right after it")
 	before = len(w.requests)
 	require.NoError(t, other.Turn(t.Context()))
-	require.Len(t, w.requests, before, "one pass was wanted")
+	require.Len(t, w.requests, before, "the list was due only once")
 }
 
 // A pass that takes longer than its first lease keeps its list while it makes progress. A pass
@@ -82,7 +82,7 @@ func TestAPassThatGetsOnKeepsItsList(t *testing.T) {
 	require.NoError(t, pgx.BeginFunc(t.Context(), w.pool, func(tx pgx.Tx) error { return c.MoveTx(t.Context(), tx, p, coverage.Move{}) }))
 	require.Nil(t, begin(false))
 	require.NoError(t, c.Hurry(t.Context(), []identitySource{"stripe"}))
-	require.Nil(t, begin(false), "it was made due meanwhile")
+	require.Nil(t, begin(false), "a list made due must still wait for the lease")
 	runsOut()
 	require.NotNil(t, begin(false))
 }

@@ -101,7 +101,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 			w.refuse = nil
 			w.turn()
 			w.turn()
-			require.Equal(t, 2, w.stored("webhook"), "it goes on once the list is right")
+			require.Equal(t, 2, w.stored("webhook"), "the next passes continue once the list is correct")
 		})
 	}
 }
@@ -129,19 +129,20 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 			reader = nil
 		}
 	}
-	require.Nil(t, reader, "the pause is counted")
+	require.Nil(t, reader, "the metric counts the pause")
 	asked := len(w.requests)
 	w.refuse = nil
 	require.NoError(t, w.outbox.Coverage().Hurry(t.Context(), []identitySource{"github"}))
 	again, err := New(w.backfill.opts)
 	require.NoError(t, err)
 	require.NoError(t, again.Turn(t.Context()))
-	require.Len(t, w.requests, asked, "nothing was asked in the pause")
+	require.Len(t, w.requests, asked, "no request during the pause")
 	_, err = again.Run(t.Context(), "github", Order{By: "ann"})
-	require.ErrorContains(t, err, "asked for a pause", "who orders a pass is told")
+	require.ErrorContains(t, err, "asked for a pause", "the operator who requests a pass sees the reason")
 }
 
-// An order for a period whose keys are forgotten would accept events again.
+// A pass over a period whose keys are no longer remembered would accept events again, so it is
+// refused.
 func TestNothingIsFetchedThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -169,7 +170,7 @@ func TestAnEndpointThatIsOffIsTold(t *testing.T) {
 	require.Equal(t, coverage.EndpointOff, off.Endpoint)
 	require.Equal(t, "active: false (timed out). A user switched the webhook off: see Active in its settings.", off.EndpointWhy)
 	w.turn()
-	require.Equal(t, off.EndpointAt, w.state().EndpointAt, "since when it is so stays")
+	require.Equal(t, off.EndpointAt, w.state().EndpointAt, "the time at which the endpoint was found off stays")
 }
 
 // A dry run reports what is missing and writes nothing.

@@ -36,8 +36,8 @@ func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	return database{pool: pool, outbox: newOutbox(t, pool), passes: newOutbox(t, faulty)}, f
 }
 
-// A pass whose COMMIT is not answered, whichever one, begins once, ends once, and is counted once.
-// A gateway that starts during the pass makes the list due after it.
+// Whichever COMMIT of a pass gets no answer, the pass begins once, ends once and is counted
+// once. If a gateway starts during the pass, the list is due again after it.
 func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -83,7 +83,7 @@ func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 					if c.status != 0 {
 						failures, recovered = lost+1, 0
 					} else if c.asked != 0 {
-						recovered = min(lost, 1) // the next pass learns that it has arrived
+						recovered = min(lost, 1) // the next pass learns that the event has arrived
 					}
 					require.Equal(t, c.status != 0, ran.Error != "")
 					require.EqualValues(t, recovered, ran.Recovered)
@@ -129,10 +129,10 @@ func TestAPassWhoseBeginIsLostLeavesTheListToAnother(t *testing.T) {
 	p, err := w.passes.Coverage().Begin(t.Context(), w.source.stream(""), false, time.Minute, 0)
 	require.NoError(t, err)
 	require.True(t, other)
-	require.Nil(t, p, "the other process has the list")
+	require.Nil(t, p, "the other process's pass holds the list")
 }
 
-// A pass whose process is lost never records its end. The next pass over the list does.
+// A pass whose process is lost never records its end. The next pass over the list records it.
 func TestTheRunOfALostProcessEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -145,7 +145,7 @@ func TestTheRunOfALostProcessEnds(t *testing.T) {
 	runs, err := w.outbox.Coverage().Runs(t.Context(), "stripe", 3)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, runs[0].Recovered)
-	require.Equal(t, "has not ended: it is still running, or its process was lost", runs[1].Outcome(), "of another list")
+	require.Equal(t, "has not ended: it is still running, or its process was lost", runs[1].Outcome(), "a run of another list")
 	require.Equal(t, "its process was lost before the pass ended", runs[2].Outcome())
 	require.False(t, runs[2].EndedAt.IsZero())
 }

@@ -53,5 +53,5 @@ func TestRestsLeaveTimeForTheBatchesAhead(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, left, time.Duration(0), "%d batches ahead", ahead)
 	}
-	require.Negative(t, affordable(took, time.Second, 200), "there is no time to rest")
+	require.Negative(t, affordable(took, time.Second, 200), "no time is left to rest")
 }

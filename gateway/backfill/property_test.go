@@ -54,7 +54,7 @@ func watermark(name string) (isBehind, column string) {
 // Any events happen, and any of their webhooks arrive, twice, late or during a pass. Passes
 // are killed anywhere, overtaken, refused, or never learn the outcome of their COMMIT. In the
 // end each event is stored once, dispatched once, and counted as recovered if no webhook
-// brought it. At no time is a watermark beyond a listed event that is not stored.
+// delivered it. At no time is a watermark beyond a listed event that is not stored.
 func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	for name, list := range listings() {
@@ -117,7 +117,7 @@ func (h *history) heal() {
 	h.settle()
 	soon := h.within()
 	h.untilWhole(false)
-	require.Subset(h.t, h.column(storedEvents), soon, "what was listed within the overlap")
+	require.Subset(h.t, h.column(storedEvents), soon, "the events listed within the overlap")
 	h.untilWhole(true)
 	h.requireAll()
 	before := h.recovered()
@@ -125,7 +125,7 @@ func (h *history) heal() {
 	h.settle()
 	h.untilWhole(false)
 	h.requireAll()
-	require.Equal(h.t, before, h.recovered(), "webhooks after all passes")
+	require.Equal(h.t, before, h.recovered(), "webhooks after all passes recover nothing")
 }
 
 const storedEvents = "SELECT event_id FROM hooklatch.processed_events WHERE source = $1"
@@ -158,7 +158,7 @@ func (h *history) untilWhole(deep bool) {
 	h.t.Helper()
 	for whole, passes := 0, 0; whole < 2; whole++ {
 		passes++
-		require.LessOrEqual(h.t, passes, maxPasses, "the passes come to no end: %+v", h.state())
+		require.LessOrEqual(h.t, passes, maxPasses, "the passes do not finish: %+v", h.state())
 		h.endLease()
 		before := h.lastRun().ID
 		err := h.pass(deep)
@@ -182,13 +182,13 @@ func (h *history) requireAll() {
 		all = append(all, e.id)
 		switch {
 		case e.Webhooks == 0:
-			require.True(h.t, h.isRecovered(e.happened), "no webhook brought %s", e.id)
+			require.True(h.t, h.isRecovered(e.happened), "no webhook delivered %s", e.id)
 		case e.punctual && !e.Late:
-			require.False(h.t, h.isRecovered(e.happened), "a webhook brought %s before all passes", e.id)
+			require.False(h.t, h.isRecovered(e.happened), "a webhook delivered %s before all passes", e.id)
 		}
 	}
 	require.ElementsMatch(h.t, all, h.column(storedEvents))
 	require.ElementsMatch(h.t, all, h.dispatched())
 	require.Equal(h.t, h.brought(), h.recovered())
-	require.Empty(h.t, h.column("SELECT event_id || ' ' || watermark FROM beyond WHERE source = $1"), "watermarks beyond what is stored")
+	require.Empty(h.t, h.column("SELECT event_id || ' ' || watermark FROM beyond WHERE source = $1"), "watermarks beyond an event that is not stored")
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each provider has a thousand events. The webhooks of 100 never arrive, 50 arrive twice,
-// and 20 are late, during a pass or after it. Each event is stored once and dispatched
-// once, and the passes count exactly the events that no webhook brought before them.
-// Types without a subscription are not stored.
+// Each provider has a thousand events. The webhooks of 100 never arrive, 50 arrive twice, and
+// 20 are late, during a pass or after it. Each event is stored once and dispatched once, and
+// the passes count exactly the events that no webhook had delivered before. Types without a
+// subscription are not stored.
 func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 	t.Parallel()
 	for name, c := range listings() {
@@ -61,7 +61,7 @@ func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 			require.EqualValues(t, 20, run.Filtered)
 			w.turn() // learns which redeliveries have arrived
 			recovered := w.recovered()
-			require.GreaterOrEqual(t, recovered, int64(110), "what never came, and what came after the pass")
+			require.GreaterOrEqual(t, recovered, int64(110), "the webhooks that never arrived, and the webhooks after the pass")
 			require.LessOrEqual(t, recovered, int64(120))
 			require.Equal(t, recovered, w.brought())
 			for _, h := range append(lost, after...) {
@@ -71,7 +71,7 @@ func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 			require.NoError(t, w.deliver(after...))
 			require.Eventually(t, func() bool {
 				return w.count("SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND duplicates = 1 AND event_id IN ('"+strings.Join(ids(after), "','")+"')") == 10
-			}, 2*time.Minute, 10*time.Millisecond, "they are duplicates")
+			}, 2*time.Minute, 10*time.Millisecond, "the late webhooks are duplicates")
 			again := w.turn()
 			require.Empty(t, again.Error)
 			require.Zero(t, again.Missing)
@@ -86,7 +86,7 @@ func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 			next := w.happen(3, c.eventType, never)
 			w.turn()
 			w.turn()
-			require.Equal(t, recovered+3, w.recovered(), "the next pass goes on")
+			require.Equal(t, recovered+3, w.recovered(), "the next passes continue")
 			require.ElementsMatch(t, ids(append(events, next...)), w.dispatched())
 		})
 	}

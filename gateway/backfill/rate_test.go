@@ -81,7 +81,7 @@ func TestAllRequestsOfAPassKeepToTheRate(t *testing.T) {
 			w.requests = nil
 			began := time.Now()
 			require.Empty(t, w.turn().Error)
-			require.Len(t, w.requests, 1+6+30, "the endpoint, the pages, and each event")
+			require.Len(t, w.requests, 1+6+30, "one request for the endpoint, 6 for pages, 30 for events")
 			for i, at := range w.requests {
 				require.GreaterOrEqual(t, at.Sub(began), time.Duration(i)*time.Second/rate, "request %d", i)
 			}

@@ -107,8 +107,8 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 	}
 }
 
-// beginMark runs the first pass over a list without times. Everything listed is history, so it
-// stores no event.
+// beginMark runs the first pass over a list without times. It stores no event: everything
+// listed is older than this pass.
 func (p *pass) beginMark(ctx context.Context) error {
 	pg, err := p.page(ctx, query{})
 	if err != nil {

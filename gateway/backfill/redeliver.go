@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxTries limits how often a redelivery is requested before the event is pulled. Without
-	// it, a delivery that our gateway refuses would be requested forever.
+	// a limit, a delivery that our gateway refuses would be requested forever.
 	maxTries = 3
 	// arrivesWithin is the time after which a redelivery that did not arrive is requested
 	// again.
@@ -23,7 +23,7 @@ const (
 )
 
 // redeliver requests deliveries again. Each request is recorded before it is sent: if the
-// process is lost in between, the try is counted and the next pass knows of it.
+// process is lost in between, the try is counted and the next pass sees it.
 func (p *pass) redeliver(ctx context.Context, missing []*Item, move coverage.Move) error {
 	var asked []coverage.Redelivery
 	for _, i := range missing {
@@ -34,7 +34,7 @@ func (p *pass) redeliver(ctx context.Context, missing []*Item, move coverage.Mov
 	return p.ask(ctx, asked, move)
 }
 
-// ask requests redeliveries, and then makes the move. While no gateway could receive them it
+// ask requests redeliveries, and then commits move. While no gateway could receive them it
 // requests nothing and counts no try.
 func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move coverage.Move) error {
 	tries, err := p.coverage().Ask(ctx, p.row.Stream, asked...)

@@ -18,7 +18,7 @@ type Via string
 
 // Values of Via.
 const (
-	ViaAuto      Via = "auto"      // redeliver if the provider can, else pull
+	ViaAuto      Via = "auto"      // redeliver if the provider can, otherwise pull
 	ViaPull      Via = "pull"      // fetch from the list
 	ViaRedeliver Via = "redeliver" // ask the provider to deliver again
 )
@@ -59,7 +59,7 @@ type Settings struct {
 	// Time by which a pass overlaps the previous pass. Defaults to 10m.
 	Overlap time.Duration `yaml:"overlap,omitempty"`
 	// Maximum rate of requests to the provider, such as 2/s. Defaults to a rate far below the
-	// provider's limit, else to 1/s.
+	// provider's limit, or to 1/s if the provider has no known limit.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
 	// Confirms that you accept that this provider's list relies on unconfirmed facts.
 	Experimental bool `yaml:"experimental,omitempty"`

@@ -45,8 +45,8 @@ func (w *world) dispatched() []string {
 	return w.column("SELECT args ->> 'event_id' FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1")
 }
 
-// brought counts the events that passes pulled, and the events that arrived after passes had
-// requested them.
+// brought counts the events that passes pulled, and the redeliveries that arrived after passes
+// had requested them.
 func (w *world) brought() int64 {
 	w.t.Helper()
 	return w.count(`SELECT count(*) FROM hooklatch.processed_events AS e

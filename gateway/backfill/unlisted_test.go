@@ -35,7 +35,7 @@ func TestEventsThatTheListDoesNotContainAreReported(t *testing.T) {
 
 	w.source.Settings.Deep = time.Nanosecond
 	run := w.turn()
-	require.EqualValues(t, 2, run.Unlisted, "of the types that are fetched")
+	require.EqualValues(t, 2, run.Unlisted, "only types that the passes fetch")
 	require.Contains(t, ids(unlisted), string(run.UnlistedEvent))
 	require.Equal(t, "stored events that are not in the list: 2, such as "+string(run.UnlistedEvent), run.Outcome())
 	require.Equal(t, 6, w.stored("webhook"))

@@ -76,7 +76,7 @@ func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 }
 
 // A pass whose time ends before its last batch is stored records its position. The position
-// may not be after that batch, although the batch was the last one of its page or slice.
+// must not be after that batch, even if the batch was the last one of its page or slice.
 func TestAPassWhoseTimeEndsMovesToWhatIsStored(t *testing.T) {
 	t.Parallel()
 	for name, c := range listings() {
@@ -160,7 +160,8 @@ func TestListsWithoutTimesAreReadByNumber(t *testing.T) {
 	require.EqualValues(t, 25, w.turn().Recovered)
 }
 
-// An event that waits for its redelivery holds the watermark back, and never moves it.
+// The watermark does not pass an event that waits for its redelivery, and the event itself
+// never moves the watermark.
 func TestWhatWaitsHoldsTheWatermarkBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

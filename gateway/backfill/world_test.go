@@ -72,7 +72,7 @@ type world struct {
 	sender   *http.Client
 
 	mu       sync.Mutex
-	now      time.Time   // the provider's time: the lists are read long after
+	now      time.Time   // the provider's clock, far behind the real time
 	events   []*happened // in the order in which they happened
 	feed     []*happened // in the order in which they were listed
 	perPage  int         // a list's page size; 0: the provider's own

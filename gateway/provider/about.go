@@ -29,7 +29,7 @@ type About struct {
 // Confirmed is the evidence for each fact. Every provider declares all of them.
 type Confirmed struct {
 	Signature   Evidence `json:"signature"`    // signed content and signature method
-	EventID     Evidence `json:"event_id"`     // that it identifies the event and stays the same when the event is resent
+	EventID     Evidence `json:"event_id"`     // the id identifies the event and stays the same when the event is resent
 	Handshake   Evidence `json:"handshake"`    // the sender's endpoint check
 	RetryWindow Evidence `json:"retry_window"` // how long the sender retries by itself
 	Resend      Evidence `json:"resend"`       // how long an operator can make the sender resend

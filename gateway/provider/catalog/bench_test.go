@@ -78,7 +78,7 @@ func TestNothingGrowsWithProviders(t *testing.T) {
 	}
 }
 
-// sourcesOf builds the providers of some sources, and always stripe.
+// sourcesOf builds the named providers, and stripe in any case.
 func sourcesOf(t testing.TB, names []string) map[string]*provider.Provider {
 	t.Helper()
 	sources := map[string]*provider.Provider{"stripe": provide(t, "stripe", provider.Options{})}

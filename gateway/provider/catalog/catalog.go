@@ -92,8 +92,8 @@ func generic(options ...[]string) []string {
 	return append(slices.Concat(options...), proof.EndpointOptions...)
 }
 
-// examples returns options for the providers that cannot be built without any, as the
-// configuration spells them. The pages in docs/providers show them.
+// examples returns example options in YAML for the providers that require options. The pages
+// in docs/providers show them.
 func examples() map[string]string {
 	return map[string]string{
 		"basic":         "event_id: {pointer: /id}",
@@ -139,7 +139,8 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 
 // Description is the information that an operator needs to configure a source.
 type Description struct {
-	// Provider is built with the options in Example. It is for reading, not for receiving.
+	// Provider is built with the options in Example. It only describes, and must not receive
+	// deliveries.
 	*provider.Provider
 
 	// Options lists the names of the accepted options, in alphabetical order.

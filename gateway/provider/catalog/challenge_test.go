@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// An authentication scheme's case does not count, and any number of spaces may follow it (RFC
-// 9110, 11).
+// The case of an authentication scheme is not significant, and any number of spaces may follow
+// it (RFC 9110, 11).
 func TestSchemesAreCaseInsensitive(t *testing.T) {
 	t.Parallel()
 	scheme := regexp.MustCompile(`^(Bearer|Basic) `)
@@ -44,7 +44,7 @@ func TestSchemesAreCaseInsensitive(t *testing.T) {
 	}, found)
 }
 
-// Every provider has exactly one scheme to request: a token as in RFC 9110.
+// Every provider's challenge names exactly one scheme: a token as in RFC 9110.
 func TestEveryProviderHasAChallenge(t *testing.T) {
 	t.Parallel()
 	token := regexp.MustCompile(`^[A-Z][A-Za-z0-9-]*$`)

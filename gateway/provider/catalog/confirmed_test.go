@@ -73,8 +73,8 @@ func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-// Every provider declares the evidence for each fact, and the evidence exists: the vector is
-// one that our tests verify, the SDK is one that they run.
+// Every provider declares the evidence for each fact, and the evidence exists: our tests
+// verify the vector and run the SDK.
 func TestEveryFactIsConfirmedByWhatItNames(t *testing.T) {
 	t.Parallel()
 	const alone = provider.Nobody | provider.Configured | provider.NoSuchThing

@@ -50,24 +50,23 @@ type source struct {
 // samples is the section about the provider's samples.
 type samples struct {
 	Types []string `yaml:"types"`
-	// Unsigned: (part of) the body can be changed, the scheme does not cover it.
+	// Unsigned is true if the scheme does not cover the body, or a part of it, so that it can
+	// be changed.
 	Unsigned bool `yaml:"unsigned"`
-	// InBody: the signature is in the body, which therefore must be one of the
-	// sender's.
+	// InBody is true if the signature is in the body, so that no arbitrary body can be signed.
 	InBody bool `yaml:"in_body"`
-	// Fresh: two samples are two events even with one id.
+	// Fresh is true if two samples are two events even if they have the same id.
 	Fresh bool `yaml:"fresh"`
-	// Needs are the places without which no event has an id, * for the index
-	// of a list.
+	// Needs lists the places that an event's id requires, with * for a list's index.
 	Needs []string `yaml:"needs"`
-	// Distinct are the places by which the sender distinguishes events, for each kind
-	// of delivery. The first list whose places are all present counts. * is every
-	// member of the body, and a place after ? may be missing. Attempt are the places
-	// that change from one attempt to the next.
+	// Distinct lists, for each kind of delivery, the places by which the sender distinguishes
+	// events. The first list whose places are all present applies. * stands for every member
+	// of the body, and a place after ? may be missing. Attempt lists the places that change
+	// from one attempt to the next.
 	Distinct [][]string `yaml:"distinct"`
 	Attempt  []string   `yaml:"attempt"`
-	// Type are the places of the type in a sample, and Untyped is what the type
-	// is without them. Default: unknown.
+	// Type lists the places of the type in a sample. Untyped is the type if they are missing.
+	// Defaults to unknown.
 	Type    []place `yaml:"type"`
 	Untyped string  `yaml:"untyped"`
 }
@@ -106,7 +105,7 @@ type outcome struct {
 type expectedEvent struct {
 	ID         string `yaml:"id"`
 	IDPrefix   string `yaml:"id_prefix"`
-	Same       string `yaml:"same"` // of one kind, events with the same mark have the same id, others not
+	Same       string `yaml:"same"` // events of one kind have the same id if and only if they have the same mark
 	Type       string `yaml:"type"`
 	APIVersion string `yaml:"api_version"`
 	OccurredAt string `yaml:"occurred_at"`

@@ -65,7 +65,7 @@ func onlyID(t *testing.T, p *provider.Provider, r *provider.Request) string {
 	return events[0].ID
 }
 
-// groupOf returns the first group all of whose places a delivery has.
+// groupOf returns the first group whose places all exist in a delivery.
 func groupOf(groups [][]string, places []place) []string {
 	for _, group := range groups {
 		if !slices.ContainsFunc(group, func(at string) bool {

@@ -107,7 +107,7 @@ func TestDescribe(t *testing.T) {
 	require.ErrorContains(t, err, "must be one of adyen")
 }
 
-// A form is longer than its content, and senders limit the content.
+// An encoded form is longer than its content, and senders limit the content.
 func TestSendersOfLargeFormsMaySendThemEscaped(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {

@@ -100,7 +100,7 @@ func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	}
 }
 
-// strangers returns secrets of every kind that signed nothing.
+// strangers returns secrets of every kind with which no request was signed.
 var strangers = sync.OnceValue(func() []string {
 	ecdsaOther := prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	_, ed25519Other, err := ed25519.GenerateKey(rand.Reader)
@@ -113,7 +113,7 @@ var strangers = sync.OnceValue(func() []string {
 
 var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return prooftest.Must(rsa.GenerateKey(rand.Reader, 2048)) })
 
-// stranger returns p for a source whose secret signed nothing, and that secret.
+// stranger returns p for a source with a secret that signed no request, and that secret.
 func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provider, secret.Value) {
 	if publishes := deliveriesOf(t, p.Name).source.Publishes; publishes != nil {
 		o, others := configured(t)[name], prooftest.Published{}

@@ -26,8 +26,8 @@ func fill(head, text, tail string) string {
 	return head + strings.Repeat(text, (1<<20-len(head)-len(tail))/len(text)) + tail
 }
 
-// hostile returns bodies of 1 MiB from an unknown sender: some with the most and smallest
-// items, some that are expensive to read in other ways.
+// hostile returns bodies of 1 MiB from an unknown sender. Some consist of as many tiny items
+// as possible, others are expensive to read in other ways.
 func hostile() map[string]struct{ contentType, body string } {
 	const boundary = "multipart/form-data; boundary=b"
 	return map[string]struct{ contentType, body string }{
