@@ -43,7 +43,8 @@ func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 }
 
 // A role that may execute a function must not keep the server busy through its arguments. The
-// test calls each function with each combination of extremes: it refuses, or reads little.
+// test calls each function with each combination of extremes: the function refuses the call,
+// or reads little.
 func TestFunctionsDoBoundedWork(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -102,7 +103,7 @@ func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 		return rolledBack
 	})
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		require.NotEqual(t, "57014", refused.Code, "%s was still at work after a minute", call)
+		require.NotEqual(t, "57014", refused.Code, "%s was still running after a minute", call)
 		return 0
 	}
 	require.ErrorIs(t, err, rolledBack)

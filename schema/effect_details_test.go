@@ -143,7 +143,7 @@ func TestRowsOfBeforeAreToldWithThoseOfAfter(t *testing.T) {
 	for key, want := range after {
 		require.Equal(t, want, story(t, pool, key))
 	}
-	require.Equal(t, 2, count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE effect_id IS NOT NULL`), "those that were changed since")
+	require.Equal(t, 2, count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE effect_id IS NOT NULL`), "the effects that changed after the migration")
 	run(t, pool, olderEffect, "waiting")
 
 	_, err = migrator.Down(t.Context(), len(status.Migrations)-without)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// lastUnmarked is the last migration without a mark. An applied migration is never edited, so the
-// marks could not be added. Every release has these migrations: no released process runs beside
-// them.
+// lastUnmarked is the last migration without a mark. Migrations up to it were applied before
+// marks existed, and an applied migration is never edited. Every release contains them, so no
+// released process runs beside them.
 const lastUnmarked = 43
 
 var (
@@ -38,9 +38,9 @@ var (
 	call           = regexp.MustCompile(`\b(\w+) ?\(`)
 )
 
-// lintMigration returns every reason for which a migration may not run beside processes of the
-// version before, or blocks them. isReleased reports whether a minor version, such as 1.4, was
-// released.
+// lintMigration returns all reasons why a migration must not run beside processes of the
+// previous version, or would block them. isReleased reports whether a minor version, such as
+// 1.4, was released.
 func lintMigration(text string, isReleased func(minor string) bool) (found []string) {
 	marked := mark.FindStringSubmatch(text)
 	if marked == nil {

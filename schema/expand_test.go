@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Processes of the version before run beside the new schema, so a migration only adds. A later
+// Processes of the previous version run with the new schema, so a migration only adds. A later
 // minor version removes what no process uses any more.
 func TestMigrationsOnlyExpand(t *testing.T) {
 	t.Parallel()

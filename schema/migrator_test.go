@@ -108,7 +108,7 @@ func TestDownBySteps(t *testing.T) {
 	require.Len(t, steps, len(before.Migrations)-1)
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, status.River.Wanted, status.River.Present, "steps are ours, River's tables stay")
+	require.Equal(t, status.River.Wanted, status.River.Present, "steps counts our migrations; River's tables stay")
 	require.Equal(t, 3, count(t, pool, droppedIndexes))
 
 	_, err = migrator.Up(t.Context())
@@ -238,7 +238,7 @@ func TestMigrationOfNewerProgram(t *testing.T) {
 	_, err := pool.Exec(t.Context(), "INSERT INTO hooklatch.schema_migrations (version, name, checksum) VALUES (9001, 'future', '')")
 	require.NoError(t, err)
 
-	require.NoError(t, migrator.Validate(t.Context()), "the middle of a rolling update")
+	require.NoError(t, migrator.Validate(t.Context()), "a newer schema is valid during a rolling update")
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
 	require.True(t, status.Migrations[len(status.Migrations)-1].Unknown)
@@ -269,8 +269,8 @@ func TestRiverBehind(t *testing.T) {
 // droppedIndexes counts the River indexes that our migrations drop.
 const droppedIndexes = `SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%river_job USING gin%' OR indexname = 'river_job_kind'`
 
-// River's version 2 mentions the indexes that we drop; version 6 mentions one whose name begins like
-// theirs.
+// River's version 2 mentions the indexes that we drop. Version 6 mentions another index whose
+// name begins in the same way.
 func TestRiverIndexesAreRestoredForMigrationsThatNameThem(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -18,7 +18,7 @@ func TestPartitionsAreOfUTCDaysAndCompressWithLz4(t *testing.T) {
 	pool := pgtest.New(t)
 	want := "l"
 	if _, err := pool.Exec(t.Context(), "SET default_toast_compression = 'lz4'"); err != nil {
-		want = "" // this server was built without it
+		want = "" // this server was built without lz4
 	}
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname, a.attcompression::text, pg_get_expr(c.relpartbound, c.oid), (SELECT count(*) FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
@@ -38,7 +38,7 @@ func TestPartitionsAreOfUTCDaysAndCompressWithLz4(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 15, partitions)
 	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM pg_attribute WHERE attrelid = 'hooklatch.deliveries'::regclass AND attname = 'body' AND attcompression::text = $1", want))
-	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_partitioned_table WHERE partdefid <> 0"), "a default partition")
+	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_partitioned_table WHERE partdefid <> 0"), "there is no default partition")
 }
 
 // The connection's time zone has no influence.

@@ -9,7 +9,8 @@ import (
 )
 
 // Postgres lets every role execute a new function, so each migration that creates one must
-// restrict it. Index expressions call River's own functions, as the role that inserts a job.
+// restrict it. River's own functions are exempt: index expressions call them as the role that
+// inserts a job.
 func TestNobodyButTheOwnerMayExecuteOurFunctions(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -67,7 +67,7 @@ func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 			for range 20 {
 				require.NoError(t, deliver(t.Context(), pool))
 			}
-			require.Empty(t, migrated, "it waits still")
+			require.Empty(t, migrated, "the migration still waits")
 			require.NoError(t, user.Rollback(t.Context()))
 			require.NoError(t, <-migrated)
 			require.NoError(t, migrator.Validate(t.Context()))
@@ -79,7 +79,7 @@ func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 func TestUpgradesLetDeliveriesPass(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {
-		t.Skip("measures how long deliveries wait; HOOKLATCH_LONG=1 runs it")
+		t.Skip("set HOOKLATCH_LONG=1: the test measures how long deliveries wait")
 	}
 	pool := pgtest.New(t)
 	migrator := newMigrator(t, pool, "")

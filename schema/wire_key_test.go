@@ -40,7 +40,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	require.NoError(t, err)
 	_, err = migrator.Up(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, 1, count(t, pool, wireKeyUnique), "another process builds it")
+	require.Equal(t, 1, count(t, pool, wireKeyUnique), "another process is building the index")
 	_, err = other.Exec(t.Context(), `SELECT pg_advisory_unlock_all()`)
 	require.NoError(t, err)
 	other.Release()

@@ -4,7 +4,7 @@ import "strings"
 
 // List describes a sender's API that lists its events. Package gateway/backfill queries the
 // API and rebuilds the webhook's request from each item. Locations are JSON pointers (RFC
-// 6901), in Endpoint gjson paths.
+// 6901); those in EndpointFacts are gjson paths.
 //
 // Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last} (the Ref
 // of the last item) and {ref}. An empty query parameter is left out.
@@ -48,9 +48,9 @@ type List struct {
 
 	// Ref is the item's name at the sender, for Fetch, Redeliver and {last}.
 	Ref string
-	// ID and Type are the event's locations if an item does not contain the complete request,
-	// which Fetch then loads. Several locations of Type are joined by dots, skipping empty
-	// ones. Empty ID: the item contains the request.
+	// ID and Type are the locations of the event's id and type if an item does not contain the
+	// complete request, which Fetch then loads. If Type lists several locations, their
+	// non-empty values are joined by dots. Empty ID: the item contains the request.
 	ID   string
 	Type []string
 	// Time is the time of the event or of its delivery. Empty: items have no time.
@@ -63,7 +63,7 @@ type List struct {
 	// Fetch is the URL of one item with its request, if the list omits the request.
 	Fetch string
 	// Body is the webhook's body in an item or in Fetch's response: the text of a JSON string,
-	// or else the JSON itself. Wrap is the body around it and contains {item}.
+	// or any other JSON itself. Wrap is the body around it and contains {item}.
 	Body, Wrap string
 	// RequestHeaders is the location of the webhook's headers, an object.
 	RequestHeaders string

@@ -38,8 +38,8 @@ type Options struct {
 	// JWKSFile is a file with the issuer's keys, read at start. Provider jwt, instead
 	// of secrets.
 	JWKSFile string `yaml:"jwks_file,omitempty"`
-	// Algorithms are the signature algorithms that the token may use, such as RS256,
-	// ES256 or EdDSA. Provider jwt. Default: HS256 with secrets, else RS256 and ES256.
+	// Algorithms are the signature algorithms that the token may use, such as RS256, ES256 or
+	// EdDSA. Provider jwt. Default: HS256 with secrets, otherwise RS256 and ES256.
 	Algorithms []string `yaml:"algorithms,omitempty"`
 	// Claims that the token must have, with their values. Provider jwt.
 	Claims map[string]string `yaml:"claims,omitempty"`
@@ -65,8 +65,9 @@ type Options struct {
 	// you entered it at the sender. Providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
-	// The remaining options describe a custom scheme: provider hmac, and for header, prefix
-	// and the last three also token, basic and jwt.
+	// The remaining options describe a custom scheme of provider hmac. Token and jwt also
+	// accept Header and Prefix. Token, basic and jwt also accept Each and the options from
+	// there to Probe.
 
 	// Header is the name of the header that carries the signature or the token.
 	// Required for hmac. Default for token and jwt: Authorization, with the prefix
@@ -111,8 +112,8 @@ type Options struct {
 	// id is a hash of the rest of the event. Instead of EventID. In the configuration
 	// this is part of dedup.
 	Ignore []string `yaml:"-"`
-	// Type is the location of the event's type. Default: /type of a JSON body if
-	// present, else "unknown". Also for standard-webhooks.
+	// Type is the location of the event's type. Default: /type of a JSON body if present,
+	// otherwise "unknown". Also for standard-webhooks.
 	Type Field `yaml:"type,omitempty"`
 	// OccurredAt is the location of the event's time. Default: nowhere. Also for
 	// standard-webhooks.
@@ -170,8 +171,8 @@ func (e EventID) Text() string {
 // Clock is the location of a time.
 type Clock struct {
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer into the body
-	// Unit is s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a
-	// number from 1e11 on, else s.
+	// Unit is s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a number from 1e11
+	// on, otherwise s.
 	Unit string `yaml:"unit,omitempty"`
 }
 

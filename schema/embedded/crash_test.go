@@ -77,7 +77,7 @@ func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
 
 	sweep(base, func(line string) { t.Error(line) })
 	require.NoDirExists(t, left)
-	require.True(t, family.Alive(innocent.Process.Pid), "a process id that was given to another program")
+	require.True(t, family.Alive(innocent.Process.Pid), "a reused process id must not be killed")
 	require.DirExists(t, young)
 	require.NoDirExists(t, old)
 }

@@ -27,7 +27,7 @@ func TestCanReach(t *testing.T) {
 
 	stranger := owner{uid: 54321, gid: 54321, drop: true}
 	require.True(t, stranger.canReach(open))
-	require.True(t, stranger.canReach(filepath.Join(open, "new", "dir")), "what does not exist yet will be made for it")
+	require.True(t, stranger.canReach(filepath.Join(open, "new", "dir")), "missing directories will be created for the owner")
 	require.False(t, stranger.canReach(closed))
 	require.False(t, stranger.canReach(filepath.Join(closed, "below")))
 	require.False(t, stranger.canReach(filepath.Join(closed, "new")))
@@ -35,7 +35,7 @@ func TestCanReach(t *testing.T) {
 	require.False(t, stranger.canReach(group))
 	require.True(t, owner{uid: 54321, gid: os.Getegid(), drop: true}.canReach(group))
 	require.True(t, owner{uid: os.Geteuid(), gid: 54321, drop: true}.canReach(closed))
-	require.True(t, owner{}.canReach(closed), "our own account sees for itself")
+	require.True(t, owner{}.canReach(closed), "our own account needs no check")
 }
 
 func TestMakeDirDespiteOfUmask(t *testing.T) {

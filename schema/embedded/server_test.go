@@ -97,13 +97,13 @@ func TestKillAndRestart(t *testing.T) {
 	require.Error(t, err)
 
 	require.NoError(t, server.Restart(t.Context()))
-	require.Equal(t, url, server.URL("postgres"), "clients find it where it was")
+	require.Equal(t, url, server.URL("postgres"), "the URL is the same after a restart")
 	conn = connect(t, url)
 	var n int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT n FROM kept").Scan(&n))
 	require.Equal(t, 42, n)
 
-	require.NoError(t, server.Restart(t.Context()), "also from running")
+	require.NoError(t, server.Restart(t.Context()), "Restart also works on a running server")
 	conn = connect(t, url)
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT n FROM kept").Scan(&n))
 }

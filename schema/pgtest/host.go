@@ -34,9 +34,9 @@ type database struct {
 	name string
 }
 
-// sharedConnections is the number of connections that a shared server allows. A test whose
-// parallel subtests wait for their turn keeps its programs, with up to 30 connections, and
-// tests of a package can wait at the same time.
+// sharedConnections is the number of connections that a shared server allows. While a test
+// waits for its parallel subtests, its programs keep up to 30 connections, and several tests
+// of a package can wait at the same time.
 const sharedConnections = "1000"
 
 // startHost starts a server whose cluster already contains the template, from the cache.

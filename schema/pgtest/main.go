@@ -77,7 +77,7 @@ func raiseParallel() error {
 }
 
 // sharedHost returns the server that all tests use, and starts it for the first test. An error
-// is kept, because the next test would wait for the same one.
+// is kept, so that later tests fail at once instead of waiting for the same error.
 func sharedHost(ctx context.Context, durable bool) (*host, error) {
 	shared.Lock()
 	defer shared.Unlock()

@@ -37,14 +37,14 @@ func child(t *testing.T, test, mode string, env ...string) *exec.Cmd {
 func onlyInChild(t *testing.T, mode string) {
 	t.Helper()
 	if os.Getenv(childEnv) != mode {
-		t.Skip("runs in a process of its own, started by another test")
+		t.Skip("runs in a separate process that another test starts")
 	}
 }
 
 func TestChildUsesOneDatabase(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(childEnv) == "" {
-		t.Skip("runs in a process of its own, started by another test")
+		t.Skip("runs in a separate process that another test starts")
 	}
 	pool := pgtest.New(t)
 	var ahead int
@@ -139,7 +139,7 @@ func TestServerOfTheEnvironment(t *testing.T) {
 		return names
 	}
 	left := databases()
-	require.Len(t, left, 1, "one template, no test's database: %v", left)
+	require.Len(t, left, 1, "only one template and no test's database remain: %v", left)
 	require.Regexp(t, `^hooklatch_template_\d{8}_[0-9a-f]{16}$`, left[0])
 	require.NotEqual(t, old, left[0])
 

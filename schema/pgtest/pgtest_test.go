@@ -58,7 +58,7 @@ func TestDatabaseIsDroppedWithItsConnections(t *testing.T) {
 func TestDurableIsDurable(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TEST_DATABASE_URL") != "" {
-		t.Skip("the server of TEST_DATABASE_URL is as durable as it was set up")
+		t.Skip("TEST_DATABASE_URL's server has its own durability settings")
 	}
 	pool := pgtest.New(t, pgtest.Durable())
 	require.Equal(t, "on", ask[string](t, pool, "SHOW fsync"))

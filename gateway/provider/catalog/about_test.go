@@ -29,7 +29,7 @@ func TestAboutIsComplete(t *testing.T) {
 			}
 			require.GreaterOrEqual(t, p.Floor(), time.Hour)
 			if p.UnsignedID || p.UnsignedBody {
-				require.NotNil(t, p.ReplayToken, "what the replay guard remembers")
+				require.NotNil(t, p.ReplayToken, "the replay guard needs a token")
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 				continue
 			}
 			require.Nil(t, c.sign, "%s: %s is signed by the test", name, c.name)
-			require.NotEqual(t, "refused", c.kind, "%s: %s proves nothing", name, c.name)
+			require.NotEqual(t, "refused", c.kind, "%s: %s is refused, so it is no evidence", name, c.name)
 			if c.kind == "handshake" {
 				continue
 			}
@@ -68,7 +68,7 @@ func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 				wrong = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff" // hex, and base64
 			}
 			_, err := p.Verify(t.Context(), r, []secret.Value{secretOf(wrong)}, c.source.Clock)
-			require.ErrorAs(t, err, new(*provider.VerifyError), "%s: %s is proven by any secret", name, c.name)
+			require.ErrorAs(t, err, new(*provider.VerifyError), "%s: any secret verifies %s", name, c.name)
 		}
 	}
 }
@@ -92,12 +92,12 @@ func TestEveryFactIsConfirmedByWhatItNames(t *testing.T) {
 					require.Len(t, e.Names(), 1, "%s: %v exclude each other", fact, e.Names())
 				}
 			}
-			require.Equal(t, signatures[name], c.Signature&provider.Vector != 0, "there is a published vector of its signature")
-			require.Equal(t, handshakes[name], c.Handshake&provider.Vector != 0, "there is a published vector of its handshake")
-			require.Equal(t, sdks[name], c.Signature&provider.SDK != 0, "../sdktest/sdks.json lists it")
-			require.Zero(t, (c.EventID|c.RetryWindow|c.Resend)&(provider.Vector|provider.SDK), "vectors and SDKs prove signatures")
-			require.Zero(t, c.Handshake&provider.SDK, "SDKs prove signatures")
-			require.Equal(t, p.Handshake == nil, c.Handshake == provider.NoSuchThing, "it answers a handshake or there is none")
+			require.Equal(t, signatures[name], c.Signature&provider.Vector != 0, "evidence for the signature and published vectors differ")
+			require.Equal(t, handshakes[name], c.Handshake&provider.Vector != 0, "evidence for the handshake and published vectors differ")
+			require.Equal(t, sdks[name], c.Signature&provider.SDK != 0, "evidence for the signature and ../sdktest/sdks.json differ")
+			require.Zero(t, (c.EventID|c.RetryWindow|c.Resend)&(provider.Vector|provider.SDK), "vectors and SDKs are evidence only for signatures and handshakes")
+			require.Zero(t, c.Handshake&provider.SDK, "SDKs are evidence only for signatures")
+			require.Equal(t, p.Handshake == nil, c.Handshake == provider.NoSuchThing, "the handshake and its evidence differ")
 		})
 	}
 }

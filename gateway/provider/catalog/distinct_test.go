@@ -21,7 +21,7 @@ func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			of := deliveriesOf(t, name).samples
-			require.NotEmpty(t, of.Distinct, "which places tell two events apart")
+			require.NotEmpty(t, of.Distinct, "declare the places that distinguish events")
 			p := provide(t, name, configured(t)[name])
 			seen := map[string]bool{}
 			for _, r := range differing(t, p, name) {
@@ -40,9 +40,9 @@ func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 					changed, err := at.with(r, another(t, at, r))
 					require.NoError(t, err, at)
 					if isAttempt {
-						require.Equal(t, id, onlyID(t, p, changed), "another attempt, told by %s", at)
+						require.Equal(t, id, onlyID(t, p, changed), "%s changes between attempts, so the key must not depend on it", at)
 					} else {
-						require.NotEqual(t, id, onlyID(t, p, changed), "another event, told by %s", at)
+						require.NotEqual(t, id, onlyID(t, p, changed), "%s distinguishes events, so the key must depend on it", at)
 					}
 				}
 			}

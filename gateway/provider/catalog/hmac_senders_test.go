@@ -63,7 +63,7 @@ func TestHMACExpressesEverySender(t *testing.T) {
 			}
 			require.NoError(t, p.Sign(r, key, prooftest.Now().Add(time.Minute)))
 			_, err = p.Verify(t.Context(), r, []secret.Value{key}, prooftest.Now().Add(time.Minute))
-			require.NoError(t, err, "what we sign is proven alike")
+			require.NoError(t, err, "our own signature is verified too")
 		})
 	}
 }

@@ -27,7 +27,7 @@ func TestByteOrderMarkIsNotRead(t *testing.T) {
 			if !of.InBody {
 				require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
 			}
-			require.True(t, strings.HasPrefix(string(r.Body), mark), "the body stays as it is")
+			require.True(t, strings.HasPrefix(string(r.Body), mark), "the body is unchanged")
 			got := eventOf(t, p, r)
 			if of.Fresh {
 				got.ID, want.ID = "", ""

@@ -29,7 +29,7 @@ func TestReplayTokens(t *testing.T) {
 			require.NoError(t, p.Sign(other, keyOf(t, p), prooftest.Now()))
 		}
 		require.NotEqual(t, token, p.ReplayToken(other))
-		require.Empty(t, p.ReplayToken(&provider.Request{Header: http.Header{}, URL: prooftest.URL("")}), "nothing was signed")
+		require.Empty(t, p.ReplayToken(&provider.Request{Header: http.Header{}, URL: prooftest.URL("")}), "an unsigned request has no token")
 	})
 	p := provide(t, "github", provider.Options{})
 	r := signedSample(t, p, "", "evt_1")

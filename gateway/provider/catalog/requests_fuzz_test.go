@@ -150,7 +150,7 @@ func FuzzVerify(f *testing.F) {
 		r := requestText{name, method, query, headers}.request(body)
 		verified, err := p.Verify(t.Context(), r, []secret.Value{keys[p]}, prooftest.Now())
 		if err == nil {
-			t.Fatalf("%s is proven by a stranger: %+v", p.Name, verified)
+			t.Fatalf("%s: a foreign secret verifies the request: %+v", p.Name, verified)
 		}
 		require.IsType(t, &provider.VerifyError{}, err)
 	})

@@ -48,8 +48,8 @@ func TestSampleIsOneSignedEvent(t *testing.T) {
 		if !deliveriesOf(t, p.Name).samples.Fresh {
 			require.Equal(t, event, eventOf(t, p, signedSample(t, p, "", "evt_1")), "same id, same event")
 		}
-		require.NotEqual(t, event.ID, eventOf(t, p, signedSample(t, p, "", "evt_2")).ID, "the id decides")
-		require.NotEqual(t, eventOf(t, p, signedSample(t, p, "", "")).ID, eventOf(t, p, signedSample(t, p, "", "")).ID, "ids are fresh")
+		require.NotEqual(t, event.ID, eventOf(t, p, signedSample(t, p, "", "evt_2")).ID, "another id makes another event")
+		require.NotEqual(t, eventOf(t, p, signedSample(t, p, "", "")).ID, eventOf(t, p, signedSample(t, p, "", "")).ID, "without an id each sample is a new event")
 		if !strings.Contains(event.ID, "evt_1") {
 			require.True(t, strings.HasPrefix(event.ID, "sha256:"), event.ID)
 		}

@@ -15,8 +15,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// This runs the example of an application's own outbox with node-postgres. After a commit, an
-// effect with its job exists; after a rollback, none; after two calls with one key, one.
+// The test runs the example of an application's own outbox with node-postgres. A commit
+// creates an effect with its job, a rollback creates none, and two calls with one key create
+// one.
 func TestEnqueueFromNode(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(installNPM(t, enqueueExample, "enqueue.js"), "enqueue.js")

@@ -135,10 +135,10 @@ func (l *listRequests) compare(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	require.Greater(t, len(l.byHooklatch), 1, "the endpoint and the list")
+	require.Greater(t, len(l.byHooklatch), 1, "Hooklatch requests the endpoint and the list")
 	for what, ours := range l.byHooklatch {
-		require.Contains(t, l.bySDK, what, "the SDK does not ask for it")
-		require.Subset(t, l.bySDK[what], ours, "the SDK does not send it with %s", what)
+		require.Contains(t, l.bySDK, what, "the SDK does not request this path")
+		require.Subset(t, l.bySDK[what], ours, "the SDK does not send these parameters with %s", what)
 	}
 }
 

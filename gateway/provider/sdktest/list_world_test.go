@@ -27,9 +27,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// listWorld has sources for one provider with the same events. Webhooks bring them to
-// "hooked", the list to "listed", and redeliveries to "redelivered". The SDK reads the list of
-// "sdk". The endpoint of "foreign" leads to another gateway.
+// listWorld has several sources of one provider, all with the same events. Source "hooked"
+// gets them by webhook, "listed" from the list, and "redelivered" by redelivery. The SDK reads
+// the list of "sdk". The endpoint of "foreign" leads to another gateway.
 type listWorld struct {
 	list     sdkList
 	provider *provider.Provider

@@ -174,10 +174,10 @@ func (r *receiver) line(t *testing.T) string {
 	t.Helper()
 	select {
 	case line, open := <-r.lines:
-		require.True(t, open, "the receiver ended")
+		require.True(t, open, "the receiver's output ended")
 		return line
 	case <-time.After(receiverPatience):
-		t.Fatal("the receiver says nothing")
+		t.Fatal("the receiver prints nothing")
 		return ""
 	}
 }

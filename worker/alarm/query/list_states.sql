@@ -1,4 +1,4 @@
--- Firing alerts and muted conditions. A muted condition need not fire.
+-- Firing alerts and muted conditions. A muted condition is listed even if it does not fire.
 WITH muted AS (
     SELECT m.name, m.until, m.muted_by
     FROM hooklatch.alert_mutes AS m

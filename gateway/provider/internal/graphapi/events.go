@@ -30,8 +30,8 @@ func events() proof.EventRule {
 	})
 }
 
-// objectPart returns the first part of a type: the changed object's name, found that many
-// lists above d.
+// objectPart returns the first part of a type: the name of the changed object, which is that
+// many lists above d.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
 	if object == WhatsAppObject { // WhatsApp's is the only object whose event types begin with the field name

@@ -16,7 +16,8 @@ const maxChain = 10
 // Certificates checks a sender's certificate against trusted authorities.
 type Certificates struct {
 	Roots *x509.CertPool // nil: the system's authorities
-	// Names lists host names of which the certificate must have one. Empty: any name.
+	// Names lists the allowed host names; the certificate must have at least one of them.
+	// Empty: any name.
 	Names []string
 }
 

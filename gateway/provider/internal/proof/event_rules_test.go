@@ -59,7 +59,7 @@ func TestEachRefuses(t *testing.T) {
 		events, err := statuses().Events(request(body))
 		require.EqualError(t, err, message, body)
 		require.IsType(t, &provider.EventError{}, err)
-		require.Nil(t, events, "nothing of a delivery that is refused")
+		require.Nil(t, events, "a refused delivery has no events")
 	}
 	for _, body := range []string{`{"entry":[]}`, `{"entry":[{"changes":[{"value":{}}, {}]}]}`} {
 		events, err := statuses().Events(request(body))
@@ -112,10 +112,10 @@ func TestFieldsOfOuterItems(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first[0].ID, first[2].ID)
 	require.NotEqual(t, first[0].ID, first[1].ID)
-	require.Equal(t, "y", first[0].Type, "more levels than there are end at the body")
+	require.Equal(t, "y", first[0].Type, "Up stops at the body")
 	other, err := rule.Events(request(`{"a":[{"b":[1],"k":"y"}],"k":"x"}`))
 	require.NoError(t, err)
-	require.NotEqual(t, first[0].ID, other[0].ID, "levels are different places")
+	require.NotEqual(t, first[0].ID, other[0].ID, "each level is a different place")
 	_, err = rule.Events(request(`{"a":[{"b":[1]}],"k":"x"}`))
 	require.EqualError(t, err, "/a/0/b/0: the body has nothing at ../k, which is part of the event id")
 }

@@ -96,7 +96,7 @@ func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 // connections, because fetches are rare.
 func TransportOf(o provider.Options) http.RoundTripper {
 	if o.Fetch != nil {
-		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // its settings are kept
+		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // wrapped, so that the caller's own settings stay
 	}
 	return roundtrip.Bounded(&http.Transport{
 		DialContext:            egress.Public("443").DialContext,
@@ -256,7 +256,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-	case http.StatusForbidden, http.StatusNotFound, http.StatusGone: // a store that lists nothing says 403
+	case http.StatusForbidden, http.StatusNotFound, http.StatusGone: // a store that does not permit listing answers 403 for a missing object
 		return nil, fmt.Errorf("%w: status %d from %s", ErrNoDocument, response.StatusCode, request.URL.Hostname())
 	default:
 		return nil, fmt.Errorf("status %d from %s", response.StatusCode, request.URL.Hostname())

@@ -59,11 +59,11 @@ func TestFetchIsCached(t *testing.T) {
 	}
 	_, err = cached(27 * time.Hour)
 	require.ErrorContains(t, err, "status 502")
-	require.NotErrorAs(t, err, new(*provider.VerifyError), "a fault of the network is not the sender's")
+	require.NotErrorAs(t, err, new(*provider.VerifyError), "the sender is not at fault for a network error")
 	failed := s.Requests.Load()
 	_, err = cached(27*time.Hour + time.Second)
 	require.ErrorContains(t, err, "status 502")
-	require.Equal(t, failed, s.Requests.Load(), "not asked again at once")
+	require.Equal(t, failed, s.Requests.Load(), "a failed fetch is not repeated immediately")
 
 	s.Answer(prooftest.Says("three"))
 	document, err := f.refreshed(t.Context(), keysURL, time.Minute, prooftest.Now().Add(28*time.Hour))

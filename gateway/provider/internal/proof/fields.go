@@ -30,7 +30,7 @@ type Field struct {
 // Clock is the location of a time.
 type Clock struct {
 	Pointer string // JSON pointer into the body or the item
-	Unit    Unit   // empty: rfc3339 for a JSON string, ms for a number from 1e11 on, else s
+	Unit    Unit   // empty: rfc3339 for a JSON string, ms for a number from 1e11 on, otherwise s
 
 	levels int // see Field.Up
 }
@@ -220,7 +220,7 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	}, nil
 }
 
-// kind returns an event's type. A sender must supply only an id: a type that is missing,
+// kind returns an event's type. Only an id is required of a sender: a type that is missing,
 // empty, too long or not a text becomes the fallback, or UnknownType.
 func (f Facts) kind(d *Document) (string, error) {
 	kind, err := f.Kind.Text(d)
@@ -277,7 +277,7 @@ func (c Clock) Time(d *Document) time.Time {
 	return t.UTC()
 }
 
-// lenient reads a time in a body: decimals may have a fraction.
+// lenient reads a time in a body. Unlike in Parse, a number may have a fraction.
 func (u Unit) lenient(value gjson.Result) (time.Time, error) {
 	text, n := value.Raw, value.Num
 	if value.Type == gjson.String {

@@ -28,7 +28,7 @@ var (
 // KeyPair declares signatures by a private key. The source's secret is then the public key.
 // The private key is accepted instead, so that `send` and tests can sign with it.
 type KeyPair struct {
-	// Read returns a crypto.Signer for a private key, or else the public key.
+	// Read returns a crypto.Signer if the secret is a private key, otherwise the public key.
 	Read func(s secret.Value) (any, error)
 	// Proves reports whether signature is a key's signature of message.
 	Proves func(key crypto.PublicKey, message, signature []byte) bool

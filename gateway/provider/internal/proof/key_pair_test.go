@@ -78,7 +78,7 @@ func TestKeyPairs(t *testing.T) {
 				err := c.scheme.CheckSecret(secret.New(bad))
 				require.Error(t, err, bad)
 				_, err = c.scheme.Verify(t.Context(), r, []secret.Value{secret.New(bad)}, prooftest.Now())
-				require.NotErrorAs(t, err, new(*provider.VerifyError), "nobody is to blame but us")
+				require.NotErrorAs(t, err, new(*provider.VerifyError), "an unusable secret is our own fault")
 			}
 			for other, key := range all {
 				if other != name {

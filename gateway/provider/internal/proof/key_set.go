@@ -30,9 +30,9 @@ type PublishedKey struct {
 	Issuer string
 }
 
-// KeyFinder returns the keys that may have signed a token, by the key id in its header, or ""
-// without one. An empty list means that no key fits. Errors are our own or the network's
-// fault.
+// KeyFinder returns the keys that may have signed a token. id is the key id in the token's
+// header, or "" if it has none. An empty list means that no key fits. Errors are our own or
+// the network's fault.
 type KeyFinder func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error)
 
 const (

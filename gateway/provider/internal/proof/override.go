@@ -44,7 +44,7 @@ func Override(p *provider.Provider, o provider.Options) error {
 			if events[i].ID, err = rule(d); err != nil {
 				return nil, d.Blame(err)
 			}
-			if !inBody && len(events) > 1 { // one header or field would serve all of them
+			if !inBody && len(events) > 1 { // all events would get the id in the one header or field
 				events[i].ID = Join(events[i].ID, e.Item)
 			}
 		}

@@ -161,7 +161,7 @@ func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Reques
 		d.body = nil
 	}
 	d.put(g.inItem(At("/data")), Object{"object": "demo", "number": NumberOf(id), "amount": 4200, "currency": "usd"})
-	// Longer pointers come last, so that a shorter one covers none of them.
+	// Longer pointers come last, so that a shorter one does not overwrite them.
 	parts := slices.SortedStableFunc(slices.Values(g.parts), func(a, b Field) int { return cmp.Compare(len(a.Pointer), len(b.Pointer)) })
 	for _, f := range parts {
 		d.put(g.inItem(f), id)

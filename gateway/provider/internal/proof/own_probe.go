@@ -120,7 +120,7 @@ const (
 )
 
 // permitted adds to the response to OPTIONS the methods and the permission that the sender
-// asks for. The rate is unlimited: the gateway itself refuses excess.
+// asks for. The permitted rate is unlimited: the gateway itself refuses excess requests.
 func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*provider.Answer, error) {
 	if answer.Header == nil {
 		answer.Header = http.Header{}

@@ -96,7 +96,7 @@ func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
 						continue // it cannot be configured without its encoding
 					}
 					require.Empty(t, detail(mac([]byte("another key"))), name)
-					require.Empty(t, detail(mac(key)), "it was tried a moment ago")
+					require.Empty(t, detail(mac(key)), "the last comparison was less than a second ago")
 					time.Sleep(time.Second) //nolint:forbidigo // the fake clock
 					require.Contains(t, detail(mac(key)), "encoding: "+string(reading.Encoding), "%s, %s as %s", name, reading.Encoding, own.Encoding)
 					time.Sleep(time.Second) //nolint:forbidigo // the fake clock

@@ -36,6 +36,6 @@ func TestSignedTextIsDividedInOneWayOnly(t *testing.T) {
 	require.True(t, s.isDivisible("msg", []byte(`about 1.5 {}`)))
 
 	other := &Scheme{Template: Template{InID, ".", InBody}}
-	require.False(t, other.isDivisible("msg.1", []byte(`{}`)), "no time keeps them apart")
+	require.False(t, other.isDivisible("msg.1", []byte(`{}`)), "without a time the id may not contain the separator")
 	require.True(t, other.isDivisible("msg", []byte(`1.{}`)))
 }

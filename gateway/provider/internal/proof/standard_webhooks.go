@@ -162,7 +162,7 @@ func (s *standardSigned) of(v secret.Value) *Scheme {
 }
 
 // verify tries the secrets of both schemes. If both refuse, it returns the error of a scheme
-// whose signature matched, or else of a scheme that found its own signature.
+// whose signature matched, otherwise the error of a scheme that found its own signature.
 func (s *standardSigned) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var refused error
 	for _, scheme := range []*Scheme{s.shared, s.paired} {

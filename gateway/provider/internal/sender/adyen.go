@@ -277,7 +277,7 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 var adyenPlain = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
 // adyenKey builds the key only from the signed text: text moved from one field to the next
-// gives the same key. Reports have their names as references, which are equal in all merchant
+// gives the same key. A report's reference is its name, which is the same in all merchant
 // accounts.
 func adyenKey(d *proof.Document) (string, error) {
 	item, err := d.JSON()

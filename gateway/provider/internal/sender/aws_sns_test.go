@@ -54,7 +54,7 @@ func TestSNSByCertificate(t *testing.T) {
 	require.NoError(t, err)
 	r.Body = prooftest.Must(sjson.SetBytes(r.Body, "Signature", proof.Base64.Encode(signature)))
 	_, err = p.Verify(t.Context(), r, topics, prooftest.Now())
-	require.ErrorContains(t, err, string(provider.ReasonWrongSignature), "of another version")
+	require.ErrorContains(t, err, string(provider.ReasonWrongSignature), "the signature is of another version")
 	r.Body = prooftest.Must(sjson.SetBytes(r.Body, "SignatureVersion", "1"))
 	_, err = p.Verify(t.Context(), r, topics, prooftest.Now())
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestSNSByCertificate(t *testing.T) {
 	requireRefusal(t, provider.ReasonForeignURL, err)
 }
 
-// TestSNSConfirmation calls a signed confirmation's URL, each time anew.
+// TestSNSConfirmation checks that each signed confirmation's URL is called, without a cache.
 func TestSNSConfirmation(t *testing.T) {
 	t.Parallel()
 	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}
@@ -93,7 +93,7 @@ func TestSNSConfirmation(t *testing.T) {
 	delete(fetch.Published, confirm)
 	_, err := p.Handshake(t.Context(), r, topics, prooftest.Now())
 	require.ErrorContains(t, err, "confirm the subscription")
-	require.NotErrorAs(t, err, new(*provider.VerifyError), "SNS must come back")
+	require.NotErrorAs(t, err, new(*provider.VerifyError), "SNS must retry")
 }
 
 func FuzzSNS(f *testing.F) {
@@ -116,7 +116,7 @@ func FuzzSNS(f *testing.F) {
 		signedA, idA := ids(a)
 		signedB, idB := ids(b)
 		if signedA != nil && bytes.Equal(signedA, signedB) {
-			require.Equal(t, idA, idB, "one signature, one id")
+			require.Equal(t, idA, idB, "texts with the same signature have the same id")
 		}
 	})
 }

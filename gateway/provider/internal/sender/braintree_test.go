@@ -48,7 +48,7 @@ func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	delivery := proof.Sample([]byte(forged.Encode()), proof.FormType)
 	require.NoError(t, verify(t, p, braintreeTestKey, delivery))
 	_, err = p.Events(delivery)
-	require.IsType(t, &provider.EventError{}, err, "hex digits are the base64 of no XML")
+	require.IsType(t, &provider.EventError{}, err, "hex digits never decode from base64 to XML")
 
 	_, err = p.Handshake(t.Context(), r, nil, prooftest.Now())
 	require.ErrorIs(t, err, proof.ErrNoSecret)

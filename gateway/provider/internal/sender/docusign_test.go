@@ -66,7 +66,7 @@ func TestDocuSignXML(t *testing.T) {
 	} {
 		ids[theEvent(t, p, docusignXMLDelivery(t, p, body)).ID] = true
 	}
-	require.Len(t, ids, 4, "each is an event of its own")
+	require.Len(t, ids, 4, "each message is a separate event")
 }
 
 // A message in XML needs only its envelope's id.

@@ -145,7 +145,7 @@ func hmacHeaders(o provider.Options) (proof.HeaderNames, error) {
 }
 
 // checkPlaceholders refuses a template and headers that do not fit together: a time that is
-// sent but not signed protects from nothing.
+// sent but not signed offers no protection.
 func checkPlaceholders(o provider.Options, signed proof.Template) error {
 	refuse := func(field, value, allowed string) error {
 		return &provider.OptionError{Field: field, Value: value, Allowed: allowed}

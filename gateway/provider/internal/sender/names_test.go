@@ -30,11 +30,11 @@ func TestSendersNameNothingOfEachOther(t *testing.T) {
 			}
 			if used := p.TypesInfo.Uses[name]; used != nil && used.Pkg() == p.Types {
 				declared := filepath.Base(p.Fset.Position(used.Pos()).Filename)
-				require.Equal(t, declared, user, "%s names %s of %s: what senders share belongs to the engine (package proof)", user, used.Name(), declared)
+				require.Equal(t, declared, user, "%s names %s of %s: shared code belongs to the engine (package proof)", user, used.Name(), declared)
 				declares[declared]++
 			}
 			return true
 		})
 	}
-	require.NotEmpty(t, declares, "no name was looked at")
+	require.NotEmpty(t, declares, "no name was checked")
 }

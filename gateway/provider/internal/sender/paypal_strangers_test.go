@@ -68,11 +68,11 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 	for i := range 500 {
 		strange(1000+i, prooftest.Client(fmt.Sprintf("198.51.%d.%d", 100+i/250, i%250)), prooftest.Now())
 	}
-	require.Equal(t, 1+3+2*15, fetched.Total(), "two networks, the first address and the genuine one")
+	require.Equal(t, 1+3+2*15, fetched.Total(), "two networks, the first address and the genuine sender")
 	for i := range 500 {
 		strange(2000+i, prooftest.Client(fmt.Sprintf("198.%d.%d.1", 52+i/250, i%250)), prooftest.Now())
 	}
-	require.Equal(t, 45, fetched.Total(), "all strangers together, the genuine one with them")
+	require.Equal(t, 45, fetched.Total(), "all unknown senders and the genuine sender together")
 	known := asStranger(p, "https://api.paypal.com/v1/notifications/certs/CERT-3000-x", prooftest.Client("198.51.100.1"))
 	known.Client, known.Known = prooftest.Client("192.0.2.1"), true
 	_, err = p.Verify(t.Context(), known, webhook, prooftest.Now())
@@ -85,7 +85,7 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 	}
 	_, err = p.Verify(t.Context(), genuine, webhook, prooftest.Now().Add(10*time.Minute))
 	require.NoError(t, err)
-	require.Equal(t, 1, fetched.Fetched[paypalTestURL], "kept through all of it")
+	require.Equal(t, 1, fetched.Fetched[paypalTestURL], "the certificate stayed in the cache")
 
 	// A proxy does not count as one client, and neither does an unknown address.
 	p, fetched = paypalWithOwnRoot(t)

@@ -90,7 +90,7 @@ func TestPayPalByCertificate(t *testing.T) {
 	err := verify("https://api.paypal.com/v1/notifications/certs/lost", "WEBHOOK_ID")
 	require.ErrorContains(t, err, "fetch from the sender")
 	var refused *provider.VerifyError
-	require.NotErrorAs(t, err, &refused, "PayPal is told to come back")
+	require.NotErrorAs(t, err, &refused, "PayPal is asked to retry")
 }
 
 // TestPayPalSecrets reads a webhook id with or without a key, and quotes

@@ -79,7 +79,7 @@ func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	asked := api.asked.Load()
 	_, err = p.Verify(t.Context(), plaidDelivery(t, p, later, prooftest.Client("198.51.100.1")), account, later)
 	require.NoError(t, err)
-	require.Equal(t, asked+1, api.asked.Load(), "it was looked at again")
+	require.Equal(t, asked+1, api.asked.Load(), "the known key was fetched again")
 }
 
 // TestPlaidTokensThatCannotBeTakenCauseNoFetch checks that a token's claims about its age and

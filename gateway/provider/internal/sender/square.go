@@ -85,8 +85,8 @@ func sampleSquare(eventType, id string, now time.Time) *provider.Request {
 	}, "Square-Version", "2026-10-21")
 }
 
-// squareList only checks our endpoint: Square has no event list that is enabled by default.
-// Source: developer.squareup.com, webhook subscriptions API.
+// squareList has no list of events: it only checks our endpoint, because Square's event list
+// is disabled by default. Source: developer.squareup.com, webhook subscriptions API.
 func squareList() *provider.List {
 	return &provider.List{
 		Base:     "https://connect.squareup.com",

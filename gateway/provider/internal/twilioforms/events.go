@@ -20,8 +20,8 @@ type callback struct {
 	marks   []string      // form fields that must all be present
 	without string        // a form field that must be absent
 	status  []proof.Field // second part of the type: the first field that is present
-	// key lists the parts of the dedup key. From each list the first field that is present
-	// counts. None may be missing.
+	// key lists the parts of the dedup key. Each part is the first field of its list that is
+	// present. At least one field of each list must be present.
 	key  [][]proof.Field
 	also []proof.Field // parts added to the key if they are present
 }
