@@ -30,7 +30,8 @@ type Options struct {
 	Enqueue func(ctx context.Context, tx pgx.Tx, e outbox.Enqueue) (bool, error)
 	// To are the targets to notify, in the order in which they are tried.
 	To []Target
-	// TeamOf returns the team that owns the alert's source or destination. If nil, no team does.
+	// TeamOf returns the team that owns the alert's source or destination. If nil, no alert
+	// has a team.
 	TeamOf func(a Alert) string
 	// For is the minimum time that an alert must fire before it is sent. Defaults to 2 minutes.
 	For time.Duration

@@ -21,7 +21,7 @@ const (
 	// refusedInARow is the number of consecutive refused deliveries from known senders after which
 	// their secret counts as wrong.
 	refusedInARow = 3
-	// lateAfter is the maximum time that work may be due.
+	// lateAfter is the time after which due work counts as late.
 	lateAfter = 5 * time.Minute
 	// silentAfter is the maximum time that a busy source may be silent. A source is busy if it
 	// usually sends at least talksFrom events in this hour of the day.

@@ -50,7 +50,7 @@ func TestWhatLastsIsTold(t *testing.T) {
 	require.Equal(t, []string{"lasts to 0"}, s.at(4*time.Hour+2*time.Minute, true))
 	s.came()
 	require.Empty(t, s.at(5*time.Hour, true))
-	require.Empty(t, s.at(5*time.Hour+59*time.Second, false), "it may come back")
+	require.Empty(t, s.at(5*time.Hour+59*time.Second, false), "the alert may fire again")
 	require.Equal(t, []string{"ended to 0"}, s.at(5*time.Hour+time.Minute, false))
 	require.Empty(t, s.states)
 	require.Empty(t, s.at(6*time.Hour, false))
@@ -63,7 +63,7 @@ func TestWhatPassesByIsNotTold(t *testing.T) {
 	require.Empty(t, s.at(time.Minute, true))
 	require.Empty(t, s.at(2*time.Minute, false))
 	require.Empty(t, s.states)
-	require.Empty(t, s.at(3*time.Minute, true), "it begins anew")
+	require.Empty(t, s.at(3*time.Minute, true), "the wait begins again")
 	require.Empty(t, s.at(4*time.Minute, true))
 }
 
@@ -88,7 +88,7 @@ func TestTheNextOneIsTold(t *testing.T) {
 	require.Equal(t, []string{"began to 0"}, s.at(2*time.Minute, true))
 	require.Empty(t, s.at(179*time.Second, true))
 	require.Equal(t, []string{"began to 1"}, s.at(3*time.Minute, true))
-	require.Empty(t, s.at(10*time.Minute, true), "there is nobody else")
+	require.Empty(t, s.at(10*time.Minute, true), "there is no other target")
 	require.Equal(t, []string{"ended to 1"}, s.at(20*time.Minute, false))
 }
 

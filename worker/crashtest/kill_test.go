@@ -40,7 +40,7 @@ func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 						met++
 					}
 				}
-				require.NotZero(t, met, "the kills come too late")
+				require.NotZero(t, met, "every kill came too late")
 				c.inDoubt, c.uncalled = c.unsettled(t)
 				c.receiver.release()
 				c.passTime(t)
@@ -65,9 +65,10 @@ type crash struct {
 	uncalled []string // unsettled when their process died, before the call
 }
 
-// kill starts a worker process, kills it when it has a batch at the point, and returns how many
-// effects it caught there. If the process is settling, every second kill happens when some
-// outcomes are committed. The other kills happen at any moment from the first settled outcome.
+// kill starts a worker process, kills it when it has a batch at the point, and returns how
+// many effects it caught there. If the process is settling, every second kill happens when
+// some outcomes are committed. The other kills happen at a random moment after the first
+// settled outcome.
 func (c *crash) kill(t *testing.T, try int) int {
 	t.Helper()
 	called := c.receiver.total()
@@ -101,7 +102,7 @@ func (c *crash) kill(t *testing.T, try int) int {
 	running := c.count(t, `SELECT count(*) FROM hooklatch.effects AS e JOIN hooklatch.river_job AS j ON j.id = e.job_id
 		WHERE e.idempotency_key = ANY($1) AND j.state = 'running'`, keys)
 	settled := c.settled(t, keys)
-	t.Logf("the kill caught %d effects, %d of them settled; the receiver had got %d calls", running, settled, c.receiver.total()-called)
+	t.Logf("the kill caught %d effects, %d of them settled; the receiver had received %d calls", running, settled, c.receiver.total()-called)
 	if c.at == settling {
 		return running
 	}
@@ -134,13 +135,13 @@ func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 func (c *crash) verify(t *testing.T) {
 	t.Helper()
 	done, parked := c.inState(t, ledger.EffectDone), c.inState(t, ledger.EffectParked)
-	require.Len(t, append(slices.Clone(done), parked...), len(c.keys), "done and parked is all")
+	require.Len(t, append(slices.Clone(done), parked...), len(c.keys), "every effect is done or parked")
 	histogram := make(map[int]int)
 	for _, key := range c.keys {
 		calls := c.receiver.callsOf(key)
 		histogram[calls]++
 		for _, hash := range c.receiver.calls[key] {
-			require.Equal(t, c.receiver.calls[key][0], hash, "every attempt sends the same (I7)")
+			require.Equal(t, c.receiver.calls[key][0], hash, "every attempt sends the same body (I7)")
 		}
 		switch {
 		case c.policy == ledger.AtMostOnce && slices.Contains(c.uncalled, key):
@@ -155,7 +156,7 @@ func (c *crash) verify(t *testing.T) {
 		len(c.inDoubt), len(c.uncalled), len(done), len(parked), histogram)
 
 	lost := c.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE lost AND applied = 'unknown'`)
-	require.Equal(t, len(c.inDoubt)+len(c.uncalled), lost, "the ledger has every lost attempt")
+	require.Equal(t, len(c.inDoubt)+len(c.uncalled), lost, "the ledger records every lost attempt")
 	if c.policy == ledger.AtLeastOnce {
 		require.Empty(t, parked)
 		require.Len(t, c.receiver.applied, len(c.keys))
@@ -166,5 +167,5 @@ func (c *crash) verify(t *testing.T) {
 	}
 	left := slices.Concat(c.inDoubt, c.uncalled)
 	slices.Sort(left)
-	require.Equal(t, left, parked, "what is in doubt is parked, and nothing else")
+	require.Equal(t, left, parked, "exactly the effects in doubt are parked")
 }

@@ -75,7 +75,7 @@ func startWorker(t *testing.T, pool *pgxpool.Pool, s setting) *process {
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
-			t.Logf("a worker process said:\n%s", strings.Join(p.lines, "\n"))
+			t.Logf("a worker process printed:\n%s", strings.Join(p.lines, "\n"))
 		}
 	})
 	return p
@@ -205,7 +205,7 @@ func (l *scene) finish(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return l.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'failed', 'parked', 'cancelled')`) == 0
-	}, patience, 5*time.Millisecond, "effects are left over")
+	}, patience, 5*time.Millisecond, "effects are unfinished")
 }
 
 // email returns the request for one email.

@@ -46,7 +46,7 @@ func TestRateOverThreeProcesses(t *testing.T) {
 	shares := make([]int, processes)
 	for i, p := range workers {
 		shares[i] = len(p.marked(markAnswered))
-		require.Positive(t, shares[i], "a process took no part")
+		require.Positive(t, shares[i], "a process made no calls")
 	}
 	t.Logf("%.1f calls a second over %s, by processes %v", perSecond, window, shares)
 	// A slow machine makes fewer calls per second, never more. Each slot may hold a token for a

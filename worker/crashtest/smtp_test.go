@@ -170,7 +170,7 @@ func TestKilledMailersSendAtMostOnce(t *testing.T) {
 	histogram := m.copies(t)
 	t.Logf("%d kills: %d done, %d parked; messages by copies: %v", kills, len(done), len(parked), histogram)
 	require.Equal(t, map[int]int{1: len(m.messages)}, histogram)
-	require.GreaterOrEqual(t, len(parked), kills*concurrency*3/4, "only those killed while they settled may be done")
+	require.GreaterOrEqual(t, len(parked), kills*concurrency*3/4, "only effects killed while they settled may be done")
 	require.Equal(t, n, len(done)+len(parked))
 	for i, key := range keys {
 		if !slices.Contains(parked, key) {
@@ -191,6 +191,6 @@ func TestKilledMailersSendTheSameCopies(t *testing.T) {
 	histogram := m.copies(t)
 	t.Logf("%d kills; messages by copies: %v", kills, histogram)
 	require.Len(t, l.inState(t, ledger.EffectDone), n)
-	require.Len(t, m.messages, n, "everybody got the message")
+	require.Len(t, m.messages, n, "every message arrived")
 	require.Less(t, histogram[1], n, "no kill made a copy")
 }

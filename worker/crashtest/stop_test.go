@@ -40,7 +40,7 @@ func TestStoppedWorkerSettlesNothing(t *testing.T) {
 			release()
 			require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 			require.Eventually(t, func() bool { return first.containing(`"outcome":"late"`) == n }, patience, time.Millisecond)
-			require.Len(t, first.marked(markAnswered), n, "it got its answers")
+			require.Len(t, first.marked(markAnswered), n, "the first process got its responses")
 			require.Equal(t, before, l.rows(t), "a late settlement changed the effect")
 			for i, key := range keys {
 				attempts, err := l.Ledger().Attempts(t.Context(), effectID(i))

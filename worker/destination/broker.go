@@ -24,7 +24,7 @@ import (
 type broker struct {
 	kind           string
 	name           string
-	address        string   // of messages that set none
+	address        string   // default of messages that set none
 	servers        []string // host:port
 	shownServers   string
 	guards         map[string]*egress.Guard // by server
@@ -162,7 +162,7 @@ type message struct {
 	createdAt time.Time
 }
 
-// notConnected is the outcome of an attempt without a connection, or that could not log in.
+// notConnected is the outcome of an attempt that could not connect or log in.
 func (b *broker) notConnected(ctx context.Context, err error) Outcome {
 	out := notConnected(ctx, b.shownServers, b.timeout, err)
 	out.Err = errors.New(oneLine(b.redactor.replacer.Replace(out.Err.Error())))

@@ -31,7 +31,7 @@ func TestMessageRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	want := `{"to":["Änne <aenne@example.org>","bob@example.org"],"subject":"Rechnung bezahlt – danke",` +
 		`"text":"Grüße\n.\nfrom the line with a dot\n","html":"<p>Grüße</p>"}`
-	require.Equal(t, want, string(body), "for people to read, too")
+	require.Equal(t, want, string(body), "the body is readable for operators")
 	decoded, err := DecodeMessage(body)
 	require.NoError(t, err)
 	require.Equal(t, testMessage(), decoded)

@@ -225,7 +225,7 @@ func TestEmailLogin(t *testing.T) {
 	require.Equal(t, ledger.VerdictDone, send("hook", "right").Verdict)
 
 	out := send("hook", "canary-password")
-	require.Equal(t, ledger.VerdictNotApplied, out.Verdict, "an operator can repair it")
+	require.Equal(t, ledger.VerdictNotApplied, out.Verdict, "an operator can repair the cause")
 	require.Equal(t, 535, out.Status)
 	require.EqualError(t, out.Err, "SMTP 535 at AUTH")
 	require.Equal(t, "5.7.8 no such password: <secret>", out.Excerpt)

@@ -157,5 +157,5 @@ func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	header = <-got
 	require.Equal(t, "msg_1", header.Get("Webhook-Id"))
 	require.Equal(t, "2026-11-21T08:00:00Z", header.Get("Hooklatch-Received-At"))
-	require.Equal(t, ledger.VerdictRefused, signs.Send(t.Context(), e).Verdict, "where it signs, nobody else does")
+	require.Equal(t, ledger.VerdictRefused, signs.Send(t.Context(), e).Verdict, "a destination that signs does not pass on another signature")
 }

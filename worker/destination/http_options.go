@@ -56,7 +56,7 @@ type HTTPOptions struct {
 	Bearer secret.Value `yaml:"bearer,omitempty"`
 	// User and password of an Authorization: Basic header.
 	Basic *Basic `yaml:"basic,omitempty"`
-	// Signatures of requests. Defaults to not at all.
+	// Signatures of requests. Defaults to none.
 	Sign *Sign `yaml:"sign,omitempty"`
 	// Further origins to which a signature may be sent, like https://other.example.com. If requests
 	// are signed, a request to any origin other than these and the origin of url is parked. Defaults

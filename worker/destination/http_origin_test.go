@@ -36,7 +36,7 @@ func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	e.Request.URL = foreign + "/?token=canary"
 	sent := len(calls)
 	out := h.Send(t.Context(), e)
-	require.Len(t, calls, sent, "a foreign origin is not called at all: it would get the body unsigned")
+	require.Len(t, calls, sent, "a foreign origin is not called, because it would get the body unsigned")
 	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.True(t, out.NeedsPerson)
 	require.EqualError(t, out.Err, "requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")

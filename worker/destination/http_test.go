@@ -155,7 +155,7 @@ func TestHTTPReceiverHangs(t *testing.T) {
 			_, _ = io.Copy(io.Discard, c)
 		})
 		out := newTestHTTP(t, HTTPOptions{URL: "http://" + address, Timeout: 3 * time.Second}).Send(t.Context(), testEffect())
-		require.Equal(t, ledger.VerdictDone, out.Verdict, "the status said so")
+		require.Equal(t, ledger.VerdictDone, out.Verdict, "the status decides")
 		require.Equal(t, "half of", out.Excerpt)
 	})
 }

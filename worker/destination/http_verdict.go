@@ -12,18 +12,19 @@ import (
 //	2xx            done
 //	101            maybe applied: no request asked to switch protocols
 //	3xx            refused: redirects are not followed
-//	425, 429       not applied: the receiver says that it did not look at it
+//	425, 429       not applied: the receiver says that it did not process the request
 //	408, 5xx       maybe applied, including 503: proxies send it after passing a request on
-//	409            maybe applied, see below; else refused
+//	409            maybe applied if ambiguous, see below; otherwise as other 4xx
 //	in retry_on    turned away
 //	other 4xx      refused
-//	anything else  maybe applied
+//	all others     maybe applied
 //
-// A 409 means "this exists already", which is final, or "a request with this key is in progress"
-// (draft-ietf-httpapi-idempotency-key-header; Stripe). The second is possible only if an earlier
-// attempt may have arrived, or if the receiver sends a Retry-After: then the response is ambiguous.
-// If the response had the first meaning, the attempts run out and the effect is parked as in doubt.
-// That is better than a failed effect of which an earlier attempt was applied.
+// A 409 means "this exists already", which is final, or "a request with this key is in
+// progress" (draft-ietf-httpapi-idempotency-key-header; Stripe). The second is possible only
+// if an earlier attempt may have arrived, or if the receiver sends a Retry-After: then the
+// response is ambiguous. If the response had the first meaning, the attempts run out and the
+// effect is parked as in doubt. Otherwise the effect could fail although an earlier attempt
+// was applied, which would be worse.
 func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {

@@ -100,7 +100,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 			e := testEffect()
 			e.Request.Body = nil
 			for range 3 {
-				require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict, "a connection of its own")
+				require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict, "the request uses a new connection")
 			}
 			require.EqualValues(t, 3, requests.Load())
 		})
@@ -124,7 +124,7 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	for range 5 {
 		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 	}
-	require.EqualValues(t, 1, connections.Load(), "the answer was read to its end")
+	require.EqualValues(t, 1, connections.Load(), "the response was read to its end")
 }
 
 // An HTTP/2 receiver's frame about an unanswered request decides the outcome, and each attempt

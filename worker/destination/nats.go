@@ -153,10 +153,11 @@ func (n *NATS) denied(err error) {
 	})
 }
 
-// Errors of JetStream that another attempt cannot mend: the message or its headers are too large.
+// JetStream's errors that another attempt cannot avoid: the message or its headers are too
+// large.
 var natsTooLarge = []int{10054, 10097}
 
-// acknowledged returns the outcome that the stream has replied.
+// acknowledged returns the outcome in the stream's reply.
 func (n *NATS) acknowledged(reply []byte) Outcome {
 	var ack struct {
 		Stream    string `json:"stream"`

@@ -48,8 +48,8 @@ func (o NATSOptions) Validate() error {
 	return c.Err()
 }
 
-// checkSubject rejects a subject to which no message can be published, or that would command the
-// server: an event must not be able to delete a stream.
+// checkSubject rejects a subject to which no message can be published, or that would act as a
+// command: an event must not be able to delete a stream.
 func checkSubject(subject string) error {
 	switch {
 	case subject == "" || len(subject) > 255 || strings.ContainsFunc(subject, func(r rune) bool { return r <= ' ' || r == 0x7f }):

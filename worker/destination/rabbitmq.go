@@ -127,8 +127,8 @@ func (r *RabbitMQ) Send(ctx context.Context, e *ledger.Effect) Outcome {
 	return r.send(ctx, e, r.publish)
 }
 
-// publish publishes a message. The client knows no contexts: a call that waits for a silent broker
-// ends after the attempt, when the heartbeats find that the connection is lost.
+// publish publishes a message. The client does not support contexts: a call that waits for a
+// silent broker ends after the attempt, when the heartbeats find that the connection is lost.
 func (r *RabbitMQ) publish(ctx context.Context, m message) Outcome {
 	published, err := r.publishing(m)
 	if err != nil {

@@ -119,7 +119,7 @@ func TestAHandlerThatAddsInsteadOfSettingIsFound(t *testing.T) {
 	})
 	c.Events = c.Events[:1]
 	troubles, texts := found(t, c)
-	require.Equal(t, []hooktest.Trouble{hooktest.TwoIDs, hooktest.Replayed}, troubles, "what it does with tx, interruptions undo")
+	require.Equal(t, []hooktest.Trouble{hooktest.TwoIDs, hooktest.Replayed}, troubles, "interruptions undo the writes with tx")
 	require.Equal(t, `replayed: each event was handled, and replayed right afterwards.
 Something happened more than once: the handler adds to what is there, instead of setting what should be.
   - {"id":"in_1","amount":4200}

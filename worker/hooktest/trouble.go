@@ -118,9 +118,9 @@ func eachWith(events []Event, s step) []step {
 	return steps
 }
 
-// orders returns other orders than the given one: every two neighbours swapped, and everything
-// reversed. All other orders follow from these. Only a handler that compares more than two events,
-// which none should do, could withstand these but not others.
+// orders returns the other orders to try: one for each two neighbours swapped, and the reverse
+// order. A handler that withstands these withstands every order, unless it compares more than
+// two events, which no handler should do.
 func orders(events []Event) [][]Event {
 	var found [][]Event
 	for i := range len(events) - 1 {

@@ -29,7 +29,7 @@ func TestBreakerCounts(t *testing.T) {
 				require.Empty(t, b.Record(bad, 0))
 			}
 			require.Equal(t, "5 attempts in a row failed", b.Record(bad, 0))
-			require.Empty(t, b.Record(bad, 0), "it begins anew")
+			require.Empty(t, b.Record(bad, 0), "the count begins again")
 		})
 	})
 	t.Run("Share", func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestBreakerCounts(t *testing.T) {
 				require.Empty(t, b.Record(ok, 0))
 				require.Empty(t, b.Record(bad, 0))
 			}
-			require.Empty(t, b.Record(ok, 0), "too few calls to say")
+			require.Empty(t, b.Record(ok, 0), "too few calls to judge")
 			require.Contains(t, b.Record(bad, 0), "5 of 10 attempts failed within 30s")
 		})
 	})
@@ -100,7 +100,7 @@ func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 		require.Empty(t, b.Record(refused, 2*time.Second), "refused before the success and after it")
 	}
 	require.Empty(t, b.Record(refused, 0), "refused for the first time")
-	require.NotEmpty(t, b.Record(refused, time.Millisecond), "refused since the success only")
+	require.NotEmpty(t, b.Record(refused, time.Millisecond), "refused only since the success")
 	require.Empty(t, b.Record(down, 2*time.Second))
-	require.NotEmpty(t, b.Record(down, 2*time.Second), "only a refusal can be about the effect")
+	require.NotEmpty(t, b.Record(down, 2*time.Second), "only a refusal can be the effect's fault")
 }

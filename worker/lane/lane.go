@@ -115,8 +115,8 @@ func (o Options) Jobs() int { return o.Workers() + o.ahead() }
 // LongestWait returns the maximum time that Enter waits for a slot or a rate token.
 func (o Options) LongestWait() time.Duration {
 	if o.Rate == 0 {
-		// Within it every slot becomes free, and no more jobs wait than there are slots: those ahead,
-		// or those whose slot a first attempt has.
+		// Every slot becomes free within this time, and no more jobs wait than there are
+		// slots: the jobs fetched ahead, or the jobs whose slots first attempts use.
 		return o.Hold
 	}
 	wait := time.Duration(float64(o.Workers()) / float64(o.Rate) * float64(time.Second))
@@ -144,8 +144,9 @@ func (l *Lane) Enter(ctx context.Context) error {
 	return nil
 }
 
-// takeSlot waits for a slot, if the job is one of those that may wait: as many as are fetched
-// ahead, and one for each first attempt that began with its dispatch, of which River does not know.
+// takeSlot waits for a slot, if the job may wait. As many jobs may wait as are fetched ahead,
+// plus one for each first attempt that began with its dispatch, because River does not count
+// those.
 func (l *Lane) takeSlot(ctx context.Context) error {
 	select {
 	case <-l.closed:
@@ -175,8 +176,8 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 	}
 }
 
-// Close lets the jobs that wait for a slot return without one, and every job that asks for one later.
-// It may be called again.
+// Close makes Enter return without a slot to every job that waits for one, and to every later
+// job. It may be called again.
 func (l *Lane) Close() { l.close() }
 
 // NoteWait records a job's wait before its start.
@@ -186,8 +187,8 @@ func (l *Lane) NoteWait(waited time.Duration) {
 	}
 }
 
-// unsettledPerSlot is the number of first attempts for each slot whose calls have ended, and which
-// are not settled yet.
+// unsettledPerSlot is the maximum number, for each slot, of first attempts whose calls have
+// ended but which are not settled yet.
 const unsettledPerSlot = 3
 
 // First is the slot of a first attempt that began with its dispatch.

@@ -126,8 +126,8 @@ func refused(t *testing.T, l *Lane, why string) {
 	require.False(t, begins, why)
 }
 
-// A first attempt has its slot until its call has ended. Its settlement needs none, but not any
-// number of attempts may wait for theirs.
+// A first attempt holds its slot until its call has ended. Its settlement needs no slot, but
+// the number of attempts that wait to be settled is limited.
 func TestSettlementsNeedNoSlot(t *testing.T) {
 	t.Parallel()
 	l := New(Options{Concurrency: 2}, nil)
@@ -161,8 +161,9 @@ func TestSettlementsNeedNoSlot(t *testing.T) {
 	require.Equal(t, 1, l.Taken())
 }
 
-// River starts as many runs as there are slots, and a batch ahead, and does not know of first
-// attempts that began with a dispatch. A job that finds no slot waits, and gets the next free slot.
+// River starts as many jobs as there are slots, and a batch ahead. It does not count first
+// attempts that began with a dispatch. A job that finds no slot waits, and gets the next free
+// slot.
 func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 		synctest.Wait()
 		require.Empty(t, entered)
 		var snooze *river.JobSnoozeError
-		require.ErrorAs(t, l.Enter(t.Context()), &snooze, "the job in excess is not River's mistake")
+		require.ErrorAs(t, l.Enter(t.Context()), &snooze, "a job without a place to wait is snoozed")
 		first.End()
 		require.NoError(t, <-entered)
 		l.Leave(false)
@@ -183,7 +184,7 @@ func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 		require.True(t, begins)
 		began := time.Now()
 		require.ErrorAs(t, l.Enter(t.Context()), &snooze)
-		require.Equal(t, NoSlotSnooze, time.Since(began), "it waited in vain")
+		require.Equal(t, NoSlotSnooze, time.Since(began), "the job found no slot in time")
 		l.NoteWait(lateAfter)
 		first.End()
 		first, begins = l.BeginFirst(time.Now())
@@ -200,8 +201,8 @@ func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 	})
 }
 
-// A slot that becomes free is taken at once by a job that was fetched ahead. Such a job returns at
-// once when the process stops.
+// A job that was fetched ahead takes a free slot at once. Such a job returns at once when the
+// process stops.
 func TestJobsAreFetchedAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +228,7 @@ func TestJobsAreFetchedAhead(t *testing.T) {
 		require.Zero(t, time.Since(began))
 		l.Close()
 		require.ErrorAs(t, <-entered, &snooze)
-		require.Zero(t, snooze.Duration, "for another process")
+		require.Zero(t, snooze.Duration, "the job is left to another process")
 		l.Leave(false)
 		require.ErrorAs(t, l.Enter(t.Context()), &snooze)
 		require.Zero(t, snooze.Duration, "no job begins once the process stops")

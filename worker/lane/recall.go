@@ -24,7 +24,7 @@ type Aside interface {
 	Recall(ctx context.Context, destination string, n int) (int, error)
 }
 
-// Recaller starts jobs again that were set aside, as many as their destination has slots for. It
+// Recaller restarts jobs that were set aside, as many as their destination has slots for. It
 // checks the destinations with known waiting jobs, and periodically all destinations.
 type Recaller struct {
 	aside    Aside

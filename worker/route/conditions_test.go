@@ -31,18 +31,18 @@ func TestConditionsAreCompiledOneAtATime(t *testing.T) {
 		cancel()
 		_, err = conditions.Compile(ctx, "true")
 		require.ErrorIs(t, err, context.Canceled)
-		require.Empty(t, conditions.known, "nothing was compiled beside it")
+		require.Empty(t, conditions.known, "no other condition was compiled meanwhile")
 
 		<-conditions.compiling
 		condition, err := conditions.Compile(t.Context(), "true")
 		require.NoError(t, err)
 		require.NotNil(t, condition.By)
 		synctest.Wait()
-		require.Empty(t, conditions.compiling, "the place is free again")
+		require.Empty(t, conditions.compiling, "the next compilation can begin")
 
 		conditions.compiling <- struct{}{}
 		_, err = conditions.Compile(t.Context(), "true")
-		require.NoError(t, err, "what is known waits for nobody")
+		require.NoError(t, err, "a cached condition does not wait")
 	})
 }
 
@@ -57,7 +57,7 @@ func TestConditionsAreBounded(t *testing.T) {
 	_, first := conditions.Compile(t.Context(), "body.")
 	require.Error(t, first)
 	_, again := conditions.Compile(t.Context(), "body.")
-	require.Same(t, first, again, "what cannot be read is not read twice")
+	require.Same(t, first, again, "a faulty condition is compiled only once")
 
 	var all sync.WaitGroup
 	for i := range 3 * keptConditions {

@@ -4,7 +4,7 @@
 // A plan does no I/O and depends only on the event and the routes, so that a program can find out
 // what a route would do without running a worker:
 //
-//	Compile   finds every fault of every route before any event comes
+//	Compile   finds every fault of every route before any event arrives
 //	Plan      returns one NewEffect for each route that matches the event, rendered
 //	Render    renders, when its effect starts, the request of a route that reads the
 //	          current state of an object first; it does the only I/O

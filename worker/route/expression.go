@@ -226,7 +226,7 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	return value, nil
 }
 
-// isInterrupted reports whether the cause that ended an evaluation is not the event.
+// isInterrupted reports whether an evaluation was ended by something other than the event.
 func isInterrupted(err error) bool {
 	return errors.Is(err, errTooLong) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

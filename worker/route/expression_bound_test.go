@@ -107,7 +107,7 @@ func TestEveryFunctionHasABound(t *testing.T) {
 	require.NoError(t, err)
 	for name := range envs.render.Functions() {
 		_, known := workOf(name)
-		require.True(t, known, "%s: say in workOf how much it does", name)
+		require.True(t, known, "%s: add a rule to workOf", name)
 	}
 }
 

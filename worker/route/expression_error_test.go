@@ -104,7 +104,7 @@ func TestErrorsOfTemplatesHaveNoValues(t *testing.T) {
 	require.Greater(t, failed, 100)
 }
 
-// The same is true for a value that a route uses.
+// Errors of routes contain no event value that the route uses.
 func TestErrorsOfRoutesHaveNoValues(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]Route{

@@ -155,7 +155,7 @@ func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it cou
 		})
 		require.ErrorContains(t, err, "at most 16384 are allowed", pattern)
 		require.Less(t, work, uint64(maxCompiled), pattern)
-		require.Greater(t, matchWork([]ref.Val{types.String("a"), types.String(pattern)}, maxWork), maxWork/4*3, "a pattern that an event brings is charged alike")
+		require.Greater(t, matchWork([]ref.Val{types.String("a"), types.String(pattern)}, maxWork), maxWork/4*3, "a pattern from an event is charged in the same way")
 	}
 	for _, pattern := range []string{`^[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,255}$`, "^.{0,1000}$", `\\pL{1,500}`, strings.Repeat("a", 900)} {
 		_, err := compileCondition(typed.env, `body.a.matches("`+pattern+`")`)

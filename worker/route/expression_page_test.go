@@ -198,7 +198,7 @@ func TestThePageOfExpressionsNamesEveryVariableAndFunction(t *testing.T) {
 			named[call[1]] = true
 		}
 	}
-	require.Equal(t, known, named, "functions of the environment, and of the page's tables")
+	require.Equal(t, known, named, "the page's tables list the functions of the environment")
 }
 
 // callsOf returns the functions and operators that the examples call.

@@ -219,7 +219,7 @@ func TestLedgerKey(t *testing.T) {
 	require.Equal(t, strings.Repeat("k", 255), ledgerKey(strings.Repeat("k", 255)))
 	hashed := ledgerKey(strings.Repeat("k", 256))
 	require.Regexp(t, `^sha256:[0-9a-f]{64}$`, hashed)
-	require.NotEqual(t, hashed, ledgerKey(hashed), "a key cannot be chosen to be that of another")
+	require.NotEqual(t, hashed, ledgerKey(hashed), "an event cannot choose another event's key")
 	require.Regexp(t, `^sha256:`, ledgerKey("a\x00b"))
 	require.Regexp(t, `^sha256:`, ledgerKey("a\xffb"))
 }
@@ -240,11 +240,11 @@ func FuzzParsePayload(f *testing.F) {
 		if err != nil {
 			return // a number out of range
 		}
-		require.True(t, json.Valid(encoded), "what is rendered is JSON: %q", encoded)
+		require.True(t, json.Valid(encoded), "the result is valid JSON: %q", encoded)
 		again, err := whole.eval(newEventScope(t.Context(), &inbox.Event{Body: encoded}))
 		require.NoError(t, err)
 		encodedAgain, err := encodeJSON(again)
 		require.NoError(t, err)
-		require.Equal(t, string(encoded), string(encodedAgain), "rendering changes nothing the second time")
+		require.Equal(t, string(encoded), string(encodedAgain), "rendering the result again changes nothing")
 	})
 }

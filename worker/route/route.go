@@ -65,7 +65,7 @@ type Route struct {
 	// message broker. Defaults to its content type and the time it was received.
 	Forward *Forward `yaml:"forward,omitempty"`
 	// Message, for a destination on a message broker. Defaults to the event's own body, as received.
-	Message *MessageRequest `yaml:"message,omitempty" json:"message,omitempty"` // a Digest without messages stays the same
+	Message *MessageRequest `yaml:"message,omitempty" json:"message,omitempty"` // omitted if nil, so that the Digest of routes without messages stays the same
 	// Email, required for a destination with smtp.
 	Email *EmailMessage `yaml:"email,omitempty"`
 	// Statement, required for a destination with sql.

@@ -104,7 +104,7 @@ func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
 		field    string
 		kinds    []string
 		set      bool
-		required bool // by destinations of the kinds
+		required bool // true if a destination of these kinds needs it
 		validate func() error
 	}{
 		{"http", []string{destination.KindHTTP}, r.HTTP != nil, false, r.HTTP.validate},

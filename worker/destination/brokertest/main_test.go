@@ -1,5 +1,5 @@
-// Package brokertest tests the destinations on message brokers against real brokers. It is a module
-// of its own, so that no program that uses Hooklatch depends on a broker's server.
+// Package brokertest tests the destinations on message brokers against real brokers. It is a
+// separate module, so that no program that uses Hooklatch depends on a broker's server.
 package brokertest
 
 import (

@@ -102,7 +102,7 @@ func TestNATS(t *testing.T) { //nolint:paralleltest // a suite counts goroutines
 	policies(t, b, f)
 }
 
-// JetStream has answers of its own, and some subjects and headers would command it.
+// JetStream has its own responses, and some subjects and headers would act as commands.
 func TestNATSJetStream(t *testing.T) { //nolint:paralleltest // a suite counts goroutines and kills its broker
 	b := newNATS(t)
 	js := b.admin(t)

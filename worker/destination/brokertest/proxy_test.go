@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy passes connections on to a broker, and can lose what the broker replies.
+// proxy passes connections on to a broker, and can lose the broker's replies.
 type proxy struct {
 	address   string
 	deaf      atomic.Bool // if true, replies are discarded

@@ -40,7 +40,7 @@ type broker interface {
 // facts are the properties in which brokers differ.
 type facts struct {
 	dedups     bool   // stores the messages of one key once
-	unroutable string // address that no queue has, or empty if the broker has no such thing
+	unroutable string // address that leads to no queue; empty if every address leads to one
 	denied     string // address to which the user must not publish, or empty
 }
 
@@ -186,7 +186,7 @@ func suite(t *testing.T, b broker, f facts) {
 		out := s.Send(t.Context(), e)
 		requireVerdict(t, ledger.VerdictMaybeApplied, out)
 		require.EqualError(t, out.Err, "no acknowledgement from "+p.address+" within 1s")
-		require.Len(t, of(t, b, e), 1, "it was stored")
+		require.Len(t, of(t, b, e), 1, "the message was stored")
 
 		p.deaf.Store(false)
 		p.cut()
