@@ -229,8 +229,8 @@ func count[K comparable, N int | int64](counts map[K]N, key K, n N) {
 	}
 }
 
-// half returns the largest share of a limit that a single source or address may take. It is at
-// least 1 if n is.
+// half returns half of a limit, rounded up: the largest share that one source or address may
+// take.
 func half[N int | int64](n N) N { return (n + 1) / 2 }
 
 // close refuses all later deliveries, so that underway reaches zero.

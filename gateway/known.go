@@ -33,7 +33,7 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 
 // knowsPeer is knowsOrigin for all sources together, because a new connection does not belong
 // to a source yet. It does not query the cells' quarantines: acquaintances also contains the
-// addresses that these learned since the process started.
+// addresses of deliveries that cells accepted since the process started.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }

@@ -75,8 +75,8 @@ func (r *reservation) fits(size int64) bool {
 	return r.fitsLocked(size)
 }
 
-// fitsLocked reserves half of the budget for the other sources, and a part of each half for
-// known senders. It still lets each source have one body of the source's maximum size.
+// fitsLocked leaves half of the budget to the other sources, and a part of each half to known
+// senders. Each source can still have one body of its maximum size.
 func (r *reservation) fitsLocked(size int64) bool {
 	m, more := r.memory, size-unbudgeted-r.bytes
 	share := max(half(m.limit), r.source.largest())

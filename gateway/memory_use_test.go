@@ -22,10 +22,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Limits for the gateway's memory, including the runtime's overhead beside the heap.
+// Limits for the gateway's memory, including the runtime's own overhead.
 const (
 	maxForLargeBodies    = 300_000_000 // 64 connections with bodies of 1 MB; 210 MB when measured
-	maxForIdleConnection = 20_000      // each
+	maxForIdleConnection = 20_000      // per connection
 )
 
 // held returns the memory that the process holds from the system, in bytes.

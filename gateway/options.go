@@ -70,11 +70,11 @@ type Options struct {
 	// network of unknown senders (IPv4 /24, IPv6 /48) may have twice this number. Defaults to
 	// a quarter of max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
-	// Maximum number of open connections. Unknown senders may use three quarters of this
-	// number, one address an eighth, and an address from which deliveries were accepted half;
-	// further connections are closed as they arrive. At the limit, or if unknown senders have
-	// used their share, the oldest connection of an unknown sender is closed to make room for
-	// a new one. Defaults to 16384.
+	// Maximum number of open connections; further connections are closed as they arrive.
+	// Unknown senders may use three quarters of this number. One address may use an eighth, or
+	// half if deliveries from it were accepted. At the limit, or if unknown senders have used
+	// their share, the oldest connection of an unknown sender is closed to make room for a new
+	// one. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Minimum average rate of a body, in bytes per second, once the body has been arriving for
 	// 2s; a slower body is answered 408. Defaults to 10KiB.
@@ -94,8 +94,8 @@ type Options struct {
 	MaxHeader size.Bytes `yaml:"max_header,omitempty"`
 
 	// LargeBody is called before memory is allocated for more than 256 KiB of a body. A
-	// process that needs little memory and collects garbage seldom can return to normal
-	// collection then. May be nil.
+	// process that seldom collects garbage, because it needs little memory, can then return to
+	// normal collection. May be nil.
 	LargeBody func() `yaml:"-"`
 	// Minutes counts outcomes by the minute. Nil counts nothing.
 	Minutes *measure.Counts `yaml:"-"`

@@ -159,7 +159,7 @@ func probeCases(echo string) []probeCase {
 func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	echoes := map[string]provider.EchoOptions{"query": {Query: "challenge"}, "header": {Header: "x-hook-secret"}, "field": {Field: "/challenge"}}
-	for kind, echo := range echoes { //nolint:paralleltest // each is quick
+	for kind, echo := range echoes { //nolint:paralleltest // each subtest is quick
 		b, p, key := ownEndpoint(t, "hmac", func(o *provider.Options) {
 			o.Probe = &provider.ProbeOptions{Methods: []string{http.MethodHead, http.MethodGet, http.MethodOptions}, Unsigned: true, Echo: echo}
 		})

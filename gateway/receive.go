@@ -323,8 +323,8 @@ func (rx *reception) hangUpIfNeeded(refused *refusal) {
 
 // startSpan begins a delivery's span. The sender's trace context becomes a link: unknown
 // senders must not choose our trace ids or decide what is sampled. Unknown sources get no
-// span. If spans are discarded none is started, because its attributes cost more than finding
-// the event.
+// span. If spans are discarded, none is started, because building its attributes would cost
+// more than reading the events.
 func (g *Gateway) startSpan(c echo.Context, src *source) (context.Context, trace.Span) {
 	ctx := c.Request().Context()
 	if src == nil || g.tracer == nil {

@@ -12,12 +12,12 @@ const (
 	// scarceGrace replaces paceGrace for unknown senders while more than half of a share is
 	// taken. An ordinary delivery's body arrives with its header.
 	scarceGrace = 200 * time.Millisecond
-	// headStart is the maximum lead that a body's bytes may gain over other bodies. A sender
-	// that sent much and then stops is soon the slowest.
+	// headStart limits the credit of a body whose bytes arrived faster than required. A sender
+	// that sent much and then stops is therefore soon the slowest.
 	headStart = 250 * time.Millisecond
 )
 
-// flight is one delivery in flights. flights.mu guards its fields, except those that the
+// flight is one delivery in flights. flights.mu guards its fields, except the fields that the
 // body's reader writes.
 type flight struct {
 	from    origin

@@ -42,7 +42,7 @@ type Source struct {
 	// ReplayGuard is for senders that do not sign the complete delivery. Defaults to
 	// DefaultReplayGuard.
 	ReplayGuard ReplayGuard
-	// ContentWindow is the time in which events with the same content count as one event,
+	// ContentWindow is the period in which events with the same content count as one event,
 	// whatever their ids. It starts with the first event. 0 compares only ids.
 	ContentWindow time.Duration
 	// Livemode refuses events that Provider.TestEvent reports as tests.

@@ -46,7 +46,7 @@ func (t *tally) refused(reason string) {
 	t.counts.Of(measure.OfSource, t.source, measure.Refused(reason)).Add(1)
 }
 
-// proven counts what is known once a request is verified: see meters.proven.
+// proven counts the facts that are known once a request is verified: see meters.proven.
 func (t *tally) proven(position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(t.secrets) {
 		t.secrets[position].Add(1)

@@ -17,8 +17,8 @@ var (
 	errUnread = errors.New("the request is malformed, or its header is larger than max_header")
 )
 
-// handler returns the handler for the server that Start runs. It marks requests that get this
-// far, to distinguish them from those that net/http itself refuses.
+// handler returns the handler for the server that Start runs. It marks requests that reach a
+// handler, to distinguish them from those that net/http itself refuses.
 func (g *Gateway) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strangers.Handled(r.Context())

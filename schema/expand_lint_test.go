@@ -138,9 +138,9 @@ func lintColumn(action string) (found []string) {
 	return found
 }
 
-// sqlStatements splits a migration. It omits comments, the contents of strings and the bodies of
-// functions, which run later. The body of a DO block runs at once, so its statements count. hidden
-// is true if it builds a statement from text.
+// sqlStatements splits a migration. It omits comments, the contents of strings and the bodies
+// of functions, which run later. The body of a DO block runs at once, so its statements count.
+// hidden is true if the migration builds a statement from text.
 func sqlStatements(text string) (all []string, hidden bool) {
 	text = comments.ReplaceAllString(text, "")
 	var rest strings.Builder
@@ -167,7 +167,7 @@ func sqlStatements(text string) (all []string, hidden bool) {
 	return all, hidden
 }
 
-// actions splits what ALTER TABLE does at the commas outside parentheses.
+// actions splits the actions of an ALTER TABLE at the commas outside parentheses.
 func actions(text string) (all []string) {
 	depth, from := 0, 0
 	for i, c := range text {

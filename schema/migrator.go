@@ -95,8 +95,7 @@ func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return m.untilFree(ctx, func() error { return m.once(ctx, fn) })
 }
 
-// untilFree tries f until no table that it needs is in use, or until the patience is used
-// up.
+// untilFree tries f until no table that it needs is in use, or until m.patience has passed.
 func (m *Migrator) untilFree(ctx context.Context, f func() error) error {
 	for over := time.Now().Add(m.patience); ; {
 		err := f()

@@ -32,7 +32,7 @@ func TestOnlyADayThatIsOverIsDropped(t *testing.T) {
 	for _, refused := range []string{
 		`SELECT hooklatch.drop_day('deliveries', (now() AT TIME ZONE 'UTC')::date)`,
 		`SELECT hooklatch.detach_day('deliveries', (now() AT TIME ZONE 'UTC')::date + 1)`,
-		`SELECT hooklatch.drop_day('deliveries', '2020-01-01')`, // it is attached
+		`SELECT hooklatch.drop_day('deliveries', '2020-01-01')`, // the partition is attached
 		`SELECT hooklatch.drop_day('processed_events', '2020-01-01')`,
 		`SELECT hooklatch.drop_day(NULL, '2020-01-01')`,
 		`SELECT hooklatch.drop_day('deliveries', NULL)`,

@@ -21,8 +21,8 @@ func TestAFeedMayShowOldEventsLate(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// A cursor that the provider no longer knows does not stop a feed: it is read again from the
-// beginning of the window.
+// A cursor that the provider no longer knows does not stop a feed: the feed is read again from
+// the beginning of the window.
 func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
@@ -76,7 +76,7 @@ func TestAFeedMayShowEventsOfTheFuture(t *testing.T) {
 	require.False(t, state.CoveredUntil.After(state.Now))
 }
 
-// An order for a period reads a feed from its beginning, stores nothing outside the period, and
+// A pass over a period reads a feed from its beginning, stores nothing outside the period, and
 // leaves the cursor unchanged.
 func TestAnOrderForAPeriodOfAFeed(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// newFaulty returns a database on which the COMMITs of passes can be broken. acquired is called
-// before each use of a connection, and may be nil.
+// newFaulty returns a database in which the COMMITs of passes can be made to fail. acquired is
+// called before each use of a connection, and may be nil.
 func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	t.Helper()
 	pool := pgtest.New(t)

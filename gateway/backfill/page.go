@@ -96,7 +96,7 @@ func (p *pass) page(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// next returns the cursor or URL with which the list continues.
+// next returns the cursor or URL of the list's next page.
 func (p *pass) next(a answer, q query, items []Item) string {
 	switch n := p.list.Next; {
 	case n.Link:

@@ -39,8 +39,8 @@ const watched = `
 	CREATE TRIGGER refuse AFTER INSERT ON hooklatch.processed_events REFERENCING NEW TABLE AS came
 		FOR EACH STATEMENT EXECUTE FUNCTION refuse()`
 
-// watermark returns the column that records how far a list was read, and the SQL condition
-// under which it is beyond an event.
+// watermark returns the column that records how far a list was read, and an SQL condition that
+// is true if it is beyond an event.
 func watermark(name string) (isBehind, column string) {
 	switch name {
 	case "gitlab":

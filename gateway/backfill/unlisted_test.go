@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onlyByWebhook lets a webhook deliver n events at the time at which they happen. The list does
-// not contain them.
+// onlyByWebhook delivers n events by webhook as they happen. The list does not contain them.
 func (w *world) onlyByWebhook(n int, eventType string) []*happened {
 	w.t.Helper()
 	events := w.happen(n, eventType, func(int) int { return 1 })

@@ -26,8 +26,8 @@ type Options struct {
 	SecretEncoding string `yaml:"secret_encoding,omitempty"`
 
 	// Audience is the audience that the token must have. The provider's default is the
-	// endpoint's URL, if the endpoint has one. Providers jwt (required) and those that
-	// sign with JSON Web Tokens.
+	// endpoint's URL, if the endpoint has one. Provider jwt (required), and other providers
+	// that verify JSON Web Tokens.
 	Audience string `yaml:"audience,omitempty"`
 	// Issuer is the issuer that the token must have. Provider jwt.
 	Issuer string `yaml:"issuer,omitempty"`
@@ -104,9 +104,9 @@ type Options struct {
 	// pointer to the list of events, or "body" if the body is the list. The pointers
 	// of EventID, Type and OccurredAt then start at the item.
 	Each string `yaml:"each,omitempty"`
-	// EventID is the location of the id by which two deliveries are the same event.
-	// Required for a custom scheme, unless the id is signed (IDHeader). For every
-	// other provider EventID replaces the documented key.
+	// EventID is the location of the event's id: deliveries with the same id are the same
+	// event. Required for a custom scheme, unless the id is signed (IDHeader). For every other
+	// provider EventID replaces the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
 	// Ignore are JSON pointers to values that change between attempts of an event. The
 	// id is a hash of the rest of the event. Instead of EventID. In the configuration
@@ -129,8 +129,8 @@ type Options struct {
 	// Fetch sends the requests that fetch the sender's keys and certificates. Default:
 	// a transport that reaches public addresses only.
 	Fetch http.RoundTripper `json:"-" yaml:"-"`
-	// Roots are the authorities that must have issued the sender's certificates.
-	// Default: those of the system.
+	// Roots are the authorities that must have issued the sender's certificates. Default: the
+	// system's authorities.
 	Roots *x509.CertPool `json:"-" yaml:"-"`
 	// Keys stores a sender's keys across restarts. Provider plaid, for which Keys may
 	// be nil: then every process fetches its own keys.
@@ -142,7 +142,7 @@ type Field struct {
 	Header  string `yaml:"header,omitempty"`  // name of a request header
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
 	Form    string `yaml:"form,omitempty"`    // field of a form body; of a file, the hash of its bytes
-	Fixed   string `yaml:"fixed,omitempty"`   // this text; not for ids
+	Fixed   string `yaml:"fixed,omitempty"`   // a fixed text; not for ids
 }
 
 // EventID is the location of an event's id, or the parts from which the id is built. Exactly

@@ -82,9 +82,8 @@ type Provider struct {
 	// publishes. Such a source may have no secret.
 	Keyless bool
 
-	// SecretHeaders lists headers that carry the secret itself, or a signature that covers
-	// more than the body beside it. They are never stored or logged, and neither are
-	// Authorization and Cookie.
+	// SecretHeaders lists headers that carry the secret itself, or a signature that also fits
+	// other bodies. They are never stored or logged, and neither are Authorization and Cookie.
 	SecretHeaders []string
 	// SecretQuery lists URL parameters that carry the secret itself. No query is stored or
 	// logged, nor any header that repeats one of these parameters.

@@ -38,7 +38,8 @@ func cacheDir(own owner) (string, error) {
 	if own.drop {
 		return "/var/cache/hooklatch", nil
 	}
-	// This is for users without a home. No other user may have created the directory for us.
+	// Without a home, the cache is in the temporary directory, where another user may have
+	// created it: then it is not ours.
 	dir := filepath.Join(os.TempDir(), "hooklatch-cache-"+strconv.Itoa(own.uid))
 	if err := own.makeDir(dir); err != nil {
 		return "", err

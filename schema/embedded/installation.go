@@ -12,8 +12,8 @@ import (
 // started by another program.
 type Installation struct {
 	Bin string // directory with postgres and initdb
-	// UID and GID are the account that runs the server: this process's own, or another one if
-	// this process is root, as which Postgres refuses to run.
+	// UID and GID identify the account that runs the server: this process's own account, or
+	// another one if this process is root. Postgres refuses to run as root.
 	UID, GID int
 }
 

@@ -17,7 +17,7 @@ import (
 type owner struct {
 	name     string
 	uid, gid int
-	drop     bool // true if we are root, as which Postgres refuses to run
+	drop     bool // true if we are root, because Postgres refuses to run as root
 }
 
 // serverOwner returns our own account or, for root, the account postgres or nobody. The

@@ -111,7 +111,7 @@ func startToWork(encoded string) error {
 	return w.Start(context.Background())
 }
 
-// waitingSender is the real sender. It reports its progress to the parent, and waits to be
+// waitingSender wraps the real sender. It reports its progress to the parent, and waits to be
 // killed at the point in the setting.
 type waitingSender struct {
 	destination.Sender

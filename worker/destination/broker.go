@@ -103,9 +103,9 @@ func (b *broker) dialTLS(ctx context.Context, server string) (net.Conn, error) {
 	return encrypted, nil
 }
 
-// firstServer returns the connection to the first server that open accepts. The servers share the
-// remaining time, so that one that hangs does not hide the others. The error of a server that the
-// guard refuses is returned only if the guard refuses all servers.
+// firstServer returns the connection to the first server that open accepts. The servers share
+// the remaining time, so that a server that hangs does not hide the others. The error of a
+// server that the guard refuses is returned only if the guard refuses all servers.
 func firstServer[C any](ctx context.Context, b *broker, open func(ctx context.Context, server string) (C, error)) (C, error) {
 	var none C
 	var failed error

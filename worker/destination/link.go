@@ -70,8 +70,8 @@ func (l *link[C]) Close() error {
 	return nil
 }
 
-// shutUnused closes a connection that is not needed any more. No attempt changes conn meanwhile,
-// because there are no attempts, and mu delays the next.
+// shutUnused closes a connection that is not needed any more. No attempt changes conn
+// meanwhile, because none is running and mu delays the next one.
 func (l *link[C]) shutUnused() {
 	if l.closed && l.users == 0 && l.conn != nil {
 		l.shut(*l.conn)

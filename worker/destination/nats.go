@@ -140,7 +140,8 @@ func (n *NATS) publish(ctx context.Context, m message) Outcome {
 	return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: n.noAck(ctx, err)}
 }
 
-// denied ends the attempts whose message the server has refused. The server then sends no reply.
+// denied ends the attempts whose message the server has refused, because the server sends no
+// reply to them.
 func (n *NATS) denied(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return

@@ -133,7 +133,7 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 	}
 }
 
-// raw: uses the following bytes as the key, whatever they are.
+// Any bytes after raw: are the key.
 func TestSignWithRawBytes(t *testing.T) {
 	t.Parallel()
 	s, err := newSigner([]secret.Value{secret.New("raw:whsec_abc")})

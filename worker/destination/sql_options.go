@@ -20,8 +20,8 @@ type SQLOptions struct {
 	// is a single statement. Parameters are text, so cast them where Postgres cannot infer the type,
 	// like $1::jsonb.
 	Statements map[string]string `yaml:"statements,omitempty"`
-	// Postgres role that runs the statements. The role of database.url must be a member of this
-	// role. Defaults to that of database.url.
+	// Postgres role that runs the statements. The role of database.url must be a member of
+	// this role. Defaults to the role of database.url.
 	Role string `yaml:"role,omitempty"`
 	// Schemas in which the statements find unqualified names, in this order. The search_path of the
 	// connection or its role is not used: a role that may create objects in one of its schemas would

@@ -47,7 +47,8 @@ type trial struct {
 	errors map[identity.EventRef][]error // errors of undisturbed runs
 }
 
-// try carries out a plan and returns its end state, or the reason why it does not end.
+// try carries out a plan and returns its end state, or the reason why the plan did not
+// complete.
 func (c Case) try(ctx context.Context, p plan) (state string, failure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -109,7 +109,8 @@ func (o Options) ahead() int {
 	return o.Concurrency / 2
 }
 
-// Jobs returns the number of jobs that a process may fetch: one for each slot, and those ahead.
+// Jobs returns the number of jobs that a process may fetch: one for each slot, plus the jobs
+// ahead.
 func (o Options) Jobs() int { return o.Workers() + o.ahead() }
 
 // LongestWait returns the maximum time that Enter waits for a slot or a rate token.

@@ -81,7 +81,7 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation.
 func (s *eventScope) Parent() cel.Activation { return nil }
 
-// templateData returns the same names in the form for templates.
+// templateData returns the variables of expressions in the form for templates.
 func (s *eventScope) templateData() (map[string]any, error) {
 	if err := s.loadBody(); err != nil {
 		return nil, err

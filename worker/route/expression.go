@@ -48,8 +48,8 @@ type expressionEnvs struct {
 var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
 // newExpressionEnvs declares the variables and functions of expressions. The functions are
-// Hooklatch's own, and those of CEL's optional types and its extensions strings, lists, math, sets
-// and encoders.
+// Hooklatch's own and CEL's, including optional types and the extensions strings, lists, math,
+// sets and encoders.
 func newExpressionEnvs() (expressionEnvs, error) {
 	dispatch, err := cel.NewEnv(append(ownFunctions(),
 		ext.NativeTypes(eventViewType, ext.ParseStructTag("json")),

@@ -156,7 +156,7 @@ func (c *guardedCall) Eval(vars interpreter.Activation) ref.Val {
 	return interpreter.EvalActivation(vars, c.Exec)
 }
 
-// call does the same as the nodes of CEL's interpreter.
+// call calls the function in the same way as the nodes of CEL's interpreter.
 func (c *guardedCall) call(args []ref.Val) ref.Val {
 	switch c.Function() {
 	case operators.Equals:

@@ -163,7 +163,7 @@ func TestLargePatternsAreRefused(t *testing.T) { //nolint:paralleltest // it cou
 	}
 }
 
-// The estimate is never below the size that Go's package compiles.
+// The estimate is never smaller than the program that package regexp compiles.
 func TestPatternsAreNoLargerThanEstimated(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{

@@ -36,8 +36,8 @@ type Forward struct {
 	// Names of further headers to forward, with * for any text. Headers of the connection and of
 	// proxies, authorization and cookies are never forwarded. Defaults to none.
 	Also []string `yaml:"also,omitempty"`
-	// Names of all headers to forward, with * for any text. They replace the sender's own headers
-	// and also. Defaults to those headers.
+	// Names of all headers to forward, with * for any text. If set, no other header is
+	// forwarded. Defaults to the sender's own headers and the names in also.
 	Allow []string `yaml:"allow,omitempty"`
 	// Families are the names of the sender's own headers, by source.
 	Families map[string][]string `yaml:"-"`

@@ -17,10 +17,10 @@ import (
 
 // HTTPRequest renders an HTTP request. Omitted fields default to the destination's.
 type HTTPRequest struct {
-	// Method of the request: POST, PUT, PATCH, DELETE or GET. Defaults to that of
-	// the destination.
+	// Method of the request: POST, PUT, PATCH, DELETE or GET. Defaults to the destination's
+	// method.
 	Method string `yaml:"method,omitempty"`
-	// CEL expression that returns the URL. Defaults to that of the destination.
+	// CEL expression that returns the URL. Defaults to the destination's URL.
 	URL string `yaml:"url,omitempty"`
 	// CEL expression that returns the body, sent as JSON. Defaults to the event's own body, as
 	// received; with GET and DELETE to none.

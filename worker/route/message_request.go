@@ -13,8 +13,8 @@ import (
 
 // MessageRequest renders a message for a broker. Omitted fields default to the destination's.
 type MessageRequest struct {
-	// CEL expression that returns the address within the broker: the subject (nats) or the routing
-	// key (rabbitmq). Defaults to that of the destination.
+	// CEL expression that returns the address within the broker: the subject (nats) or the
+	// routing key (rabbitmq). Defaults to the destination's address.
 	Address string `yaml:"address,omitempty"`
 	// CEL expression that returns the body, sent as JSON. Defaults to the event's own body, as
 	// received.

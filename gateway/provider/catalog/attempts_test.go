@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestAttempts reads the senders' attempt information, each in its own field.
+// TestAttempts reads the attempt information of each sender from its own fields.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -35,8 +35,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestFloors checks that retention covers the longest way in which a delivery can
-// return.
+// TestFloors checks that keys are remembered for as long as a delivery can return.
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	for name, atLeast := range map[string]time.Duration{

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// BenchmarkVerify verifies a body of 1 kB. The goal is under 10 us for an HMAC. Key pair
-// signatures cost what their mathematics costs.
+// BenchmarkVerify verifies a body of 1 kB. The goal is under 10 us for an HMAC. A key pair's
+// signature takes as long as its cryptography.
 func BenchmarkVerify(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
@@ -53,8 +53,8 @@ func BenchmarkVerifyAmong(b *testing.B) {
 	}
 }
 
-// TestNothingGrowsWithProviders counts what a delivery of each provider
-// allocates, alone and beside all the others.
+// TestNothingGrowsWithProviders counts what a delivery of each provider allocates, with that
+// provider alone and together with all others.
 //
 //nolint:paralleltest // counts allocations, which all tests of the process share
 func TestNothingGrowsWithProviders(t *testing.T) {

@@ -95,8 +95,8 @@ func (c *delivery) run(t *testing.T, name string, marks map[string]string) {
 	}
 }
 
-// require compares an event with the expected event, except for keys that cannot be written
-// down.
+// require compares an event with the expected event. A key that cannot be written into a file
+// is compared by its prefix or its mark.
 func (want expectedEvent) require(t *testing.T, r *provider.Request, got provider.Event, marks map[string]string) {
 	t.Helper()
 	if want.IDPrefix != "" {

@@ -97,7 +97,7 @@ func (p place) of(node any) any {
 	return node
 }
 
-// absent, as a value, removes the value at a place.
+// absent is a value for with: it removes the value at a place.
 type absent struct{}
 
 // with returns a copy of a request with another value at a place.

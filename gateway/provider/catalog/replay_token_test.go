@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestReplayTokens checks that tokens are equal for the same signed content, however it
-// is spelled and whatever the unsigned headers, and differ otherwise.
+// TestReplayTokens checks that two tokens are equal if the signed content is equal, regardless
+// of its spelling and of unsigned headers, and that they differ otherwise.
 func TestReplayTokens(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *provider.Provider, r *provider.Request) {

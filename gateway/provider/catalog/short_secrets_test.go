@@ -37,7 +37,7 @@ func TestShortSecretsAreRefused(t *testing.T) {
 }
 
 // TestEncodedSecretsCountAsTheKeyTheySpell covers encoded secrets: the text is longer than the
-// key, but an attacker must guess the key.
+// key, but an attacker only has to guess the key.
 func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "standard-webhooks", configured(t)["standard-webhooks"])

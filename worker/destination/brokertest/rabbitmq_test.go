@@ -112,7 +112,7 @@ func (r *rabbitServer) start(t *testing.T) {
 	require.NoError(t, r.process.Start())
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		if conn, err := amqp.Dial("amqp://admin:admin@" + r.address + "/"); err == nil {
-			// It listens before it has loaded the queues.
+			// RabbitMQ listens before it has loaded the queues.
 			channel, err := conn.Channel()
 			require.NoError(t, err)
 			_, err = channel.QueueDeclarePassive("full", true, false, false, false, nil)

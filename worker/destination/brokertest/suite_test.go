@@ -174,7 +174,7 @@ func suite(t *testing.T, b broker, f facts) {
 		s := with(t, b)
 		requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect()))
 		require.NoError(t, s.Close())
-		requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect())) // it began before the close
+		requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect())) // the attempt began before the close
 		goleak.VerifyNone(t, ignore)
 	})
 

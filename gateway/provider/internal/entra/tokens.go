@@ -1,5 +1,5 @@
-// Package entra verifies JSON Web Tokens that the Microsoft identity platform (Entra) issues
-// and a delivery carries.
+// Package entra verifies JSON Web Tokens of the Microsoft identity platform (Entra) that a
+// delivery carries.
 package entra
 
 import (

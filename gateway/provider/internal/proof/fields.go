@@ -20,7 +20,7 @@ type Field struct {
 	Header  string // header name, in canonical form
 	Pointer string // JSON pointer (RFC 6901) into the body or the item
 	Form    string // form field
-	Fixed   string // this text; not for ids
+	Fixed   string // a fixed text; not for ids
 
 	levels int    // see Up
 	less   string // see Except
@@ -69,7 +69,7 @@ func (f Field) IfAny() Field {
 	return f
 }
 
-// Except leaves out some members of a hashed JSON value: those that the sender changes from
+// Except leaves out some members of a hashed JSON value: members that the sender changes from
 // one attempt to the next. The pointers are relative to the value.
 func (f Field) Except(pointers ...string) Field {
 	f.less = strings.Join(pointers, "\n")
@@ -184,7 +184,7 @@ type Facts struct {
 	Version  Field
 	Occurred Clock
 	Payload  string // form field with the JSON of a form body
-	NeedJSON bool   // true if the body must be JSON whatever the rules read
+	NeedJSON bool   // true if the body must be JSON, even if no rule reads it
 }
 
 // Events describes a complete delivery as one event.

@@ -72,8 +72,8 @@ func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 // textType is the content type of plain text.
 const textType = "text/plain; charset=utf-8"
 
-// reservedHeaders returns the headers that frame a response and those that Hooklatch sets in
-// every response, in canonical form.
+// reservedHeaders returns the headers that frame a response and the headers that Hooklatch
+// sets in every response, in canonical form.
 func reservedHeaders() []string {
 	return []string{
 		"Connection", "Content-Encoding", "Content-Length", "Date", "Hooklatch-Status", "Keep-Alive", "Trailer", "Transfer-Encoding",

@@ -175,7 +175,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	require.NoError(t, err)
 	requireFault(p, plaidAccountSecret, prooftest.Now().Add(25*time.Hour))
 
-	// It is not used any more once Plaid reports that it has expired.
+	// The key is not used any more once Plaid reports that it has expired.
 	api.down.Store(false)
 	api.expired.Store(true)
 	later = later.Add(time.Minute)
