@@ -86,8 +86,8 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	waiting.Wait()
 }
 
-// Each address may use a share of the arriving deliveries: an IPv4 address, or the /64 network
-// of one IPv6 subscriber. Beyond the share, a new delivery evicts the address's oldest one.
+// One address (an IPv4 address, or the /64 network of one IPv6 subscriber) may have a share of
+// the arriving deliveries. Beyond the share, a new delivery evicts the address's oldest one.
 func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, first, second, same, other string }{

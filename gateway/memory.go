@@ -13,7 +13,7 @@ const (
 	// many such bodies exist.
 	unbudgeted = 64 << 10
 	// believed is the number of bytes that must have arrived before memory is reserved for the
-	// rest of the claimed Content-Length. Below it the buffer doubles.
+	// rest of the claimed Content-Length. Before that, the buffer grows by doubling.
 	believed = 1 << 20
 	// large is the size above which LargeBody is called.
 	large = 256 << 10

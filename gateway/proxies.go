@@ -35,7 +35,7 @@ func (p proxies) ipExtractor() echo.IPExtractor {
 }
 
 // addressOf returns the unit of per-address limits: an IPv4 address, or the /64 network of one
-// IPv6 subscriber. The result is not valid if ip is no address.
+// IPv6 subscriber. The result is not valid if ip is not an address.
 func addressOf(ip string) netip.Prefix {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {

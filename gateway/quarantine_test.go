@@ -61,7 +61,7 @@ func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 var notKept = []string{"google-pubsub", "jwt"}
 
 // A delivery from every provider is refused for a wrong secret, and accepted once after the
-// secret is right. Meanwhile the database contains nothing that carried a secret.
+// secret is right. Meanwhile the database contains no value that carried a secret.
 func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {

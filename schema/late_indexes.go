@@ -9,9 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeLateIndexes builds the indexes for retention, which searches for unfinished work, and
-// for operators, who search for what needs attention. Without these indexes both read complete
-// tables.
+// makeLateIndexes builds the indexes by which retention finds unfinished work, and operators
+// find work that needs attention. Without these indexes both read complete tables.
 func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {

@@ -36,9 +36,9 @@ func deliver(ctx context.Context, pool *pgxpool.Pool) error {
 	})
 }
 
-// A lock that one migration needs for a moment ends with that migration, and a migration waits
-// for a table in use in short tries. Deliveries continue while it waits: for a table that they
-// do not use, and for one of their tables that a long transaction reads.
+// A lock that one migration needs for a moment ends with that migration. A migration waits for
+// a table in use only briefly at a time. Deliveries continue while it waits: for a table that
+// they do not use, and for one of their tables that a long transaction reads.
 func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 	t.Parallel()
 	for table, mode := range map[string]string{"effects": "ROW EXCLUSIVE", "processed_events": "ACCESS SHARE"} {

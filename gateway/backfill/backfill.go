@@ -6,9 +6,9 @@
 //
 // A pass reads one source's list from its watermark to a little before now and asks the
 // database which events are stored. It commits the missing events in batches, each in one
-// transaction with the watermark after it. Passes are numbered, and a pass with an older
-// number can write nothing more. So a pass may be lost at any point, or run twice. Nothing is
-// lost or stored twice, because dedup removes duplicates.
+// transaction with the watermark after it. Each pass has a number, and once a pass with a
+// higher number has begun, the older pass can write nothing. So a pass may be lost at any
+// point, or run twice. Nothing is lost or stored twice, because dedup removes duplicates.
 //
 // # Why nothing is missed
 //

@@ -149,8 +149,8 @@ func (h *history) endLease() {
 	}
 }
 
-// calm ends all trouble, and waits for requests that meet it: a cancelled pass does not wait for
-// its request, which may still cancel the next pass or begin another one.
+// calm ends all trouble, and waits for the requests that meet some. A cancelled pass does not
+// wait for its request, which may still cancel the next pass or begin another one.
 func (h *history) calm() {
 	h.mu.Lock()
 	h.troubles = nil

@@ -17,8 +17,8 @@ const (
 	longestRest = time.Second
 )
 
-// rest pauses the pass after a transaction that stored events and took some time. Live events
-// have senders that wait for them; backfilled events do not. ahead is the number of batches
+// rest pauses the pass after a transaction that stored events and took some time. A sender
+// waits for each live event, but not for a backfilled one. ahead is the number of batches
 // still to be stored before the pass's budget ends.
 func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 	pause := min(restTimes*took, longestRest)

@@ -153,7 +153,7 @@ func (h *history) within() (soon []string) {
 const maxPasses = 50
 
 // untilWhole runs passes until two in a row have finished and nothing waits. No other pass is
-// running: a lease belongs to a pass that could not record its end.
+// running, so any lease belongs to a pass that could not record its end.
 func (h *history) untilWhole(deep bool) {
 	h.t.Helper()
 	for whole, passes := 0, 0; whole < 2; whole++ {

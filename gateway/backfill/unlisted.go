@@ -20,9 +20,10 @@ func (p *pass) compares(deep bool) bool {
 	return deep && !p.dry() && p.list.State == "" && len(p.source.Settings.Accounts) == 0
 }
 
-// compareHeld counts the events of one slice that a webhook delivered and that the list does not
-// contain. Either the token belongs to another account than the webhook, or a third party knows
-// the signing secret. An operator must decide: nothing is done about these events.
+// compareHeld counts the events of one slice that a webhook delivered and that the list does
+// not contain. Either the token belongs to a different account than the webhook, or a third
+// party knows the signing secret. The events stay unchanged, because an operator must decide
+// about them.
 func (p *pass) compareHeld(ctx context.Context, items []Item, since, until time.Time) error {
 	if soon := p.run.Until.Add(-p.source.Settings.Overlap); until.After(soon) {
 		until = soon

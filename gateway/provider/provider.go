@@ -29,8 +29,9 @@ type Provider struct {
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
 	// Challenge is the authentication scheme in a 401's WWW-Authenticate header: Basic or
-	// Bearer if the sender uses it, since some senders wait for it. It is the same for every
-	// reason. The catalog and the gateway fill in Signature if a declaration sets none.
+	// Bearer if the sender uses it, since some senders wait for it. It does not depend on the
+	// reason for the refusal. The catalog and the gateway fill in Signature if a declaration
+	// sets none.
 	Challenge string
 
 	// Events extracts the events from a verified request, in order. A delivery without events

@@ -38,8 +38,8 @@ func cacheDir(own owner) (string, error) {
 	if own.drop {
 		return "/var/cache/hooklatch", nil
 	}
-	// Without a home, the cache is in the temporary directory, where another user may have
-	// created it: then it is not ours.
+	// Without a home, the cache is in the temporary directory. A directory that another user
+	// created there is refused.
 	dir := filepath.Join(os.TempDir(), "hooklatch-cache-"+strconv.Itoa(own.uid))
 	if err := own.makeDir(dir); err != nil {
 		return "", err

@@ -48,9 +48,10 @@ type HTTPOptions struct {
 	// Headers are sent with every request and stored in the ledger, so they must not contain
 	// secrets. A request's own header of the same name takes precedence.
 	Headers map[string]string `yaml:"-"`
-	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets: they are
-	// neither logged nor stored. Like the other credentials, these headers are sent only to scheme,
-	// host and port of url, never to a URL elsewhere that is computed from event data.
+	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets:
+	// they are neither logged nor stored. Like the other credentials, these headers are sent
+	// only to the scheme, host and port of url, never to another origin that is computed from
+	// event data.
 	SecretHeaders map[string]secret.Value `yaml:"headers,omitempty"`
 	// Token of an Authorization: Bearer header.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
@@ -108,8 +109,8 @@ type Basic struct {
 // target returns the URL for requests that do not set one.
 func (o HTTPOptions) target() string { return cmp.Or(o.SecretURL.Reveal(), o.URL) }
 
-// ShownURL returns the URL for requests that do not set one, in the form that may be stored and
-// shown. A secret URL is reduced to its origin. It is empty if the URL is invalid.
+// ShownURL returns the URL for requests that do not set one, in the form that may be stored
+// and shown. A secret URL is reduced to its origin. The result is empty if the URL is invalid.
 func (o HTTPOptions) ShownURL() string {
 	u, err := parseTarget(o.target())
 	switch {

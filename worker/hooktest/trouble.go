@@ -12,16 +12,16 @@ type Trouble string
 // The troubles, in the order in which they are tried.
 const (
 	// TwiceAtOnce delivers the event four times in parallel, and runs the handler twice in
-	// parallel, as after a process was cut off and presumed dead. The writes of the cut-off run
+	// parallel, as after a process was cut off and presumed dead. The cut-off run's writes
 	// with tx are rolled back. Its other work remains.
 	TwiceAtOnce Trouble = "twice at once"
-	// Crashed cancels the handler after its first statement, then after its second statement, and
-	// so on. Then the handler succeeds, and the connection is lost before the COMMIT. Each time,
-	// writes with tx are rolled back, and the handler runs again.
+	// Crashed cancels the handler after its first statement, then after its second statement,
+	// and so on. Finally the handler succeeds, and the connection is lost before the COMMIT.
+	// Each time, writes with tx are rolled back, and the handler runs again.
 	Crashed Trouble = "crashed"
 	// TwoIDs delivers the same fact under two ids in parallel. That happens if two endpoints
-	// of the provider lead to one source, or if two of its event types announce the same
-	// fact. Both are handled and committed.
+	// of the provider lead to one source, or if two of its event types announce the same fact.
+	// Both deliveries are handled and committed.
 	TwoIDs Trouble = "two ids"
 	// Replayed replays the event after it was handled, as `hooklatch events replay` does.
 	Replayed Trouble = "replayed"
@@ -118,7 +118,7 @@ func eachWith(events []Event, s step) []step {
 	return steps
 }
 
-// orders returns the other orders to try: one for each two neighbours swapped, and the reverse
+// orders returns the other orders to try: one for each swap of two neighbours, and the reverse
 // order. A handler that withstands these withstands every order, unless it compares more than
 // two events, which no handler should do.
 func orders(events []Event) [][]Event {

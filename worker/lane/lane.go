@@ -100,8 +100,9 @@ func (o Options) Workers() int {
 	return min(o.Concurrency, max(1, int(float64(o.Rate)*usualRateWait.Seconds())))
 }
 
-// ahead returns the number of jobs that are fetched before they have a slot, so that no slot waits
-// for a fetch. A job that waits for a rate token holds its slot, so that a rate needs no such jobs.
+// ahead returns the number of jobs that are fetched before they have a slot, so that no slot
+// waits for a fetch. A lane with a rate needs no such jobs, because a job holds its slot while
+// it waits for a rate token.
 func (o Options) ahead() int {
 	if o.Rate > 0 {
 		return 0

@@ -17,8 +17,8 @@ const (
 	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job whose
 	// token is valid later is snoozed.
 	maxRateWait = time.Minute
-	// prefetchSpan is the time span whose tokens one process takes in one statement. A token waits
-	// at most this long for tokens that each other process took before.
+	// prefetchSpan is the time span whose tokens one process takes in one statement. Each
+	// other process that took tokens before delays a token by at most this time.
 	prefetchSpan = 100 * time.Millisecond
 	// tokenLife is the time that an unused token stays valid after it was due.
 	tokenLife = time.Second

@@ -59,8 +59,8 @@ func checkType(c *option.Check, field, pattern string) {
 	}
 }
 
-// regularExpression finds regular-expression syntax that no event type contains: anchors, escapes,
-// and ".*" that does not follow a word. In "invoice.*" the dot is a dot.
+// regularExpression finds regular-expression syntax that no event type contains: anchors,
+// escapes, and ".*" that does not follow a word. In "invoice.*" the dot stands for itself.
 var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
 
 // asGlob suggests the pattern that was probably meant, if it is simple.

@@ -35,8 +35,8 @@ import (
 // publicBase is the URL under which senders reach the gateway; some sign it.
 const publicBase = "https://hooks.example.com"
 
-// npmCase is an npm SDK's work for one source. The source has the case's name. All SDKs verify
-// what we sign; SDKs that can also sign send to the gateway.
+// npmCase describes what an npm SDK does for one source. The source has the case's name. All
+// SDKs verify what we sign; SDKs that can also sign send to the gateway.
 type npmCase struct {
 	Name      string `json:"name"`
 	SDK       string `json:"sdk"`

@@ -21,7 +21,8 @@ const (
 )
 
 // keptKeys holds the Plaid keys that outlive a restart. One query reads all of a source's
-// keys: unknown senders choose unknown ids, and each id would otherwise cost a query.
+// keys, because unknown senders can send any number of ids, and each id would otherwise cost a
+// query.
 type keptKeys struct {
 	store provider.KeyStore // may be nil
 	loads singleflight.Group

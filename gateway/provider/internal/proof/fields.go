@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Field is the location of one text in a delivery. Exactly one member is set. If none is set,
+// Field is the location of one text in a delivery. At most one member is set. If none is set,
 // the field is the complete body, or the complete list item.
 type Field struct {
 	Header  string // header name, in canonical form

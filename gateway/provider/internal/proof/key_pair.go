@@ -25,8 +25,8 @@ var (
 	errPublicOnly = errors.New("signing needs the private key; this one is public")
 )
 
-// KeyPair declares signatures by a private key. The source's secret is then the public key.
-// The private key is accepted instead, so that `send` and tests can sign with it.
+// KeyPair declares signatures by a private key. The source's secret is then the public key. A
+// private key is accepted too, so that `send` and tests can sign with it.
 type KeyPair struct {
 	// Read returns a crypto.Signer if the secret is a private key, otherwise the public key.
 	Read func(s secret.Value) (any, error)

@@ -80,8 +80,8 @@ func callbacks() []callback {
 	}
 }
 
-// Events describes a verified delivery. A form is one event, a body from Event Streams a list
-// of CloudEvents. A GET has its fields in its URL. A call that only asks for TwiML is no
+// Events describes a verified delivery. A form is one event; a body from Event Streams is a
+// list of CloudEvents. A GET has its fields in its URL. A call that only asks for TwiML is no
 // event.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
