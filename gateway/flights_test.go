@@ -117,8 +117,8 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	}
 }
 
-// Once its signature is verified, a delivery no longer counts against its address: any number
-// of them may wait for their commit.
+// A verified delivery no longer counts against its address: any number of verified deliveries
+// may wait for their commit.
 func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxUnprovenPerAddress = 2 })

@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// FuzzReceive checks that a request gets a 2xx exactly if all events in a signed delivery are
-// stored as they arrived (I1, I3).
+// FuzzReceive checks that a request gets a 2xx if and only if all events in a signed delivery
+// are stored as they arrived (I1, I3).
 func FuzzReceive(f *testing.F) {
 	f.Add(http.MethodPost, "", "", []byte(`{"id":"a","type":"x"}`), true)
 	f.Add(http.MethodPost, "", "", []byte(`{"id":"a","type":"x"}`), false)
@@ -65,8 +65,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzRawHTTP writes raw bytes to a socket. Without a signature nothing gets a 2xx or is
-// stored, and the gateway continues to serve.
+// FuzzRawHTTP writes raw bytes to a socket. No unsigned request gets a 2xx or is stored, and
+// the gateway continues to serve.
 func FuzzRawHTTP(f *testing.F) {
 	post := "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"
 	f.Add([]byte(post + "Content-Length: 2\r\n\r\n{}"))

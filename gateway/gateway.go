@@ -1,5 +1,5 @@
-// Package gateway receives webhook deliveries over HTTP, verifies their senders, and
-// answers 2xx only for what is committed.
+// Package gateway receives webhook deliveries over HTTP, verifies their senders, and answers
+// 2xx only to deliveries that it has committed.
 package gateway
 
 import (

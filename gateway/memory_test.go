@@ -202,7 +202,7 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// However small the budget is compared with a source's limit, one body of that size fits.
+// One body of a source's maximum size always fits, however small the budget is.
 func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })

@@ -35,8 +35,8 @@ const (
 	resultFault         result = "fault"          // 500: a bug of ours
 )
 
-// noSource is the label for requests to unknown sources, whose names are the attacker's
-// choice. No configured name begins with an underscore.
+// noSource is the label for requests to unknown sources, because a client can choose any name.
+// No configured name begins with an underscore.
 const noSource = measure.Unknown
 
 func sourceLabels(source, kind string) []attribute.KeyValue {

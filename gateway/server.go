@@ -27,8 +27,8 @@ func (g *Gateway) routes() *echo.Echo {
 	e.IPExtractor = g.proxies.ipExtractor()
 	e.HTTPErrorHandler = g.fallback
 	e.Logger.SetOutput(slog.NewLogLogger(g.opts.Logger.Handler(), slog.LevelWarn).Writer()) // Echo's default is stdout
-	// Any covers only some methods. The provider decides which methods a source accepts,
-	// and the gateway must refuse every other one, with Allow.
+	// Echo's Any covers only some methods. The provider decides which methods a source
+	// accepts, and the gateway must refuse every other one, with Allow.
 	e.RouteNotFound(webhookPath, g.receive)
 	return e
 }

@@ -16,8 +16,8 @@ func (m *Migrator) AddMigration(up string) {
 	m.migrations = append(m.migrations, migration{version: len(m.migrations) + 1, name: "added", up: up, checksum: checksum(up)})
 }
 
-// RestoreRiverIndexes is the step that Up runs before River's migrations after present up to
-// last.
+// RestoreRiverIndexes is the step that Up runs before it applies River's migrations from
+// present+1 to last.
 func (m *Migrator) RestoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	return m.restoreRiverIndexes(ctx, tx, present, last)
 }

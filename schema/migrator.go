@@ -16,8 +16,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// DaysAhead is the number of days after today that have a partition of deliveries after Up and
-// after each upkeep.
+// DaysAhead is the number of days after today for which Up and each upkeep create partitions
+// of deliveries.
 const DaysAhead = 14
 
 // Values of Step.Owner.

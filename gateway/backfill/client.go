@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// maxAnswer limits one response, in bytes: a page of complete events, or one of the
-	// largest events.
+	// maxAnswer limits one response, in bytes: a page of complete events, or a single very
+	// large event.
 	maxAnswer = 64 << 20
 	// requestTimeout limits one request including its response.
 	requestTimeout = time.Minute

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// errLimit ends a pass that found as many missing events as its order allows.
+// errLimit ends a pass that found as many missing events as its Order allows.
 var errLimit = errors.New("the limit of missing events is reached")
 
 // errBudget ends a pass that used up its time. The next pass continues.

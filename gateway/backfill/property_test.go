@@ -149,7 +149,7 @@ func (h *history) within() (soon []string) {
 }
 
 // maxPasses limits the passes until a list without trouble is read. Only redeliveries need
-// several passes, and a busy machine's database may let one fail.
+// several passes, and on a busy machine the database may cause one to fail.
 const maxPasses = 50
 
 // untilWhole runs passes until two in a row have finished and nothing waits. No other pass is

@@ -51,8 +51,8 @@ type Settings struct {
 	Every time.Duration `yaml:"every,omitempty"`
 	// Time between two passes over the whole window. Defaults to 24h.
 	Deep time.Duration `yaml:"deep,omitempty"`
-	// Age of the oldest events that a pass reads. Defaults to 3d, or as far as the provider
-	// lists.
+	// Age of the oldest events that a pass reads. Defaults to 3d, or to the period that the
+	// provider lists if that is shorter.
 	Window time.Duration `yaml:"window,omitempty"`
 	// Maximum time until the list shows an event. Defaults to 2m.
 	Lag time.Duration `yaml:"lag,omitempty"`

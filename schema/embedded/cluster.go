@@ -149,7 +149,7 @@ func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir
 }
 
 // copyTree copies a directory that does not change meanwhile and makes the owner own the copy.
-// With sync it is on disk afterwards.
+// With sync, the copy is on disk when copyTree returns.
 func copyTree(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -34,7 +34,7 @@ func TestIntegrityIsChecked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.tgz")
 	require.NoError(t, os.WriteFile(path, []byte("abc"), 0o600))
-	// FIPS 180-2, appendix C.1.
+	// The hash of "abc" in FIPS 180-2, appendix C.1.
 	const abc = "sha512-3a81oZNherrMQXNJriBBMRLm+k6JqX6iCp7u5ktV05ohkpkqJ0/BqDa6PCOj/uu9RU1EI2Q86A4qmslPpUyknw=="
 	require.NoError(t, checkIntegrity(path, abc))
 	require.NoError(t, os.WriteFile(path, []byte("abd"), 0o600))

@@ -75,7 +75,8 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	return p, nil
 }
 
-// ended reports whether the process has ended, so that its id may belong to another process.
+// ended reports whether the process has ended. After that, its id may belong to another
+// process.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:

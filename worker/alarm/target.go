@@ -14,7 +14,7 @@ type Target struct {
 	Request func(m Message) (ledger.Request, error)
 	// Team limits the target to alerts of this team. If empty, to alerts without a team.
 	Team string
-	// Severities are the severities to send. If empty, page and ticket.
+	// Severities are the severities that the target receives. If empty, page and ticket.
 	Severities []Severity
 }
 

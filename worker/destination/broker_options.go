@@ -48,7 +48,8 @@ type BrokerOptions struct {
 	Resolver *net.Resolver `yaml:"-"`
 }
 
-// withDefaults returns a copy with the defaults filled in. Servers without a port get the broker's.
+// withDefaults returns a copy with the defaults filled in. Servers without a port get the
+// broker's default port.
 func (o BrokerOptions) withDefaults(port int) BrokerOptions {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	servers := make([]string, len(o.Servers))

@@ -178,8 +178,8 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 	}
 }
 
-// Close makes Enter return without a slot to every job that waits for one, and to every later
-// job. It may be called again.
+// Close makes Enter return without a slot for every job that waits for one, and for every
+// later job. It may be called again.
 func (l *Lane) Close() { l.close() }
 
 // NoteWait records a job's wait before its start.

@@ -160,7 +160,8 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 // misfit matches what fmt writes for a value that its verb cannot print.
 var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
 
-// render executes the template. Its errors contain the template's name, as both packages add it.
+// render executes the template. Its errors contain the template's name, which both template
+// packages add.
 func (t *template) render(data any) (string, error) {
 	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
 	if err := t.compiled.Execute(&buffer, data); errors.Is(err, errTooLarge) || errors.Is(err, errTooSlow) {

@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// A forecast has the requests of attempts: completed by each destination, and with forwarded bodies.
+// A forecast contains the requests that attempts send: completed by each destination, and with
+// forwarded bodies.
 func TestAForecastIsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example/", Headers: map[string]string{"X-A": "a", "X-B": "b"}})

@@ -24,8 +24,8 @@ type Options struct {
 	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no route
 	// of this configuration matches them. Explain reports this.
 	LeftToHandlers []string
-	// Typed is true for routes that a user types: expressions are shorter and less nested, so that
-	// they take little time to compile. See Conditions.
+	// Typed is true for routes that a user types: their expressions must be shorter and less
+	// nested, so that they take little time to compile. See Conditions.
 	Typed bool
 }
 

@@ -139,8 +139,8 @@ func New(name string, opts provider.Options) (*provider.Provider, error) {
 
 // Description is the information that an operator needs to configure a source.
 type Description struct {
-	// Provider is built with the options in Example. It only describes, and must not receive
-	// deliveries.
+	// Provider is built with the options in Example. It is only a description, and must not
+	// receive deliveries.
 	*provider.Provider
 
 	// Options lists the names of the accepted options, in alphabetical order.

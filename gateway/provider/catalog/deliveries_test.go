@@ -50,8 +50,8 @@ type source struct {
 // samples is the section about the provider's samples.
 type samples struct {
 	Types []string `yaml:"types"`
-	// Unsigned is true if the scheme does not cover the body, or a part of it, so that it can
-	// be changed.
+	// Unsigned is true if the scheme does not cover the body, or not all of it, so that the
+	// body can be changed.
 	Unsigned bool `yaml:"unsigned"`
 	// InBody is true if the signature is in the body, so that no arbitrary body can be signed.
 	InBody bool `yaml:"in_body"`

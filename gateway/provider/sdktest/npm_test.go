@@ -102,7 +102,7 @@ func (c npmCase) source(t *testing.T) gateway.Source {
 	}}
 }
 
-// request returns an event for the case, signed by us or not at all.
+// request returns an event for the case, signed by us or unsigned.
 func (c npmCase) request(p *provider.Provider, sign bool) (*provider.Request, error) {
 	now := time.Now()
 	r := p.Sample(c.event, "", now)

@@ -8,7 +8,7 @@ import (
 )
 
 // WhatsAppObject is the value of /object in WhatsApp's deliveries. Only WhatsApp's event types
-// begin with the field.
+// begin with the name of the field.
 const WhatsAppObject = "whatsapp_business_account"
 
 // whatsAppMessages finds messages and statuses in a change of the field messages. A change

@@ -51,8 +51,8 @@ func isKeyID(s string) bool {
 	})
 }
 
-// Keys fetches keys from Plaid's API and caches them. Unknown ids cost an unauthenticated
-// sender nothing, so requests for them are limited.
+// Keys fetches keys from Plaid's API and caches them. Requests for unknown ids are limited,
+// because an unauthenticated sender can send any number of them at no cost.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group

@@ -161,8 +161,8 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
-// Fetch gets rawURL now and bypasses the cache: it confirms subscriptions. Errors: the same as
-// from Cached.
+// Fetch gets rawURL without the cache, to confirm a subscription. Errors: the same as from
+// Cached.
 func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
 	if err := f.own(rawURL); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func Ed25519Keys(spelling KeySpelling) *KeyPair {
 }
 
 // ECDSAKeys declares ECDSA with P-256 and SHA-256 and signatures in ASN.1. Keys are PEM, or
-// the base64 of its DER.
+// DER in base64.
 func ECDSAKeys() *KeyPair {
 	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {
@@ -110,7 +110,7 @@ func ProvesRSA(key *rsa.PublicKey, hash crypto.Hash, message, signature []byte) 
 	return rsa.VerifyPKCS1v15(key, hash, h.Sum(nil), signature)
 }
 
-// ReadKey reads a public or private key: PEM, or the base64 of its DER.
+// ReadKey reads a public or private key: PEM, or DER in base64.
 func ReadKey(s secret.Value) (any, error) {
 	if s.IsZero() {
 		return nil, ErrEmptySecret

@@ -184,7 +184,7 @@ func (g *OwnEvents) inItem(f Field) Field {
 	return f
 }
 
-// Places reads the fields of a composite or hashed id. They are already validated.
+// Places reads the fields of a composite or hashed id, which are already validated.
 func Places(texts []string) []Field {
 	fields := make([]Field, len(texts))
 	for i, text := range texts {

@@ -48,8 +48,8 @@ func TestAPartOfASignatureProvesNothing(t *testing.T) {
 	}
 }
 
-// If one header contains two times, one is signed, and the other could be the one that is
-// checked.
+// If one header contained two times, the signature could cover one, and the check of the time
+// could use the other.
 func TestASecondTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	pairs := &Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"}

@@ -162,8 +162,8 @@ func (s *Scheme) CheckSecret(v secret.Value) error {
 	return s.Secret.Check(v)
 }
 
-// usable returns an error if no key can be derived from a secret. Short secrets are allowed:
-// senders sign with what they have.
+// usable returns an error if no key can be derived from a secret. It allows short secrets,
+// which CheckSecret refuses.
 func (s *Scheme) usable(v secret.Value) error {
 	if s.Public != nil {
 		return s.Public.Check(v)

@@ -29,8 +29,8 @@ const (
 	adyenSignature = adyenItem + "/additionalData/hmacSignature"
 )
 
-// adyenSigned returns an item's signed fields, in that order and joined with ":". A missing
-// field is signed as an empty text.
+// adyenSigned returns the names of an item's signed fields, in the order in which they are
+// joined with ":". A missing field is signed as an empty text.
 func adyenSigned() []string {
 	return []string{
 		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
@@ -102,8 +102,8 @@ func adyenAccepted() *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
-// maxAdyenTest limits the size of a delivery without items, in bytes, and maxAdyenItem the size of an
-// item. Adyen's largest are smaller.
+// maxAdyenTest limits the size of a delivery without items, in bytes, and maxAdyenItem the
+// size of an item. The largest that Adyen sends are smaller.
 const (
 	maxAdyenTest = 4 << 10
 	maxAdyenItem = 64 << 10
