@@ -45,7 +45,7 @@ type reservation struct {
 
 	// bytes is guarded by memory.mu.
 	bytes int64
-	known bool // true if the sender is verified, or a delivery from its address was verified before
+	known bool // true if the sender is verified, or an earlier delivery from its address was
 }
 
 func (m *memory) reservation(src *source, known bool) *reservation {

@@ -65,7 +65,7 @@ func stored(states []*state) []storedState {
 		rows = append(rows, storedState{
 			Name: s.Name, Subject: s.Subject, Severity: string(s.Severity), Message: s.Message, Command: s.Command,
 			Count: s.Count, Since: plainjson.OrNull(s.Since), BeganAt: s.BeganAt, SeenAt: s.SeenAt, ToldAt: plainjson.OrNull(s.ToldAt),
-			TimesTold: int32(s.TimesTold), Target: int32(s.Target), EffectKey: s.EffectKey, //nolint:gosec // few
+			TimesTold: int32(s.TimesTold), Target: int32(s.Target), EffectKey: s.EffectKey, //nolint:gosec // small numbers
 		})
 	}
 	return rows

@@ -24,7 +24,7 @@ import (
 type broker struct {
 	kind           string
 	name           string
-	address        string   // default of messages that set none
+	address        string   // address of messages that set none
 	servers        []string // host:port
 	shownServers   string
 	guards         map[string]*egress.Guard // by server

@@ -75,7 +75,7 @@ func TestOverridingEventID(t *testing.T) {
 	require.Equal(t, []string{"r1:/events/0", "r1:/events/1"}, []string{events[0].ID, events[1].ID})
 	require.True(t, p.UnsignedID)
 
-	// The ids can be a form's fields or a GET's fields.
+	// An id can be a form's field or a GET's parameter.
 	p = provide(t, "twilio", provider.Options{EventID: provider.EventID{Form: "CallSid"}})
 	r = form("CallSid=CA1&CallStatus=completed")
 	events, err = p.Events(r)

@@ -36,7 +36,7 @@ func eventOf(t testing.TB, p *provider.Provider, r *provider.Request) provider.E
 	require.NotEmpty(t, events)
 	require.Len(t, events, 1)
 	event := events[0]
-	event.Part = nil // contains random parts in samples
+	event.Part = nil // a sample's part contains random values
 	return event
 }
 
@@ -123,7 +123,7 @@ func TestAnyBitCounts(t *testing.T) {
 			for bit := 0; bit < len(value)*8; bit += step {
 				r.Header[name] = []string{prooftest.Flip(value, bit)}
 				if scheme, _, ok := strings.Cut(value, " "); ok && bit < len(scheme)*8 && strings.EqualFold(r.Header[name][0], value) {
-					continue // a scheme's case does not count
+					continue // the case of an authentication scheme is not significant
 				}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, r.Header[name])
 			}

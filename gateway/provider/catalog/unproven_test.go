@@ -110,7 +110,7 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 		p := provide(t, name, configured(t)[name])
 		r, secrets := unproven(t, p, bodies[shape].contentType, bodies[shape].body), []secret.Value{keyOf(t, p)}
 		took, allocated = time.Hour, 1<<62
-		for range 5 { // the quietest run counts
+		for range 5 { // only the fastest run counts
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			began := threadTime(t)

@@ -40,7 +40,8 @@ func policies(t *testing.T, b broker, f facts) {
 				defer cancel()
 				require.NoError(t, w.Stop(ctx))
 			})
-			// The connection is open, and would soon be closed as lost.
+			// This opens the connection. Once the proxy is deaf, the client soon closes the
+			// connection as lost.
 			requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect()))
 			p.goDeaf()
 			id := identity.EffectID{Scope: identity.ScopeOfEnqueue("queue"), Key: identity.Key(b.server() + string(policy)), Generation: 1}

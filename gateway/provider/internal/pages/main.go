@@ -45,11 +45,11 @@ func write() error {
 	if err := os.RemoveAll(directory); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(directory, 0o755); err != nil { //nolint:gosec // pages, for everyone
+	if err := os.MkdirAll(directory, 0o755); err != nil { //nolint:gosec // every user may read the pages
 		return err
 	}
 	for name, text := range rendered {
-		if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o644); err != nil { //nolint:gosec // pages, for everyone
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o644); err != nil { //nolint:gosec // every user may read the pages
 			return err
 		}
 	}

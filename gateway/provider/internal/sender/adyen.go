@@ -158,7 +158,7 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 		})
 	})
 	switch {
-	case !found, errors.Is(err, proof.ErrNoJSON) && items == 0: // not a payment webhook: it lacks the header
+	case !found, errors.Is(err, proof.ErrNoJSON) && items == 0: // not a payment webhook, and the signature header is missing
 		return a.platform.Verify(ctx, r, secrets, now)
 	case errors.Is(err, proof.ErrNoJSON):
 		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not JSON"}
