@@ -4,8 +4,8 @@ package provider
 type AnswerOptions struct {
 	// Status of the response, 200 to 299. Defaults to 200.
 	Status int `yaml:"status,omitempty"`
-	// Body of the response, at most 4 KiB. An empty body also leaves the body out of
-	// refusals. Defaults to empty.
+	// Body of the response, at most 4 KiB. If it is empty, refusals have no body either.
+	// Defaults to empty.
 	Body string `yaml:"body,omitempty"`
 	// Headers of the response. Content-Type defaults to text/plain if there is a body.
 	Headers map[string]string `yaml:"headers,omitempty"`

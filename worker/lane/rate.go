@@ -95,7 +95,7 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	}
 	next := r.held[0]
 	if deadline, ok := ctx.Deadline(); ok && next.After(deadline) {
-		// The token stays for a job that asks when it is due.
+		// The token stays for a job that asks once the token is due.
 		return time.Time{}, river.JobSnooze(time.Until(next))
 	}
 	r.held, r.due = r.held[1:], next

@@ -144,8 +144,8 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	}
 }
 
-// look finds a key in memory, or in the store if memory has no usable one. If the store is
-// unavailable, the key in memory stays as it is.
+// look finds a key in memory, otherwise in the store, and then caches it. It returns an error
+// if the store is unavailable.
 func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, bool, error) {
 	k.mu.Lock()
 	key, known := k.known[name]

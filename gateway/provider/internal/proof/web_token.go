@@ -254,7 +254,7 @@ func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
 	return nil
 }
 
-// endpoint returns the source's URL as the sender was given it, without query.
+// endpoint returns the source's URL that the sender was given, without query.
 func endpoint(r *provider.Request) string {
 	u := *r.URL
 	u.RawQuery, u.Fragment = "", ""
