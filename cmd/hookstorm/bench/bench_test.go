@@ -38,7 +38,7 @@ func TestEveryTurnIsMeasured(t *testing.T) {
 			require.Positive(t, goal.High, goal.Name)
 		}
 	}
-	require.Len(t, goals, wanted, "every goal of these is measured")
+	require.Len(t, goals, wanted, "every goal of these scenarios is measured")
 	var page strings.Builder
 	require.NoError(t, r.Print(&page))
 	for _, want := range []string{
@@ -73,7 +73,7 @@ func TestRowsOfYearsAreWorkedOn(t *testing.T) {
 		Module: root, Quick: true, Rounds: 1, Rows: 2000, Only: []string{"waiting", "growth", "years", "standby"}, Out: &log, Command: "hookstorm bench",
 	})
 	require.NoError(t, err, log.String())
-	require.Len(t, r.Stolen, 4, "one for each round, and none of scenarios that were not named")
+	require.Len(t, r.Stolen, 4, "one for each round of the selected scenarios only")
 	measured := map[string]report.Outcome{}
 	for _, goal := range r.Goals {
 		if goal.Measured {

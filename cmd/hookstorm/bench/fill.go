@@ -22,8 +22,8 @@ type fill struct {
 	first  int // number of the first copy
 	lives  int
 	order  load.Order
-	// every is the time between two copies, of which the last is now. If 0, all have the time of
-	// the copied lifecycle.
+	// every is the time between two copies. The last copy has the current time. If every is 0,
+	// all copies have the time of the copied lifecycle.
 	every time.Duration
 }
 
@@ -112,7 +112,7 @@ func (b *bench) fillTables(ctx context.Context, server *postgres, database strin
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is not used again
 	if err := prepareFill(ctx, conn); err != nil {
 		return err
 	}

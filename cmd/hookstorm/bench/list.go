@@ -54,7 +54,7 @@ func (l *list) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page = append(strconv.AppendInt(append(page, `,"next":"`...), int64(i), 10), '"')
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(page, '}')) // the reader has closed the connection
+	_, _ = w.Write(append(page, '}')) // fails if the client has closed the connection
 }
 
 // at returns the time of the i-th event.

@@ -33,7 +33,8 @@ func page(t *testing.T, url string, since, until time.Time, cursor string) shown
 	return p
 }
 
-// Each event is in the span in which it happened, whatever the spans are.
+// Each event is listed in the span in which it happened, however the period is divided into
+// spans.
 func TestTheListShowsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1234
@@ -57,5 +58,5 @@ func TestTheListShowsEachEventOnce(t *testing.T) {
 		}
 	}
 	require.Len(t, ids, n)
-	require.Equal(t, page(t, server.URL, began, began.Add(time.Hour), ""), page(t, server.URL, began, began.Add(time.Hour), ""), "what is asked for again is the same")
+	require.Equal(t, page(t, server.URL, began, began.Add(time.Hour), ""), page(t, server.URL, began, began.Add(time.Hour), ""), "a repeated request gets the same response")
 }

@@ -65,7 +65,7 @@ const (
 )
 
 // launch starts a process of a subject and waits until it can do its work. A server without a
-// database is the limit.
+// database shows the upper limit.
 func (b *bench) launch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
 	place, err := b.place(role)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // in a round. Above it, one more round is measured.
 const mostStolen = 0.05
 
-// rounds yields the rounds to measure. If the host gave CPU time to other guests, as many rounds
-// again may follow, and the most disturbed ones are dropped. The choice depends only on the host,
-// never on the measurements. A quick run repeats no round.
+// rounds yields the rounds to measure. If the host gave CPU time to other guests, up to as many
+// additional rounds follow, and the most disturbed rounds are dropped. The choice depends only on
+// the host, never on the measurements. A quick run repeats no round.
 func (b *bench) rounds(yield func(round int) bool) {
 	type taken struct {
 		mark   int
@@ -43,7 +43,7 @@ func (b *bench) rounds(yield func(round int) bool) {
 	}
 }
 
-// alternately gives each round one turn with something and one without. The order alternates from
+// alternately calls turn twice in each round, with true and with false. The order alternates from
 // round to round.
 func (b *bench) alternately(turn func(with bool) error) error {
 	for round := range b.rounds {

@@ -15,7 +15,7 @@ func TestRoundsThatTheHostDisturbedAreMeasuredAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		quick  bool
 		stolen []float64 // in each possible round
-		kept   []float64 // the measurements of the kept rounds, which are their numbers
+		kept   []float64 // the numbers of the kept rounds; each round's measurement is its number
 		says   string
 	}{
 		"an undisturbed machine": {stolen: []float64{0.01, 0, 0.02}, kept: []float64{0, 1, 2}, says: "gave 1.0 % (0.0..2.0) of the CPU time of a round to others.\n"},
@@ -36,7 +36,7 @@ func TestRoundsThatTheHostDisturbedAreMeasuredAgain(t *testing.T) {
 			}
 			require.Len(t, c.stolen, round+1, "no more rounds than needed")
 			for _, series := range b.report.Series {
-				require.Equal(t, c.kept, series.Values, "both of a round stay, or none")
+				require.Equal(t, c.kept, series.Values, "both measurements of a round are kept, or neither")
 			}
 			var page strings.Builder
 			require.NoError(t, b.report.Print(&page))

@@ -29,7 +29,7 @@ func backlogTurn(ctx context.Context, b *bench) error {
 }
 
 // sendWhileDown sends n events while the receiver is down, and restarts the receiver. It returns
-// the account at that moment, and the moment.
+// the account at the restart, and the time of the restart.
 func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (run load.Run, before account, back time.Time, err error) {
 	s.bench.receiver.down()
 	run, sendErr := client.Closed(ctx, n)
@@ -45,7 +45,7 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 // repeats at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
-// between returns the rate from one share of all deliveries to another.
+// between returns the rate of the deliveries between two shares of them, such as 0.1 and 0.9.
 func between(came []time.Time, begin, end float64) float64 {
 	from, to := int(begin*float64(len(came))), int(end*float64(len(came)))
 	return float64(to-from) / came[to].Sub(came[from]).Seconds()

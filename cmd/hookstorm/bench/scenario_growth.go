@@ -71,8 +71,8 @@ func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name 
 	return event, err
 }
 
-// dedupRows are a database's dedup rows, with the names under which accepting beside them is
-// measured.
+// dedupRows describes a database with dedup rows, and names the two measurements of accepting in
+// it.
 type dedupRows struct {
 	database       database
 	order          load.Order

@@ -15,7 +15,7 @@ import (
 // sharingGateways is the number of gateways that accept duplicates of each other.
 const sharingGateways = 4
 
-// counted is the time after which the counts of duplicates are surely written.
+// counted is the longest time that a gateway takes to write its counts of duplicates.
 const counted = 2 * time.Second
 
 // sharedTurn measures deliveries of events that another gateway has accepted: each event arrives once

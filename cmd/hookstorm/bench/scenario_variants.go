@@ -59,9 +59,9 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// collectionTurn measures the cost of statistics when accepting. A commit from before statistics
-// were collected has the other half of each turn. A turn is long enough for each to add its
-// counts and collect several times.
+// collectionTurn measures the cost of statistics when accepting. A commit that does not yet
+// collect statistics runs in the other half of each turn. A turn is long enough for each to add
+// its counts and collect several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit without statistics")

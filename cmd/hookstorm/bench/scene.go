@@ -89,7 +89,7 @@ func (b *bench) play(ctx context.Context, who subject, on database, do func(s *s
 	return do(s)
 }
 
-// playLife is play after some events that warm everything up.
+// playLife is like play, but first sends some events to warm everything up.
 func (b *bench) playLife(ctx context.Context, who subject, on database, do func(s *scene, client *load.Client) error) error {
 	return b.play(ctx, who, on, func(s *scene) error {
 		client, err := s.warmUp(ctx)

@@ -43,7 +43,7 @@ type Options struct {
 	// Listen is the address, host:port. Required.
 	Listen string
 	// DatabaseURL is the database for events. If empty, events are only verified and answered,
-	// which is the limit of any gateway here.
+	// which is the upper limit for any gateway on this machine.
 	DatabaseURL secret.Value
 	// Logger gets a line for each stored event. Required.
 	Logger *slog.Logger

@@ -53,7 +53,7 @@ func (c *conn) dial(ctx context.Context) error {
 func (c *conn) close() {
 	if c.net != nil {
 		c.release()
-		_ = c.net.Close() // nothing is lost with it
+		_ = c.net.Close() // the connection is not used again
 		c.net = nil
 	}
 }

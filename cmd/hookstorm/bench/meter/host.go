@@ -12,8 +12,9 @@ type CPUTime struct {
 	stolen time.Duration // the processors were ready, but the host ran other guests
 }
 
-// The number of fields in the first line of /proc/stat to add up, and the field of time that the
-// host gave to other guests: proc(5). The guest fields after them are already included.
+// Positions in the first line of /proc/stat, as in proc(5): the number of fields to add up, and
+// the field with the time that the host gave to other guests. The guest fields after them are
+// already included.
 const (
 	fieldsOfCPU = 8
 	fieldStolen = 7

@@ -29,7 +29,7 @@ func TestThePostgresOfABackendIsFoundAndMeasured(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `SELECT count(*) FROM generate_series(1, 3000000)`)
 	require.NoError(t, err)
 	require.Greater(t, meter.Server(postmaster), before)
-	require.Less(t, meter.Server(postmaster, backend)-without, meter.Server(postmaster)-before, "one that looks on is left out")
+	require.Less(t, meter.Server(postmaster, backend)-without, meter.Server(postmaster)-before, "an observing backend is excluded")
 
 	now, peak := meter.Memory(os.Getpid())
 	require.Positive(t, now)

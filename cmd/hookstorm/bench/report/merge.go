@@ -20,8 +20,8 @@ func Read(path string) (*Report, error) {
 	return r, nil
 }
 
-// Merge adds the sections that other runs measured, for the same commit on the same machine. A
-// section is from one run, so its ratios are, too.
+// Merge adds the sections that other runs measured, for the same commit on the same machine. Each
+// section comes from a single run, and so do the ratios within it.
 func (r *Report) Merge(others ...*Report) error {
 	for _, other := range others {
 		if other.Commit != r.Commit || other.Machine != r.Machine {

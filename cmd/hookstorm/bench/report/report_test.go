@@ -41,8 +41,8 @@ func TestRatiosAreMadeWithinARound(t *testing.T) {
 	}
 	require.Len(t, outcomes, 3)
 	naive := outcomes["accept: rate, of naive's"]
-	require.InDelta(t, 2.5, naive.Median, 1e-9, "the faster naive counts")
-	require.InDelta(t, naive.Low, naive.High, 1e-9, "the drift of the machine meets both")
+	require.InDelta(t, 2.5, naive.Median, 1e-9, "the faster naive variant counts")
+	require.InDelta(t, naive.Low, naive.High, 1e-9, "the drift of the machine affects both alike")
 	require.True(t, naive.Met)
 	limit := outcomes["accept: rate, of the limit's"]
 	require.InDelta(t, 0.25, limit.Median, 1e-9)
@@ -155,7 +155,7 @@ func lived() *report.Report {
 
 func TestSizingIsComputedFromTheMeasurements(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, measured().Sizing(), "without whole lives there is none")
+	require.Empty(t, measured().Sizing(), "there is no sizing without full lifecycles")
 	// 10,000,000 a day are 347 per second in the busiest hour. Each takes a millisecond of
 	// CPU, and 90 x 1,500 + 30 x 1,500 bytes.
 	require.Contains(t, lived().Sizing(), "| 10,000,000   | 347/s        | 0.58  | 1.80 TB | 50.0 GB   | 150 GB                  |")

@@ -56,7 +56,7 @@ func (d *deliverer) Work(ctx context.Context, job *river.Job[delivery]) error {
 		return fmt.Errorf("deliver: %w", err)
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)); err != nil { // else the connection is not kept
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)); err != nil { // otherwise the connection is not reused
 		return fmt.Errorf("read the response: %w", err)
 	}
 	if response.StatusCode/100 != 2 {

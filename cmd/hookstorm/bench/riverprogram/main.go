@@ -2,9 +2,9 @@
 // River. It is the program that a good engineer writes and tunes instead of using Hooklatch. It
 // uses no package of Hooklatch.
 //
-// A 2xx means that the event is committed once with its job, as Hooklatch's does. River tries a failed
-// delivery again. All else that Hooklatch does is missing: a record of attempts, pauses of a failing
-// receiver, replay, retention, providers, a console.
+// A 2xx means that the event is committed once with its job, as Hooklatch's does. River tries a
+// failed delivery again. The program lacks everything else that Hooklatch has: a record of
+// attempts, pauses of a failing receiver, replay, retention, providers, a console.
 package main
 
 import (
@@ -84,7 +84,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	if !o.acceptOnly {
-		// Stop ends it, after the last request.
+		// jobs.Stop below ends the deliveries, after the last request.
 		if err := jobs.Start(context.WithoutCancel(ctx)); err != nil {
 			return fmt.Errorf("start River: %w", err)
 		}
