@@ -32,7 +32,7 @@ func Check(file io.ReadSeeker, opts Options) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("check history: %w", err)
 	}
 	if facts.clock == 0 {
-		return Verdict{}, fmt.Errorf("check history: it has no row of %s: the snapshot of the database is missing, or not whole", tableClock)
+		return Verdict{}, fmt.Errorf("check history: it has no row of %s: the snapshot of the database is missing or incomplete", tableClock)
 	}
 	opts.MaxAttempts = cmp.Or(opts.MaxAttempts, 20)
 	j := newJudge(facts, totals, opts)

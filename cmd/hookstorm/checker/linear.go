@@ -16,7 +16,7 @@ const (
 	// patience bounds porcupine's work on one event. An undecided event fails the run.
 	patience = time.Second
 	// looks bounds the tries for one event on a busy machine. A try is final only if this process
-	// got a full patience of processor time.
+	// got at least patience of processor time.
 	looks = 5
 )
 
@@ -60,7 +60,8 @@ var cell = porcupine.Model{
 
 // linear checks that one moment of acceptance explains every response about an event and its
 // stored state. An operation of unknown outcome may have taken effect at any time after it began,
-// or never: it ends after the snapshot. Events that other rules reported are not reported again.
+// or never, so the model lets it end after the snapshot. Events that other rules reported are not
+// reported again.
 func (j *judge) linear() {
 	reported := make(map[string]bool)
 	for _, v := range j.violations {
@@ -109,7 +110,7 @@ func decide(operations []porcupine.Operation) porcupine.CheckResult {
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0 // cannot fail for this process; otherwise every look would count as starved
+		return 0 // cannot fail for this process; otherwise every try would count as starved
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
@@ -164,8 +165,8 @@ func overlap(operations []porcupine.Operation) int {
 }
 
 // duplicatesFollow is the weaker check for an event with too many simultaneous deliveries. A
-// delivery may be answered duplicate only after another delivery began that it may repeat. It
-// must also end after the start of the delivery that was answered accepted.
+// delivery may be answered duplicate only after another delivery began that it may repeat. The
+// duplicate must also end after the start of the delivery that was answered accepted.
 func (j *judge) duplicatesFollow(e *event) {
 	began := int64(forever)
 	for _, d := range e.deliveries {

@@ -64,7 +64,8 @@ func (j *judge) newestDecides() {
 }
 
 // newestAt returns the range of deployments that may have been the newest for a transaction that
-// began at this time. The first is the last one that was certainly announced.
+// began at this time. The range starts at the latest deployment that was certainly announced by
+// then.
 func (j *judge) newestAt(began int64) (first, last int) {
 	for i, d := range j.deployments {
 		if d.announced != forever && d.announced+clockSlack < began {

@@ -43,7 +43,7 @@ func (j *judge) sameKeyAndBody() {
 }
 
 // bodyOf returns the hash of the effect's request body. It is empty if the effect sends something
-// else than the stored request: an email, a statement, an item of a delivery, or erased content.
+// other than the stored request: an email, a statement, an item of a delivery, or erased content.
 func (j *judge) bodyOf(e *effect) string {
 	if j.kindOf(e) != "http" || e.row.ErasedAt != 0 {
 		return ""

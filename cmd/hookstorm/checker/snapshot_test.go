@@ -55,7 +55,7 @@ func TestSnapshotHasTheRowsThatRulesJudge(t *testing.T) {
 		require.Equal(t, "github/evt_1", v.Key)
 		require.NotEmpty(t, v.Story)
 	}
-	require.Equal(t, []checker.Rule{"I3", "I5", "I5"}, rules, "nobody sent it, it is not dispatched, and its job is left")
+	require.Equal(t, []checker.Rule{"I3", "I5", "I5"}, rules, "no sender sent it, it is not dispatched, and its job is left")
 }
 
 func TestHistoryWithoutASnapshotProvesNothing(t *testing.T) {

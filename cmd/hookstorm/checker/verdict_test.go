@@ -39,7 +39,7 @@ func TestViolationTellsTheStoryOfItsKey(t *testing.T) {
 	require.Len(t, v.Violations, 1)
 	key := v.Violations[0].Key
 	for _, r := range v.Violations[0].Story {
-		require.NotEqual(t, history.OpDeliver, r.Op, "what concerns the event alone is left out")
+		require.NotEqual(t, history.OpDeliver, r.Op, "records about the event alone are left out")
 		if r.Call != nil {
 			require.Equal(t, key, r.Call.Key)
 		}

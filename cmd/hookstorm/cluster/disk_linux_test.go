@@ -55,7 +55,7 @@ func TestAFullDiskIsRealAndHasRoomAgain(t *testing.T) {
 
 	require.NoError(t, c.Promote(t.Context(), cluster.Killed))
 	_, err = c.FillDisk()
-	require.NoError(t, err, "the new primary has its own")
+	require.NoError(t, err, "the new primary has its own disk")
 	_, err = c.FreeDisk(context.WithoutCancel(t.Context()))
 	require.NoError(t, err)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Distance is a line between servers with a delay and no limit on bytes in transit. Unlike with a
-// fault of the proxy, pieces do not wait for each other.
+// Distance is a network link between servers that has a delay and no limit on bytes in transit.
+// Unlike a delay by the proxy, it does not make pieces wait for each other.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener
@@ -24,12 +24,12 @@ type piece struct {
 const (
 	// pieceSize is the largest size of one read, in bytes.
 	pieceSize = 16 << 10
-	// piecesUnderway is the maximum number of pieces in a line: more than any distance here
-	// needs.
+	// piecesUnderway is the maximum number of pieces in transit. No distance used here needs as
+	// many.
 	piecesUnderway = 1 << 14
 )
 
-// NewDistance creates a line that takes oneWay in each direction.
+// NewDistance creates a link with a delay of oneWay in each direction.
 func NewDistance(oneWay time.Duration) (*Distance, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

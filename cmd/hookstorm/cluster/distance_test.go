@@ -136,7 +136,7 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("several commits waited for the standby in %.2f of the looks when they notify, in %.2f when gateways accept", notifying, accepting)
-	require.Less(t, notifying, 0.05, "what notifies commits one by one")
+	t.Logf("several commits waited for the standby in %.2f of the checks when commits notify, in %.2f when gateways accept", notifying, accepting)
+	require.Less(t, notifying, 0.05, "notifying transactions commit one by one")
 	require.Greater(t, accepting, 0.2)
 }

@@ -45,7 +45,7 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 				_, err := conn.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, id)
 				require.NoError(t, errors.Join(err, conn.Close(t.Context())))
 				a, err := accept(id)
-				return err == nil && a.New() == 0 // it is a duplicate without its row
+				return err == nil && a.New() == 0 // answered as a duplicate, although its row is deleted
 			}, 2*time.Minute, time.Millisecond, name)
 		}
 		if name == "promotion" {
@@ -69,8 +69,8 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 	}
 }
 
-// replicated waits until the standby has all data of the primary. If the deletion of a row were
-// lost with the primary, its event would be a duplicate.
+// replicated waits until the standby has all data of the primary. Otherwise the deletion of a row
+// could be lost with the primary, and the event would still be a duplicate.
 func replicated(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	conn := connect(t, c.Primary("postgres"))

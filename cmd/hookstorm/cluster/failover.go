@@ -90,7 +90,7 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	}
 	_ = heir.Resume() // a frozen standby cannot be promoted
 	if ending == Fast {
-		// It stops when the standby has all WAL, as in a planned change.
+		// The old primary stops once the standby has all WAL, as in a planned switchover.
 		if err := c.discard(ctx, old, false); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.Equal(t, watched, read)
 	require.Len(t, read, 3)
 	require.Equal(t, read[0].ID, read[2].ID)
-	require.Zero(t, read[0].Delivery.Status, "the beginning does not know the end")
+	require.Zero(t, read[0].Delivery.Status, "the record of the beginning does not contain the response")
 	require.Equal(t, 200, read[2].Delivery.Status)
 }
 
@@ -84,5 +84,5 @@ func TestHistoryThatWasNotWrittenIsAnError(t *testing.T) {
 	w := history.NewWriter(fullDisk{})
 	w.Add(history.Record{Kind: history.Note, Op: history.OpPhase})
 	require.ErrorIs(t, w.Flush(), errFull)
-	require.ErrorIs(t, w.Flush(), errFull, "and stays one")
+	require.ErrorIs(t, w.Flush(), errFull, "the error is permanent")
 }

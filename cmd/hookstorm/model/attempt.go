@@ -69,7 +69,7 @@ func (m *machine) claiming(s *State, w int) {
 		worker := &n.Workers[w]
 		if said != granted && m.bug != bugs.ExternalCallBeforeCommit {
 			// An earlier try may have been granted a claim that an operator has since withdrawn.
-			// It called no receiver.
+			// That try called no receiver.
 			n.Effects[f].Open = n.Effects[f].Open.minus(holder(w))
 		}
 		switch {

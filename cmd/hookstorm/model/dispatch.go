@@ -81,7 +81,7 @@ func (m *machine) mayBeBorn(s *State, f int) bool {
 	return !m.AtMostOnce && !m.Ordered && !m.Late && !m.Statement && s.Effects[f].State == missing && !s.Destination.refuses(false, m.bug)
 }
 
-// isBorn lets worker w go on with the first attempt of an effect.
+// isBorn lets worker w continue with the first attempt of an effect.
 func (s *State) isBorn(w, f int, at WorkerStep) {
 	worker := Worker{At: at, Job: effectJob(f), Row: rows, Detached: true, Born: true}
 	if s.Effects[f].ClaimedBy == holder(w) {

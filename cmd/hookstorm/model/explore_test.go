@@ -16,7 +16,7 @@ func TestNothingBreaksAPromise(t *testing.T) {
 	require.Len(t, result.Worlds, len(Worlds()))
 	for _, e := range result.Worlds {
 		t.Logf("%-32s %8d states, %8d steps, at most %d in a row, %s", e.World.Name, e.States, e.Steps, e.Depth, e.Took)
-		require.NotZero(t, e.Ends, "%s: nothing ever ends there, so the search for endless paths finds nothing", e.World.Name)
+		require.NotZero(t, e.Ends, "%s: no path ends in this world, so the search for endless paths proves nothing", e.World.Name)
 		require.Greater(t, e.States, 1000, e.World.Name)
 	}
 	t.Logf("%d states in all", result.States)
@@ -97,7 +97,7 @@ func TestCircleIsFound(t *testing.T) {
 		}
 		return &e
 	}
-	require.Nil(t, graph([]uint32{1, 2}, []uint32{2, 3}, []uint32{3}, nil).circle(), "two ways to one end are no circle")
+	require.Nil(t, graph([]uint32{1, 2}, []uint32{2, 3}, []uint32{3}, nil).circle(), "two ways to one end are not a circle")
 	require.Equal(t, []uint32{1, 3, 2, 1}, graph([]uint32{1}, []uint32{3}, []uint32{1}, []uint32{4, 2}, nil).circle())
-	require.Equal(t, []uint32{2, 2}, graph(nil, nil, []uint32{2}).circle(), "also where the first state does not lead")
+	require.Equal(t, []uint32{2, 2}, graph(nil, nil, []uint32{2}).circle(), "also among states that the first state does not lead to")
 }

@@ -22,13 +22,13 @@ func TestStepsBearTheNamesOfTheFailpoints(t *testing.T) {
 		}
 		_, one := leftOut[place]
 		_, all := leftOut[transaction]
-		require.NotEqual(t, inModel[place], one || all, "%s: a place is passed by a step of the model, or LeftOut says why not", place)
+		require.NotEqual(t, inModel[place], one || all, "%s: either a step of the model passes the failpoint, or LeftOut says why none does, but not both", place)
 	}
 	for place := range inModel {
-		require.True(t, inCode[place], "%s is passed in the model and nowhere in the code", place)
+		require.True(t, inCode[place], "%s is a failpoint of the model that the code does not have", place)
 	}
 	for name, why := range leftOut {
 		require.NotEmpty(t, why)
-		require.True(t, inCode[name] || inCode[name+".begin"], "%s is left out of the model and nowhere in the code", name)
+		require.True(t, inCode[name] || inCode[name+".begin"], "LeftOut lists %s, which the code does not have", name)
 	}
 }

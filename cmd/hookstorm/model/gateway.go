@@ -104,7 +104,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 func (m *machine) planning(s *State, actor Actor, i, w int) {
 	e := m.eventOf(i)
 	f := m.effectOf(e, 1)
-	if s.Events[e].Rows > 0 || m.isLeft(s, w) || m.bug == bugs.CompensatingDelete { // which would break another promise first
+	if s.Events[e].Rows > 0 || m.isLeft(s, w) || m.bug == bugs.CompensatingDelete { // that bug would break another promise first
 		return
 	}
 	accept := func(n *State) {

@@ -22,7 +22,7 @@ func TestTwinsHaveTheSameFuture(t *testing.T) {
 			looked := 0
 			for id := uint32(0); id < e.states.n; id += 1 + e.states.n/2000 {
 				s := e.states.at(id)
-				require.True(t, maps.Equal(e.futures(s), e.futures(w.twin(s))), "of state %d: %+v", id, s)
+				require.True(t, maps.Equal(e.futures(s), e.futures(w.twin(s))), "state %d and its twin have different successors: %+v", id, s)
 				looked++
 			}
 			require.Greater(t, looked, 500)

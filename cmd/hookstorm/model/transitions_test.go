@@ -23,14 +23,14 @@ func TestTransitionsAreThoseOfTheLedger(t *testing.T) {
 	made := explored(t).Transitions
 	for transition := range made {
 		require.True(t, allowed[transition], "the model makes a transition that the ledger refuses: %s", transition)
-		require.NotContains(t, notMade, transition, "a world reaches it after all")
+		require.NotContains(t, notMade, transition, "notMade lists a transition that a world reaches")
 	}
 	for transition := range allowed {
 		_, known := notMade[transition]
-		require.True(t, made[transition] || known, "no world reaches it, and notMade has no reason: %s", transition)
+		require.True(t, made[transition] || known, "no world reaches the transition, and notMade does not list it: %s", transition)
 	}
 	for transition := range notMade {
-		require.True(t, allowed[transition], "it is not in the table: %s", transition)
+		require.True(t, allowed[transition], "the transition is not in the table: %s", transition)
 	}
 }
 
@@ -53,7 +53,7 @@ func tableOfStates(t *testing.T) map[Transition]bool {
 			}
 			for heading := range strings.SplitSeq(r[2], "|") {
 				what := slices.Index(whats[:], strings.TrimSpace(heading))
-				require.GreaterOrEqual(t, what, 0, "the model does not know what %q is", heading)
+				require.GreaterOrEqual(t, what, 0, "the model has no column %q", heading)
 				columns = append(columns, What(what))
 			}
 		}

@@ -42,8 +42,9 @@ type Fault struct {
 	Kind      string
 	Lane      Lane
 	Simulated bool // it replaces a fault that cannot be made on this machine
-	// Fire makes the fault, calls struck at the moment when it strikes, and returns when it has
-	// healed, soon after ctx is done. A fault that did not call struck did not fire.
+	// Fire makes the fault, calls struck at the moment when it strikes, and returns when the
+	// fault has healed. That must be soon after ctx is done. A fault that did not call struck did
+	// not fire.
 	Fire func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 }
 

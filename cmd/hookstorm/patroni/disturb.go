@@ -45,7 +45,7 @@ func (c *Cluster) KillStandby(ctx context.Context, synchronous bool, away time.D
 	}
 	struck(m.name, away.String())
 	err = m.kill()
-	_ = retry.Wait(ctx, away) // it comes back in any case
+	_ = retry.Wait(ctx, away) // the standby comes back even if ctx ends
 	ctx = context.WithoutCancel(ctx)
 	return errors.Join(err, m.patroni.Start(ctx), c.AwaitWhole(ctx))
 }
@@ -59,7 +59,7 @@ func (c *Cluster) FreezeStandby(ctx context.Context, synchronous bool, away time
 	}
 	struck(m.name, away.String())
 	err = m.freeze()
-	_ = retry.Wait(ctx, away) // it comes back in any case
+	_ = retry.Wait(ctx, away) // the standby comes back even if ctx ends
 	return errors.Join(err, m.thaw(), c.AwaitWhole(context.WithoutCancel(ctx)))
 }
 
@@ -71,7 +71,7 @@ func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Du
 	for i := range count {
 		failed = append(failed, c.etcd[(first+i)%len(c.etcd)].Pause())
 	}
-	_ = retry.Wait(ctx, away) // they come back in any case
+	_ = retry.Wait(ctx, away) // they come back even if ctx ends
 	for i := range count {
 		failed = append(failed, c.etcd[(first+i)%len(c.etcd)].Continue())
 	}
@@ -79,8 +79,8 @@ func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Du
 }
 
 // CancelWaiting freezes the Postgres of the synchronous standby for a while, and cancels every
-// session that waits for it. The server then reports a COMMIT that no standby has. Unlike the other
-// faults it may be made beside them, and does nothing while the cluster has no primary.
+// session that waits for it. The server then reports a COMMIT that no standby has. Unlike the
+// other faults, it may run beside others. It does nothing while the cluster has no primary.
 func (c *Cluster) CancelWaiting(ctx context.Context, away time.Duration, struck Struck) error {
 	primary, _, err := c.primary(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Cluster) CancelWaiting(ctx context.Context, away time.Duration, struck 
 	err = m.signal(syscall.SIGSTOP)
 	for ended := time.Now().Add(away); time.Now().Before(ended) && err == nil; {
 		var cancelled int
-		// A primary that has failed meanwhile is not asked again.
+		// A primary that has failed meanwhile is not queried again.
 		if query(ctx, c.url(primary.server, "postgres", ""), func(conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, cancelWaitingSQL).Scan(&cancelled)
 		}) != nil {
@@ -102,7 +102,7 @@ func (c *Cluster) CancelWaiting(ctx context.Context, away time.Duration, struck 
 		if cancelled > 0 {
 			struck(primary.name, fmt.Sprintf("%d sessions", cancelled))
 		}
-		_ = retry.Wait(ctx, pollPause) // the standby continues in any case
+		_ = retry.Wait(ctx, pollPause) // the standby continues even if ctx ends
 	}
 	return errors.Join(err, m.signal(syscall.SIGCONT))
 }

@@ -25,8 +25,8 @@ const (
 	// Orphaned is SIGKILL for Patroni alone. Its Postgres stays a primary that accepts
 	// connections, beside the new primary.
 	Orphaned Loss = "orphaned"
-	// Deposed stops Patroni alone, with the same consequence. When it continues, it demotes its
-	// Postgres.
+	// Deposed stops Patroni alone, with the same consequence. When Patroni continues, it demotes
+	// its Postgres.
 	Deposed Loss = "deposed"
 )
 
@@ -50,7 +50,7 @@ func (c *Cluster) FailOver(ctx context.Context, loss Loss, struck Struck) error 
 		_, err = c.awaitPrimary(ctx, old.name)
 	}
 	if loss != Killed && err == nil {
-		_ = retry.Wait(ctx, besides) // the old primary comes back in any case
+		_ = retry.Wait(ctx, besides) // the old primary comes back even if ctx ends
 	}
 	return errors.Join(err, back(), c.AwaitWhole(ctx))
 }

@@ -60,8 +60,8 @@ func (c *Cluster) newMember(number int, server, api string, etcd []string) (*mem
 	return m, err
 }
 
-// kill ends Patroni and its Postgres with SIGKILL, as a machine that loses power does.
-// Postgres is first, because the end of Patroni's output is the end of both.
+// kill ends Patroni and its Postgres with SIGKILL, as a machine that loses power does. Postgres
+// is killed first: it shares Patroni's output, and Kill returns only when that output ends.
 func (m *member) kill() error { return errors.Join(m.signal(syscall.SIGKILL), m.patroni.Kill()) }
 
 // freeze stops Patroni and its Postgres. Connections stay open, but get no response.
@@ -134,7 +134,7 @@ func commandOf(pid int) string {
 func childrenOf(pid int) []int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
-		return nil // it has ended
+		return nil // the process has ended
 	}
 	var children []int
 	for field := range strings.FieldsSeq(string(text)) {

@@ -158,7 +158,7 @@ func query(ctx context.Context, url string, use func(*pgx.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is not used again
 	return use(conn)
 }
 

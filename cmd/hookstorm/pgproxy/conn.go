@@ -128,7 +128,7 @@ func (c *conn) connect() error {
 	default:
 	}
 	if c.proxy.target != target {
-		return fmt.Errorf("%s is the target no more", target)
+		return fmt.Errorf("%s is no longer the target", target)
 	}
 	return nil
 }

@@ -87,8 +87,8 @@ type Fault struct {
 
 // Firing is a fault that happened to a connection.
 type Firing struct {
-	// At is the time of the firing. For LoseAnswer, HangAnswer and Terminate this is after the
-	// server has responded, for delays and lasting faults at their beginning.
+	// At is the time of the firing. LoseAnswer, HangAnswer and Terminate fire after the server
+	// has responded. Delays and lasting faults fire when they begin.
 	At time.Time
 	// Kind is the kind of the fault.
 	Kind Kind

@@ -39,8 +39,8 @@ func TestWhatAPartitionHeldBackArrivesAfterwards(t *testing.T) {
 	require.Equal(t, "killed", next(t, armed).Application)
 	var stored int
 	require.NoError(t, b.sound.QueryRow(t.Context(), "SELECT count(*) FROM cells").Scan(&stored))
-	require.Zero(t, stored, "the server has heard nothing")
-	require.Len(t, b.Connections(pgproxy.Who{}), 1, "nor that the client is gone")
+	require.Zero(t, stored, "nothing has reached the server")
+	require.Len(t, b.Connections(pgproxy.Who{}), 1, "the server has not noticed that the client is gone")
 
 	armed.Disarm()
 	require.Equal(t, 1, b.rows(t))
@@ -58,11 +58,11 @@ func TestAPartitionOfAnswersLetsTheServerWork(t *testing.T) {
 		done <- err
 	}()
 	next(t, armed)
-	require.NoError(t, store(t.Context(), t, two), "the others are not concerned")
+	require.NoError(t, store(t.Context(), t, two), "other connections are not affected")
 	armed.Disarm()
-	require.NoError(t, <-done, "the answer was on its way")
+	require.NoError(t, <-done, "the response was held back and then delivered")
 	require.Equal(t, 2, b.rows(t))
-	require.Equal(t, 1, armed.Count(), "once for a connection")
+	require.Equal(t, 1, armed.Count(), "a lasting fault fires once for each connection")
 }
 
 func TestAPartitionKeepsConnectionsFromBeginning(t *testing.T) {
@@ -93,7 +93,7 @@ func TestLatencyAndSlowBytesTakeTheirTime(t *testing.T) {
 	latency := b.arm(t, pgproxy.Fault{Kind: pgproxy.Latency, Delay: 40 * time.Millisecond})
 	start := time.Now()
 	require.NoError(t, conn.Ping(t.Context()))
-	require.GreaterOrEqual(t, time.Since(start), 80*time.Millisecond, "there and back")
+	require.GreaterOrEqual(t, time.Since(start), 80*time.Millisecond, "the delay applies in both directions")
 	require.Equal(t, 1, latency.Count())
 	latency.Disarm()
 
@@ -116,12 +116,12 @@ func TestRefusedAndCappedConnections(t *testing.T) {
 	refused := b.arm(t, pgproxy.Fault{Kind: pgproxy.Refuse, Count: 1})
 	_, err = pgx.Connect(t.Context(), b.url(t, "one"))
 	requireUnanswered(t, err)
-	require.NoError(t, first.Ping(t.Context()), "those that are there remain")
+	require.NoError(t, first.Ping(t.Context()), "existing connections remain")
 	<-refused.Done()
 
 	capped := b.arm(t, pgproxy.Fault{Kind: pgproxy.Cap, Who: pgproxy.Who{Listener: "one"}, Connections: 1})
 	require.NoError(t, first.PgConn().CancelRequest(t.Context()))
-	require.Zero(t, capped.Count(), "a request to cancel is no connection more")
+	require.Zero(t, capped.Count(), "a cancel request does not count as a connection")
 	_, err = pgx.Connect(t.Context(), b.url(t, "one"))
 	requireCode(t, "53300", err)
 	require.Equal(t, 1, capped.Count())
@@ -149,7 +149,7 @@ func TestTheProxyFollowsThePrimaryAndCutsWhatIsLeft(t *testing.T) {
 	b.SetTarget(address(t, pgtest.URL(t, other)))
 	require.Error(t, conn.Ping(t.Context()))
 	_, err = pgx.Connect(t.Context(), b.url(t, ""))
-	require.Error(t, err, "the password is that of the other server")
+	require.Error(t, err, "the password belongs to the other server")
 	b.server = pgtest.URL(t, other)
 	moved, err := pgx.Connect(t.Context(), b.url(t, ""))
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestCopyAndNotificationsPass(t *testing.T) {
 	tx, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	require.Error(t, tx.Commit(t.Context()))
-	require.Equal(t, 1, armed.Count(), "the count of answers is right after a COPY")
+	require.Equal(t, 1, armed.Count(), "responses are still counted correctly after a COPY")
 }
 
 func TestAMistakenFaultIsNotArmed(t *testing.T) {

@@ -29,7 +29,7 @@ func TestALostCommitAnswerIsCommitted(t *testing.T) {
 	require.Equal(t, 1, b.rows(t))
 	<-armed.Done()
 
-	require.NoError(t, store(t.Context(), t, pool), "it was armed for one")
+	require.NoError(t, store(t.Context(), t, pool), "the fault was armed for one firing")
 	require.Equal(t, 2, b.rows(t))
 	require.Equal(t, 1, armed.Count())
 }
@@ -194,7 +194,7 @@ func TestFaultsAreForThoseTheyName(t *testing.T) {
 	byListener := b.arm(t, pgproxy.Fault{Kind: pgproxy.LoseAnswer, Who: pgproxy.Who{Listener: "one"}})
 	require.NoError(t, store(t.Context(), t, two))
 	require.Error(t, store(t.Context(), t, one))
-	require.Error(t, store(t.Context(), t, one), "without a count it fires again")
+	require.Error(t, store(t.Context(), t, one), "a fault without a count fires again")
 	byListener.Disarm()
 	require.NoError(t, store(t.Context(), t, one))
 

@@ -58,7 +58,7 @@ func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) 
 }
 
 // errNoneMet is returned if no waiting transaction held another row.
-var errNoneMet = errors.New("nobody who waited held another row")
+var errNoneMet = errors.New("no waiting transaction held another row")
 
 func deadlockOnce(ctx context.Context, target Target) (Struck, error) {
 	tx, heal, err := open(ctx, target, pgx.ReadCommitted)

@@ -167,12 +167,12 @@ func TestBackendsAreCancelledAndTerminated(t *testing.T) {
 	}
 	b.target.Ours = func() []int32 { return nil }
 	_, err := b.strike(t, "backend_terminated")
-	require.ErrorIs(t, err, session.ErrNothing, "none of ours is none, not all")
+	require.ErrorIs(t, err, session.ErrNothing, "an empty list selects no backend, not all of them")
 
 	b.target.Ours = nil
 	require.NoError(t, b.ours.Ping(t.Context()))
 	b.mustStrike(t, "backend_terminated")
-	require.NoError(t, b.target.Pool.Ping(t.Context()), "never one of its own")
+	require.NoError(t, b.target.Pool.Ping(t.Context()), "a fault never strikes its own connections")
 }
 
 func TestAVacuumAndASnapshotDisturbAndPass(t *testing.T) {
