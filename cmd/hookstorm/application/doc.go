@@ -1,3 +1,3 @@
-// Package application plays a user of Hooklatch: a program with handlers, effects that its
+// Package application simulates a user of Hooklatch: a program with handlers, effects that its
 // transactions enqueue, and an operator.
 package application

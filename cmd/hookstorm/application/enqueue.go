@@ -54,7 +54,8 @@ type enqueue struct {
 }
 
 func newEnqueue(random *rand.Rand, key string) enqueue {
-	// In the format of jsonb, in which the receiver gets it from hooklatch.enqueue.
+	// The body is formatted as jsonb formats it: hooklatch.enqueue takes jsonb, and the receiver
+	// gets its text.
 	e := enqueue{key: key, body: fmt.Appendf(nil, `{"n": %d, "key": %q}`, random.IntN(1e6), key)}
 	e.via = []via{viaGo, viaSQL, viaSQLBytes}[random.IntN(3)]
 	if e.via == viaSQLBytes {

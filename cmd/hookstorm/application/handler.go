@@ -22,8 +22,8 @@ const Direct = "direct"
 // mood is the way an event is handled. The event's id decides.
 type mood int
 
-// The moods. Every problem ends when the event is old enough. So all events are handled in the
-// end, whatever happened to the processes that tried.
+// The moods. A handler has no problem with an event that is old enough, so every event is handled
+// in the end, even if processes died while handling it.
 const (
 	calm      mood = iota
 	impatient      // requests another call soon
@@ -58,7 +58,8 @@ type handler struct{ box *outbox.Outbox }
 
 var errYoung = errors.New("not yet, as hookstorm wants it")
 
-// handle returns any error only after all its writes, which must then be rolled back.
+// handle makes all its writes before it returns an error, so that a run shows whether they are
+// rolled back.
 func (h *handler) handle(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	if _, err := tx.Exec(ctx, `INSERT INTO torture.handled (source, event_id, generation) VALUES ($1, $2, $3)`,
 		e.Source, e.EventID, e.Generation); err != nil {

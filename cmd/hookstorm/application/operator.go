@@ -44,8 +44,8 @@ type OperatorOptions struct {
 
 // way is a way to carry out an operator action.
 type way interface {
-	// carryOut performs the action and stores the result in order, as far as it is known. A
-	// notDoneError reports whether the action was certainly not performed.
+	// carryOut performs the action and stores the result in order, as far as it is known. If the
+	// action was not performed, or perhaps not, it returns a notDoneError.
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 

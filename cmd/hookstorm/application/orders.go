@@ -22,7 +22,8 @@ import (
 // person is the operator's name in the operator log.
 const person = "hookstorm"
 
-// notDoneError is the error of an action that was not carried out, or perhaps not.
+// notDoneError is returned for an action that was not carried out. If certain is false, the
+// action may have been carried out after all.
 type notDoneError struct {
 	err     error
 	certain bool
@@ -53,7 +54,7 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	case actionPause, actionResume:
 		err = a.box.Fleet().SetPaused(ctx, order.Destination, order.Action == actionPause, by)
 	default:
-		return &notDoneError{err: fmt.Errorf("nobody orders to %s", order.Action), certain: true}
+		return &notDoneError{err: fmt.Errorf("unknown operator action %s", order.Action), certain: true}
 	}
 	if err == nil {
 		return nil
@@ -89,7 +90,7 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	case actionPause, actionResume:
 		command, targets = []string{"destinations", order.Action}, []string{order.Destination}
 	default:
-		return &notDoneError{err: fmt.Errorf("nobody orders to %s", order.Action), certain: true}
+		return &notDoneError{err: fmt.Errorf("unknown operator action %s", order.Action), certain: true}
 	}
 	// An event's id may look like a flag.
 	args := slices.Concat(command, []string{"--config", c.config, "--as", person, "--reason", reason, "--"}, targets)

@@ -1,6 +1,6 @@
-// Package listed plays a sender that never retries and has a list, as GitHub does. Events that no
-// webhook delivered can be fetched from its API, or are delivered again on request. Torture runs
-// and sweeps include this sender.
+// Package listed simulates a sender that, like GitHub, never retries and has a list. Events that
+// no webhook delivered can be fetched from its API, or are delivered again on request. Torture
+// runs and sweeps include this sender.
 package listed
 
 import (
@@ -41,8 +41,8 @@ const (
 	// firstNumber is the number of the first delivery. As floats, adjacent numbers of this
 	// size are equal.
 	firstNumber = 9007199254740993
-	// refusedOf is the number of events of which the API refuses to redeliver one. That event
-	// must be fetched.
+	// refusedOf is the interval of refusals: the API refuses to redeliver one in this many
+	// events. Such an event must be fetched.
 	refusedOf = 4
 )
 
@@ -215,7 +215,7 @@ func (s *Sender) list(w http.ResponseWriter, r *http.Request) {
 	if at > 0 {
 		w.Header().Set("Link", fmt.Sprintf(`</%s/deliveries?per_page=%d&cursor=%d>; rel="next"`, Endpoint, perPage, at))
 	}
-	_ = json.NewEncoder(w).Encode(items) // the reader has closed the connection
+	_ = json.NewEncoder(w).Encode(items) // fails if the client has closed the connection
 }
 
 func (s *Sender) event(reference string) *event {

@@ -21,7 +21,7 @@ func (p Place) Fill(path, text string) error {
 	before, rest, begins := strings.Cut(string(old), p.Begin)
 	_, after, ends := strings.Cut(rest, p.End)
 	if !begins || !ends {
-		return fmt.Errorf("%s has no place for what is to be written, which is between %q and %q", path, p.Begin, p.End)
+		return fmt.Errorf("%s has no section between the lines %q and %q", path, p.Begin, p.End)
 	}
 	if err := os.WriteFile(path, []byte(before+p.Begin+"\n"+text+p.End+after), 0o644); err != nil { //nolint:gosec // a page of the documentation
 		return fmt.Errorf("write the page: %w", err)

@@ -1,8 +1,8 @@
--- Makes retention start over with all of the past, including days and deliveries of which earlier
--- runs kept some. Retention is done with all other sources. A source that is new beside others
--- would have no rows from before their last run, and a source with imported keys would begin now.
--- Neither would reach the past. Versions count as being as old as effects, of which an earlier
--- run may have left none.
+-- Makes retention start over with the whole past, including days and deliveries of which earlier
+-- runs kept some rows. Without these rows, retention would not reach the past: it assumes that a
+-- source which it first meets beside others has no rows from before their last run, and that a
+-- source with imported keys starts now. It derives the age of versions from the oldest effect,
+-- and an earlier run may have left no effects.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 
@@ -16,8 +16,8 @@ VALUES
     ('guards', 'past', '1990-01-01 00:00:00+00')
 ON CONFLICT DO NOTHING;
 
--- Retention looks for deleted events among the kept ones only when a source has events to delete.
--- The past may have none left, and the other sources have no old events.
+-- Retention checks whether kept events still exist only when a source has events to delete. The
+-- past may have none left, and the other sources have no old events.
 UPDATE hooklatch.retention_progress
 SET horizon = horizon - interval '1 day'
 WHERE what = 'events'

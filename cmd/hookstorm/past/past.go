@@ -25,7 +25,7 @@ const Source = "past"
 const Reserved = 1_000_000
 
 // Bounds of one retention run. Retention rests six times as long as it works, and each run starts
-// over with all of the past. The last runs need the time to finish.
+// over with all of the past. endLimit gives the last runs enough time to finish.
 const (
 	roundLimit = 10 * time.Second
 	endLimit   = time.Minute
@@ -58,7 +58,7 @@ const Role = "hookstorm_keeper"
 // MakeRole creates Role. The pool's role must have the rights to do so.
 func MakeRole(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, roleSQL); err != nil {
-		return fmt.Errorf("make the role of who keeps house: %w", err)
+		return fmt.Errorf("create the role of retention: %w", err)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 	keeper := p.keepers[p.rounds%len(p.keepers)]
 	p.rounds++
 	if _, err := p.pool.Exec(ctx, againSQL); err != nil {
-		return fmt.Errorf("begin with the past anew: %w", err)
+		return fmt.Errorf("start over with the past: %w", err)
 	}
 	for _, approved := range []*ledger.Operator{nil, &by} {
 		_, err := keeper.Run(ctx, retention.Order{Approved: approved, Until: time.Now().Add(limit)})
@@ -112,19 +112,19 @@ func (p *Past) End(ctx context.Context, by ledger.Operator) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("left of the past: %s: %w", strings.Join(left, ", "), errors.Join(err, context.Cause(ctx)))
+	return fmt.Errorf("rows of the past remain: %s: %w", strings.Join(left, ", "), errors.Join(err, context.Cause(ctx)))
 }
 
 func (p *Past) end(ctx context.Context, by ledger.Operator) (left []string, err error) {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.end_past(0)`); err != nil {
-		return nil, fmt.Errorf("end what is unfinished of the past: %w", err)
+		return nil, fmt.Errorf("end unfinished work of the past: %w", err)
 	}
 	if err := p.keep(ctx, by, endLimit); err != nil {
 		return nil, err
 	}
 	rows, err := p.pool.Query(ctx, leftSQL)
 	if err != nil {
-		return nil, fmt.Errorf("look what is left of the past: %w", err)
+		return nil, fmt.Errorf("look for remaining rows of the past: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }

@@ -69,7 +69,7 @@ func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = box.Retention().Run(t.Context(), retention.Order{})
-	require.NoError(t, err, "retention has met the source")
+	require.NoError(t, err, "retention has recorded the source")
 
 	_, err = pool.Exec(t.Context(), "INSERT INTO hooklatch.events_kept VALUES (41)")
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestThePastStaysOlderThanEveryRetention(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 
-	// The last days before the past begins anew, and the first ones after that.
+	// The last days before the sequence starts over, and the first days after that.
 	_, err = pool.Exec(t.Context(), "SELECT nextval('torture.past_day') FROM generate_series(1, 999)")
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "SELECT torture.make_past() FROM generate_series(1, 4)")

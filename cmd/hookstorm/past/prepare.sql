@@ -2,9 +2,10 @@
 SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
--- The past is four years ago and ends 500 days ago, so that every retention period is over. Then
--- it begins anew, with days that were deleted long ago: each crash of the server skips 32 of them.
--- The older it is, the longer a search by only an effect's key takes.
+-- The past begins four years ago and ends 500 days ago, so every retention period is over. Each
+-- crash of the server skips 32 days of the sequence, so a long run may reach the end. It then
+-- starts over with the first days, which were deleted long before. The past begins no earlier,
+-- because a search by only an effect's key takes longer the older the past is.
 DO $$
 DECLARE
     today bigint := current_date - date '1990-01-01';
@@ -28,8 +29,9 @@ WHERE relnamespace = 'hooklatch'::regnamespace
     AND substring(relname FROM '_([0-9]{8})') < to_char(current_date - 400, 'YYYYMMDD');
 
 -- Creates a day: one skipped and one failed event, each with an effect and its rows, an imported
--- event, and one row of everything else that retention deletes. It creates none while eight days
--- exist. If no process lives to delete them, hundreds of partitions would slow everything down.
+-- event, and one row of everything else that retention deletes. It creates no day while eight
+-- exist: if no process were left to delete them, hundreds of partitions would slow everything
+-- down.
 CREATE FUNCTION torture.make_past() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -48,7 +50,7 @@ BEGIN
     END IF;
     day := date '1990-01-01' + nextval('torture.past_day')::integer;
     IF to_regclass('hooklatch.attempts_' || to_char(day, 'YYYYMMDD')) IS NOT NULL THEN
-        RETURN; -- not deleted since the past began anew
+        RETURN; -- the day is from before the sequence started over
     END IF;
     noon := day::timestamp AT TIME ZONE 'UTC' + interval '12 hours';
     FOREACH whole IN ARRAY ARRAY['deliveries', 'links', 'attempts', 'transitions'] LOOP
@@ -72,7 +74,7 @@ BEGIN
         )
         VALUES ('past/all', name, 1, name, 'past', 'past', 'at_least_once', 'past', name, event, '', noon)
         RETURNING effect_id INTO effect;
-        UPDATE hooklatch.effects -- as an operator's cancel does: retention need not keep anything for it
+        UPDATE hooklatch.effects -- as when an operator cancels it, so that retention keeps nothing for its sake
         SET
             state = 'cancelled',
             finished_at = noon
@@ -104,8 +106,8 @@ BEGIN
 END
 $$;
 
--- Ends unfinished events, except the newest ones. Their numbers tell which ones are newest: the days
--- begin anew.
+-- Ends unfinished events, except the newest ones. The numbers of the events show which ones are
+-- newest. Their days do not, because the days start over.
 CREATE FUNCTION torture.end_past(newest integer) RETURNS void
 LANGUAGE sql AS $$
     UPDATE hooklatch.processed_events

@@ -30,7 +30,7 @@ func TestListHasEveryPlace(t *testing.T) {
 		require.NoError(t, os.WriteFile("places.txt", []byte(strings.Join(found, "\n")+"\n"), 0o644))
 		return
 	}
-	require.Equal(t, found, places.All(), "the list of places is out of date; run: go generate ./cmd/hookstorm/places")
+	require.Equal(t, found, places.All(), "the list of failpoints is out of date; run: go generate ./cmd/hookstorm/places")
 	require.Contains(t, places.Transactions(), "accept")
 	require.NotContains(t, places.Transactions(), "gateway")
 }
@@ -136,7 +136,7 @@ func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	r.t.Helper()
 	if value := p.TypesInfo.Types[e].Value; value != nil {
 		name := constant.StringVal(value)
-		require.NotEmpty(r.t, name, "%s: a place without a name", p.Fset.Position(e.Pos()))
+		require.NotEmpty(r.t, name, "%s: a failpoint without a name", p.Fset.Position(e.Pos()))
 		return []string{name}
 	}
 	switch e := ast.Unparen(e).(type) {
@@ -153,7 +153,7 @@ func (r reader) values(p *packages.Package, e ast.Expr) []string {
 			}
 		}
 	}
-	require.FailNow(r.t, "unknown name", "%s: the name of a place must be known without running the program", p.Fset.Position(e.Pos()))
+	require.FailNow(r.t, "unknown name", "%s: the name of a failpoint must be known without running the program", p.Fset.Position(e.Pos()))
 	return nil
 }
 

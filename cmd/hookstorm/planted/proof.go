@@ -32,8 +32,8 @@ type Row struct {
 	Faults  []error
 }
 
-// Prove runs the schedules. With its bug, the bug's rule must report each. Without a bug, the
-// same schedule must report nothing. The error names the schedules that fail.
+// Prove runs the schedules. In each run with the bug, one of the case's rules must report it.
+// Without a bug, the same schedule must report nothing. The error names the schedules that fail.
 func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	rows := make([]Row, len(p.Cases))
 	slots := make(chan struct{}, max(p.AtOnce, 1))
@@ -75,7 +75,7 @@ func (r *Row) add(f Found, bug bugs.Bug, err error) {
 	}
 	if bug == "" {
 		for _, v := range f.Verdict.Violations {
-			r.Faults = append(r.Faults, fmt.Errorf("the honest code was accused: %s: %s (%s)", v.Rule, v.Text, f.History))
+			r.Faults = append(r.Faults, fmt.Errorf("a violation was reported in code without a bug: %s: %s (%s)", v.Rule, v.Text, f.History))
 		}
 		return
 	}

@@ -44,14 +44,14 @@ func accepting() []Case {
 			acknowledge("serve", "poison", "one-body-1", "one-body-2"),
 		}.play},
 		{Bug: bugs.CommitOnRequestContext, Rules: []checker.Rule{"I1"}, run: steps{
-			// The first two keep both committers busy while the others collect. A delivery's
-			// delays add up to less than accept_timeout, 2 s.
+			// The first two commits keep both committers busy while the other deliveries collect.
+			// A delivery's delays add up to less than accept_timeout, 2 s.
 			start("serve", late+"=delay(900ms)@1", late+"=delay(900ms)@2", late+"=delay(600ms)@3+"),
 			hangUpBesideNeighbour,
 		}.play},
 		{Bug: bugs.SafeToRetryBelieved, Rules: []checker.Rule{checker.RuleLinear}, run: steps{
 			startBehindProxy("gateway"),
-			// The gateway's other commit, of the address of its first sender, must come before.
+			// The gateway's other commit, of the address of its first sender, must happen before.
 			acknowledge("gateway", "github", "before"),
 			sees("the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`),
 			// A gateway also commits its counters, but not three times in a row before the
@@ -170,8 +170,8 @@ func loseAnswer(event string) step {
 	}
 }
 
-// storm delivers duplicates of another event, which keep the caches of gateways in use: the
-// database has just confirmed that it is the same database.
+// storm delivers duplicates of another event. The gateways have then just confirmed that the
+// database is still the same, and keep using their caches.
 func storm(gateways ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		for range 3 {
@@ -227,7 +227,9 @@ func knownElsewhere(other string) step {
 			if err != nil {
 				return err
 			}
-			// The history is that of one database. Duplicates are shared too.
+			// The command sends these deliveries, because the history covers only one database.
+			// It sends each event several times, because the gateway also shares the duplicates
+			// that it recognizes.
 			if err := command(other, "send", "stripe", "--id", e.id, "--times", "5")(ctx, s); err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func TestEveryEndIsWrittenDown(t *testing.T) {
 			require.Equal(t, []string{"shell started=true ordered=true ", "shell started=false " + c.want}, notes.list())
 			how, ordered := p.Ended()
 			require.Equal(t, c.want, fmt.Sprintf("ordered=%t %s", ordered, how))
-			require.NoError(t, p.Stop(t.Context()), "again, without a process")
+			require.NoError(t, p.Stop(t.Context()), "Stop may be called again without a process")
 			require.ErrorContains(t, p.Pause(), "no process runs")
 
 			require.NoError(t, p.Start(t.Context()), "a program is started again")
@@ -80,7 +80,7 @@ func TestOneThatDoesNotStopIsKilled(t *testing.T) {
 func TestTwoProcessesOfOneProgramAreRefused(t *testing.T) {
 	t.Parallel()
 	p, _ := newShell(t, "exec sleep 60", nil)
-	require.NoError(t, p.Kill(), "before the first start")
+	require.NoError(t, p.Kill(), "Kill may be called before the first start")
 	<-p.Exited()
 	require.NoError(t, p.Start(t.Context()))
 	require.ErrorContains(t, p.Start(t.Context()), "it runs already")

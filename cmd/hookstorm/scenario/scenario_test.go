@@ -70,5 +70,5 @@ func TestSettingsOfAUserWin(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(file), `timeout: "7s"`)
 	require.NotContains(t, string(file), `timeout: "1s"`)
-	require.Contains(t, string(file), "breaker:", "the others stay")
+	require.Contains(t, string(file), "breaker:", "the other settings stay")
 }

@@ -185,7 +185,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 		}
 	}
 	for key, hash := range stored {
-		require.Contains(t, signed[key], hash, "%v is stored as somebody signed it", key)
+		require.Contains(t, signed[key], hash, "%v is stored with a body that a sender signed", key)
 	}
 	for key := range signed {
 		if key.source != "github" { // GitHub sends only once
@@ -261,7 +261,7 @@ func TestStormIsOneEvent(t *testing.T) {
 			accepted++
 		}
 	}
-	require.LessOrEqual(t, accepted, 1, "the answer that said so may have been cut")
+	require.LessOrEqual(t, accepted, 1, "none if the accepting response was cut")
 	require.Len(t, b.stored(t), len(ids))
 }
 

@@ -60,7 +60,7 @@ func Execute(ctx context.Context, url string, statements ...string) error {
 	if err != nil {
 		return fmt.Errorf("connect to the server: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the connection is not used again
 	for _, statement := range statements {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)

@@ -46,8 +46,8 @@ func (w *world) patroniFaults() []nemesis.Fault {
 // the old primary may have to be copied.
 const patroniTimeout = 3 * time.Minute
 
-// onPatroni makes a fault, which heals even if ctx ends. A failover during any of them moves the
-// database to another server, which the operator confirms.
+// onPatroni makes a fault, which heals even if ctx ends. A failover during the fault moves the
+// database to another server, which the operator then confirms.
 func (w *world) onPatroni(fault func(c *patroni.Cluster, ctx context.Context, struck patroni.Struck) error) fire {
 	return func(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patroniTimeout)

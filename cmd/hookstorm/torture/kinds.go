@@ -21,7 +21,7 @@ func (w *world) kinds() ([]nemesis.Fault, error) {
 	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults(), w.deployFaults(), w.redisFaults())
 	if len(w.opts.Only) == 0 {
 		if w.opts.Cluster == Patroni {
-			return w.serverFaults(), nil // others would hide the consequences of a failover
+			return w.serverFaults(), nil // other faults would hide the consequences of a failover
 		}
 		return all, nil
 	}

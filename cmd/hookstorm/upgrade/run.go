@@ -177,8 +177,8 @@ func (r *run) begin(ctx context.Context) error {
 	return err
 }
 
-// migrate migrates the database of the running previous version, which works on: two processes of
-// the current version start together, migrate it, serve, and stop.
+// migrate migrates the database while the previous version keeps running on it. Two processes of
+// the current version start together, migrate the database, serve, and stop.
 func (r *run) migrate(ctx context.Context) error {
 	r.stage.Sayf("the previous version works, and two processes of the current version start and migrate the database")
 	_, err := r.during(ctx, r.opts.Events/replacements, func(ctx context.Context) error {

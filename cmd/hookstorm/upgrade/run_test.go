@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/upgrade"
 )
 
-// longEnv asks for the tests that take minutes.
+// longEnv enables the tests that take minutes.
 const longEnv = "HOOKLATCH_LONG"
 
 // Processes of the previous version are replaced one by one and put back under load, and nothing
@@ -24,7 +24,7 @@ func TestProcessesAreReplacedUnderLoad(t *testing.T) {
 	}
 	binaries, err := upgrade.Build(t.Context(), root, upgrade.Previous, t.TempDir())
 	require.NoError(t, err)
-	for _, test := range []struct{ name, planted, found string }{ //nolint:paralleltest // each has the machine for itself
+	for _, test := range []struct{ name, planted, found string }{ //nolint:paralleltest // each has the machine to itself
 		{"nothing is planted", "", ""},
 		{"a column is dropped", "ALTER TABLE hooklatch.effects DROP COLUMN route", `WARN: .*column \S+route\S+ of relation \S+effects\S+ does not exist`},
 		{

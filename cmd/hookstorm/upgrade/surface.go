@@ -17,8 +17,8 @@ import (
 // of JSON output, settings and their values, operations of the API, and metrics.
 type Surface map[string]bool
 
-// SurfaceOf reads the surface from the generated files of a source tree, which tests hold to its
-// programs.
+// SurfaceOf reads the surface from the generated files of a source tree, which tests keep in
+// agreement with its programs.
 func SurfaceOf(tree string) (Surface, error) {
 	s := Surface{}
 	for _, part := range []struct {
@@ -112,10 +112,10 @@ func (s Surface) settings(_ string, text []byte) error {
 	return nil
 }
 
-// keys walks a JSON Schema. within lists the definitions in which node is, of which a recursive
-// one is not walked again.
+// keys walks a JSON Schema. within lists the definitions that contain node, so that a recursive
+// definition is not walked again.
 func (s Surface) keys(path string, node any, definitions map[string]any, within []string) {
-	if list, ok := node.([]any); ok { // of allOf, anyOf or oneOf
+	if list, ok := node.([]any); ok { // the list of allOf, anyOf or oneOf
 		for _, one := range list {
 			s.keys(path, one, definitions, within)
 		}
