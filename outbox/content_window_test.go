@@ -144,7 +144,7 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			require.Equal(t, Accepted, deliver(t, b), "its content is stored nowhere else")
+			require.Equal(t, Accepted, deliver(t, b), "the content is stored with no other event")
 			require.Zero(t, b.number(t, orphans))
 			require.Equal(t, []AcceptStatus{Duplicate}, b.statuses(t, minute("copy", "two")), "the stored event opened a window")
 		})

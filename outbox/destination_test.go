@@ -225,7 +225,7 @@ func TestOldestDue(t *testing.T) {
 	b.granted(t, oldest, time.Nanosecond)
 	id, _, err = b.Ledger().OldestDue(t.Context(), "app")
 	require.NoError(t, err)
-	require.Equal(t, oldest, id, "its worker was lost")
+	require.Equal(t, oldest, id, "the worker of this attempt was lost")
 }
 
 // A paused destination does not hide effects in doubt.

@@ -49,7 +49,7 @@ func TestResendIsANewEffect(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, old.IdempotencyKey, same)
 	sent := b.granted(t, b.byKey(t, same), lease)
-	require.Equal(t, `{"id":"x","type":"invoice.paid"}`, string(sent.Request.Body), "the delivery, byte for byte")
+	require.Equal(t, `{"id":"x","type":"invoice.paid"}`, string(sent.Request.Body), "the new effect sends the delivery's bytes")
 	require.Equal(t, "PUT", sent.Request.Method)
 	require.Equal(t, "http://app.test/hook", sent.Request.URL)
 	require.Equal(t, map[string][]string{"X-Kind": {"invoice"}}, sent.Request.Headers)

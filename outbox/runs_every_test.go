@@ -63,7 +63,7 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 			require.EqualValues(t, run.Changed, b.count(t, changed), "the count equals the number of changed targets")
 
 			require.NoError(t, r.Pause(t.Context(), run.ID, ann))
-			require.Equal(t, run.Changed, b.workOff(t, r, run.ID, nil).Changed, "nothing happens to a paused run")
+			require.Equal(t, run.Changed, b.workOff(t, r, run.ID, nil).Changed, "a paused run does not change")
 			require.NoError(t, r.Resume(t.Context(), run.ID, ann))
 			run = b.workOff(t, r, run.ID, nil)
 			require.Equal(t, runs.Done, run.State)
