@@ -136,7 +136,7 @@ func TestTheJobOfABornEffectTakesOverFromADeadProcess(t *testing.T) {
 	b.born(t, b.bearing(t), "evt_1")
 	events := b.start(t, b.worker(t))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`)
-	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started' AND attempt = 1`), "its lease lasts")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started' AND attempt = 1`), "the lease of the attempt has not expired")
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now()`)
 	require.NoError(t, err)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = now() WHERE kind = 'effect' AND state = 'scheduled'`)

@@ -67,7 +67,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			down := states[0]
 			require.Equal(t, "down", down.Name)
 			require.True(t, down.Paused())
-			require.Equal(t, !shared, down.QueuePaused, "a queue is paused only where nobody shares it")
+			require.Equal(t, !shared, down.QueuePaused, "a queue is paused only if no other destination shares it")
 			require.Regexp(t, `failed.*with: HTTP 500`, down.BreakerReason)
 
 			// Only probes continue, even after a while.
@@ -170,7 +170,7 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	b.start(t, w)
 	b.take(t, incoming{id: "evt_1", body: `{}`})
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND metadata ? 'snoozes'`)
-	require.Zero(t, calls.Load(), "a person's pause holds for probes too")
+	require.Zero(t, calls.Load(), "an operator's pause holds for probes too")
 
 	// The breaker may close at any time; the pause stays.
 	require.NoError(t, failure(b.outbox.Fleet().CloseBreaker(t.Context(), "app")))
@@ -200,7 +200,7 @@ func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 		require.Less(t, pause, 3*time.Second)
 		pauses[pause.Round(time.Millisecond)] = true
 	}
-	require.Greater(t, len(pauses), 1, "three times the same pause")
+	require.Greater(t, len(pauses), 1, "the pause was the same three times")
 }
 
 // The oldest due effect is ordered, and an earlier event of its source is not dispatched yet. So
@@ -224,5 +224,5 @@ func TestProbePassesOverEffectsThatMustWait(t *testing.T) {
 	b.take(t, incoming{id: "evt_3", eventType: "free", body: `{}`})
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'app' AND breaker_state = 'closed'`)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'free' AND state = 'done'`)
-	require.EqualValues(t, 1, calls.Load(), "the ordered one waits for evt_1")
+	require.EqualValues(t, 1, calls.Load(), "the ordered effect waits for evt_1")
 }

@@ -79,7 +79,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	require.Equal(t, "pending", out.Outcome)
 	require.Equal(t, 429, out.HTTPStatus)
 	require.Equal(t, "no", out.Applied)
-	require.Equal(t, failed.ScheduledAt.UTC().Format(time.RFC3339), out.NextAt, "River's schedule is the ledger's")
+	require.Equal(t, failed.ScheduledAt.UTC().Format(time.RFC3339), out.NextAt, "River runs the job at the ledger's time")
 	require.Equal(t, "app: HTTP 429 Too Many Requests", failed.Errors[0].Error, "the receiver's body is not quoted")
 
 	done := next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
@@ -248,7 +248,7 @@ func TestNextRetry(t *testing.T) {
 	near(time.Second, effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(rescueError), Args: effectArgs{ran: true}}))
 	near(maxEffectBackoff, effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(make([]string, 50)...), Args: effectArgs{ran: true}}))
 	past := effects.NextRetry(&river.Job[effectArgs]{JobRow: failed(), Args: effectArgs{ran: true, next: time.Now().Add(-time.Hour)}})
-	require.True(t, past.After(time.Now()), "River takes a time that has passed for a mistake")
+	require.True(t, past.After(time.Now()), "River rejects a time in the past")
 
 	near(0, dispatches.NextRetry(&river.Job[dispatchArgs]{JobRow: failed("x", "x"), Args: dispatchArgs{}}))
 	near(4*time.Second, dispatches.NextRetry(&river.Job[dispatchArgs]{JobRow: failed("x", rescueError, "x"), Args: dispatchArgs{ran: true}}))

@@ -34,8 +34,8 @@ func TestJobsThatDidAtOnceWhatTheyWereForAreGone(t *testing.T) {
 	b.start(t, w)
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, effectDone)
-	require.Zero(t, b.count(t, dispatchJobs), "it went with the fence")
-	require.Zero(t, b.count(t, effectJobs), "it went with the settlement")
+	require.Zero(t, b.count(t, dispatchJobs), "the job was deleted with the fence")
+	require.Zero(t, b.count(t, effectJobs), "the job was deleted with the settlement")
 	stop(t, w) // River still reports on runs whose jobs are deleted
 	require.Zero(t, b.count(t, dispatchJobs))
 	require.Zero(t, b.count(t, effectJobs))

@@ -90,7 +90,7 @@ func TestEventWithoutItsHandlerWaits(t *testing.T) {
 		require.Zero(t, snoozed.Attempt)
 	}
 	require.Equal(t, inbox.Received, b.event(t, "evt_1").Outcome)
-	require.Len(t, b.lines(t, "event left to another process"), 1, "told once, not with every look")
+	require.Len(t, b.lines(t, "event left to another process"), 1, "logged once, not at every try")
 }
 
 // Handlers for all sources also serve sources that were unknown at the start.
@@ -156,5 +156,5 @@ func TestProgramWithoutRoutesLeavesOtherEventsAlone(t *testing.T) {
 		b.accept(t, fmt.Sprintf("evt_%d", i), false)
 	}
 	waitFor(t, b, `SELECT (count(*) FILTER (WHERE outcome = 'received') = 0)::integer FROM hooklatch.processed_events`)
-	require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`), "the others were skipped")
+	require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`), "the other events were skipped")
 }

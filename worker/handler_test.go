@@ -115,7 +115,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	completed := next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, "dispatched", outputOf(t, completed).Outcome)
 	require.Equal(t, 2, b.written(t))
-	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "of the route and of the handler")
+	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects`), "one effect of the route and one of the handler")
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 	stop(t, w)
@@ -305,7 +305,7 @@ func TestHandlersAnswer(t *testing.T) {
 	failed := b.event(t, "evt_never")
 	require.Equal(t, inbox.Failed, failed.Outcome)
 	require.Contains(t, failed.Error, "nobody wants it")
-	require.Zero(t, b.written(t), "what was written is rolled back")
+	require.Zero(t, b.written(t), "the handler's writes are rolled back")
 
 	_, err := Payload[invoice](inbox.Event{EventRef: identity.EventRef{Source: "s", EventID: "e"}, Body: []byte("<xml/>")})
 	require.ErrorContains(t, err, "decode payload of s/e")

@@ -159,7 +159,7 @@ func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 					b.accept(t, other, false)
 					waitFor(t, b, "SELECT count(*) / 2 FROM hooklatch.effects WHERE state IN ('done', 'failed') OR attempt > 0 AND state = 'in_doubt' AND next_attempt_at > now() + interval '1 minute'")
 					stop(t, w)
-					require.Positive(t, b.inRiver(t, canary), "it is found where it is")
+					require.Positive(t, b.inRiver(t, canary), "before the erasure, the text is found")
 					kept := b.inRiver(t, other)
 					erase(t, b)
 					require.Zero(t, b.inRiver(t, canary))

@@ -107,7 +107,7 @@ func TestRefetch(t *testing.T) {
 	first, second := <-calls, <-calls
 	require.Equal(t, `{"status":"state II"}`, first.body)
 	require.Equal(t, first, second)
-	require.EqualValues(t, 2, fetches.Load(), "it is read for the rendering, not for each attempt")
+	require.EqualValues(t, 2, fetches.Load(), "the state is read for rendering, not for each attempt")
 }
 
 // A failure that depends on the event parks its effect, with the reason, and no other effect

@@ -19,7 +19,7 @@ func TestShortLeaseCallsNobody(t *testing.T) {
 	l := w.lanes["app"]
 	made := w.attempts.call(t.Context(), l, ledger.Effect{Attempt: 2}, time.Now().Add(time.Minute))
 	require.Empty(t, sender.calls)
-	require.False(t, made.made, "it says nothing of the destination")
+	require.False(t, made.made, "the outcome does not count for the destination")
 	require.Equal(t, ledger.VerdictNotApplied, made.outcome.Verdict)
 	require.ErrorIs(t, made.outcome.Err, errLeaseShort)
 

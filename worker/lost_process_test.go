@@ -45,7 +45,7 @@ func TestJobsOfALostProcessAreGivenBack(t *testing.T) {
 		require.Equal(t, c.freed, freed, c.what)
 	}
 
-	// The whole way: the process was lost when it had fetched the job of an event.
+	// End to end: the process is lost after it has fetched an event's job.
 	stop(t, w)
 	b.accept(t, "evt_1", false)
 	_, err = b.pool.Exec(t.Context(), `
@@ -55,5 +55,5 @@ func TestJobsOfALostProcessAreGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	b.start(t, b.worker(t))
 	waitFor(t, b, effectDone)
-	require.EqualValues(t, 2, b.counted(t, "hooklatch.rescued", map[string]any{"kind": "dispatch"}), "with the one above")
+	require.EqualValues(t, 2, b.counted(t, "hooklatch.rescued", map[string]any{"kind": "dispatch"}), "including the job above")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// near returns a Worker whose jobs River does not run: what happens to an event happens without
-// its job.
+// near returns a Worker whose jobs River does not run, so that events are processed without their
+// jobs.
 func (b *bundle) near(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)

@@ -69,7 +69,7 @@ func TestOrderEndToEnd(t *testing.T) {
 		defer mu.Unlock()
 		delete(flying, body.Key)
 		if next[body.Key] != body.N {
-			t.Errorf("key %d: %d came where %d was due", body.Key, body.N, next[body.Key])
+			t.Errorf("key %d: %d arrived instead of %d", body.Key, body.N, next[body.Key])
 		}
 		next[body.Key]++
 		if completed++; completed == keys*perKey {

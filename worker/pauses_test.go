@@ -115,7 +115,7 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 			require.Equal(t, kind, event.Kind)
 			require.Equal(t, "dst_app", event.Queue.Name)
 		case <-time.After(2 * time.Minute):
-			t.Fatalf("%s is not heard", kind)
+			t.Fatalf("no notification of %s arrived", kind)
 		}
 	}
 

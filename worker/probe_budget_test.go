@@ -41,7 +41,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.all_attempts AS a
 				JOIN hooklatch.river_job AS j ON j.id = a.job_id WHERE j.kind = 'upkeep.probe'`)
 			require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt')`))
-			require.Positive(t, b.count(t, `SELECT max(attempt) - 3 FROM hooklatch.effects`), "the fencing token rises all the same")
+			require.Positive(t, b.count(t, `SELECT max(attempt) - 3 FROM hooklatch.effects`), "the fencing token rises nevertheless")
 
 			right.Store(true)
 			waitFor(t, b, `SELECT count(*) / 2 FROM hooklatch.effects WHERE state = 'done'`)

@@ -128,12 +128,12 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(b.pool.Close)
 	accept("since") // no operator has confirmed yet
-	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "the rest goes on")
+	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "all other work continues")
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state <> 'done'`, 0)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND event_id LIKE 'since%'`, all)
 	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) > 0 }, 2*time.Minute, 50*time.Millisecond)
 	calls, _, _ := mail.called()
-	require.Equal(t, mailed, calls, "an at_most_once effect started although nobody had spoken")
+	require.Equal(t, mailed, calls, "an at_most_once effect started before an operator confirmed the server")
 
 	by := ledger.Operator{Who: "ann", Via: "test"}
 	preview, err := b.outbox.Repair().PreviewRestore(t.Context(), restoredTo, []string{"never_seen"})
@@ -150,7 +150,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 		require.Equal(t, source, string(m.Source))
 		require.Len(t, acknowledged[source], each)
 		for _, at := range acknowledged[source] {
-			require.WithinRange(t, at, m.From, m.Until, "an acknowledged event of %s is missing, and its time is not named", source)
+			require.WithinRange(t, at, m.From, m.Until, "an acknowledged event of %s is missing, and its time was not reported", source)
 		}
 		require.True(t, m.LastBefore.Before(restoredTo))
 		require.True(t, m.FirstSince.After(restoredTo))
@@ -166,7 +166,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM (SELECT FROM hooklatch.effects GROUP BY scope, key, generation HAVING count(*) > 1) AS twice`))
 	for _, key := range pendingKeys(t, b, "mail") {
 		mail.mu.Lock()
-		require.Equal(t, 1, mail.applied[key], "an at_most_once effect of before the restore was done twice")
+		require.Equal(t, 1, mail.applied[key], "an at_most_once effect from before the restore was done twice")
 		mail.mu.Unlock()
 	}
 }

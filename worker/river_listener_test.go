@@ -59,6 +59,6 @@ func TestAListenerConnectsAgain(t *testing.T) {
 			}
 		}, time.Minute, 10*time.Millisecond)
 	}
-	require.Equal(t, 11, bytes.Count(log.bytes(), []byte("no notifications arrive")), "once for each time that it was lost")
+	require.Equal(t, 11, bytes.Count(log.bytes(), []byte("no notifications arrive")), "once for each lost connection")
 	require.Equal(t, 11, bytes.Count(log.bytes(), []byte("notifications arrive again")))
 }

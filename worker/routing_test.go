@@ -227,7 +227,8 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	})
 }
 
-// A configuration counts as new when it is rolled back to, if no process has run it for a while.
+// If no process has run a configuration for a while, it counts as new when a deployment rolls
+// back to it.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)
@@ -257,6 +258,6 @@ func TestSourcesDefaultToThoseOfRoutes(t *testing.T) {
 	p.deliver(t, "stripe", "evt_2", "invoice.paid")
 	p.settled(t)
 	require.Equal(t, 1, p.by(t, "bill"))
-	require.Equal(t, 1, p.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'skipped'`), "a source without a route any more is known")
+	require.Equal(t, 1, p.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'skipped'`), "a source that no longer has a route is still known")
 	require.NotContains(t, w.routing.Load().sources, "*")
 }

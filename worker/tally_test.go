@@ -46,7 +46,7 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 		"source stripe dispatched": 1, "source stripe skipped": 1,
 		"route everything created": 1, "route everything done": 1,
 	}, sums)
-	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts`), "as the ledger has it")
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts`), "the counts agree with the ledger")
 	require.Equal(t, 3, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'destination' AND what LIKE 'took:%'`))
 	for _, kind := range []string{"source", "destination"} {
 		require.Equal(t, 1, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = $1 AND what LIKE 'first_took:%'`, kind))

@@ -37,7 +37,7 @@ func TestStopDrains(t *testing.T) {
 	go func() { ended <- w.Stop(context.Background()) }()
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, w.Stop(impatient), context.Canceled, "one caller's patience is not the other's")
+	require.ErrorIs(t, w.Stop(impatient), context.Canceled, "one caller's context does not end the other call")
 	select {
 	case err := <-ended:
 		t.Fatalf("stopped with an attempt under way: %v", err)
@@ -68,7 +68,7 @@ func TestAStopPausesNoDestination(t *testing.T) {
 	b.accept(t, "evt_1", false)
 	<-called
 	stop(t, w)
-	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'in_doubt'`), "its outcome is recorded all the same")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'in_doubt'`), "the outcome is recorded nevertheless")
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state = 'closed'`))
 }
 
