@@ -114,7 +114,7 @@ func TestPrintedCommandsSetEffectsGoing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return right.counts(t, 3, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
 	}, patience, tick)
-	require.True(t, right.counts(t, 3, `SELECT count(*) FROM hooklatch.effects`), "no effect twice")
+	require.True(t, right.counts(t, 3, `SELECT count(*) FROM hooklatch.effects`), "no effect was created twice")
 	_, found = runCheck(t, right.args()...)
 	require.Empty(t, found.of("effects_failed"))
 	require.Empty(t, found.of("effects_parked"))

@@ -121,7 +121,7 @@ func TestPeopleAreToldByMail(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(told()) > 1 }, alertsAfter+time.Minute, tick)
 	require.Equal(t, []string{"[hooklatch] 1 effect to app is parked: retry or cancel (effects_parked)", "[hooklatch] resolved: 1 effect to app is parked: retry or cancel (effects_parked)"}, told())
-	require.Empty(t, chat.with("effects_parked"), "the mail came")
+	require.Empty(t, chat.with("effects_parked"), "the email arrived, so nothing was sent to the chat")
 }
 
 // If an email fails, the next destination gets the message.

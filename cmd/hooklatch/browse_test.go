@@ -169,7 +169,7 @@ func TestImportedKeysAreKnown(t *testing.T) {
 		require.Contains(t, c.stderr.String(), wrong)
 	}
 	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "strip", file, "--yes")...), "its events would come again")
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "strip", file, "--yes")...), "without its cursor, the list would show the same events again")
 	require.Contains(t, c.stderr.String(), `has no source "strip"; its sources are `)
 }
 

@@ -80,7 +80,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	for path, methods := range document.Paths {
 		like := regexp.MustCompile("^" + parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$")
 		if methods["get"] != nil {
-			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(answered)), like.MatchString), "nothing leads to %s: have something made that it shows", path)
+			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(answered)), like.MatchString), "no page leads to %s: create data that it shows", path)
 		}
 	}
 	t.Logf("%d pages and answers", len(pages))

@@ -86,7 +86,7 @@ func (a *assistant) crawl(t *testing.T, calls map[string][]map[string]any) (seen
 	tools := a.tools(t)
 	require.ElementsMatch(t, slices.Collect(maps.Keys(tools)), slices.Collect(maps.Keys(calls)), "every tool has calls")
 	names := slices.Sorted(maps.Keys(tools))
-	slices.SortStableFunc(names, func(a, b string) int { // what reads is called first
+	slices.SortStableFunc(names, func(a, b string) int { // tools that only read are called first
 		order := func(name string) int {
 			if tools[name].Annotations.ReadOnlyHint {
 				return 0
@@ -124,9 +124,9 @@ func (a *assistant) crawl(t *testing.T, calls map[string][]map[string]any) (seen
 	return append(seen, a.stderr.String())
 }
 
-// No tool of mcp lets a secret out, whatever the role of its token, and only an admin's token gets
-// values that are masked. All tools are called, those that change something too, with routes that
-// fail on the masked values.
+// No tool of mcp lets a secret out, whatever the role of its token, and only an admin's token
+// gets values that are masked. The test calls all tools, including those that change something,
+// with routes that fail on the masked values.
 func TestNoSecretAndNoMaskedValueGetsOutOfMCP(t *testing.T) {
 	t.Parallel()
 	echo := httptest.NewServer(http.HandlerFunc(repeating))
@@ -189,7 +189,7 @@ func TestNoSecretAndNoMaskedValueGetsOutOfMCP(t *testing.T) {
 			}
 		}
 		if role == "admin" {
-			require.Positive(t, got, "an admin sees it: the crawl finds it where it is shown")
+			require.Positive(t, got, "an admin sees the value, so the crawl would find it")
 		}
 	}
 }

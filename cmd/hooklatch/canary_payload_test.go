@@ -135,7 +135,7 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 		_, _, page := s.askWith(t, viewer, http.MethodGet, path, "")
 		outputs = append(outputs, page)
 	}
-	require.Eventually(t, func() bool { return len(told) > 0 }, patience, tick, "nobody was told of what is parked")
+	require.Eventually(t, func() bool { return len(told) > 0 }, patience, tick, "no alert about the parked effects was sent")
 	for len(told) > 0 {
 		outputs = append(outputs, <-told)
 	}

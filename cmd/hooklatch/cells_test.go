@@ -55,7 +55,7 @@ func TestStatusNamesTheCellThatIsAway(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), "postgres://postgres@127.0.0.1:1/none")
 	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("status")...), "it needs attention")
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("status")...), "an unavailable cell needs attention")
 	require.Contains(t, c.stdout.String(), "cell main\n")
 	require.Contains(t, c.stdout.String(), "cell payments did not answer: ")
 	var up command

@@ -66,7 +66,7 @@ func TestALineOfTheLogIsOneLine(t *testing.T) {
 	require.NoError(t, err)
 	defer pool.Close()
 	away := pool.Ping(t.Context())
-	require.ErrorContains(t, away, "\n\t", "pgx tells of each address on a line of its own")
+	require.ErrorContains(t, away, "\n\t", "pgx reports each address on a separate line")
 	for _, format := range []string{"text", "json"} {
 		var c command
 		logger, err := (&cli{process: &process{stderr: &c.stderr}, logFormat: format}).logger(slog.LevelInfo)

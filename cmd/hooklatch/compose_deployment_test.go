@@ -26,7 +26,7 @@ import (
 // commands, environments and roles, on a Postgres of its own.
 type deployment struct {
 	compose composeFile
-	server  *url.URL          // the superuser's
+	server  *url.URL          // the superuser's URL
 	env     map[string]string // replaces variables of compose.yaml
 	logs    lockedBuffer
 }

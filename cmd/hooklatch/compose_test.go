@@ -98,7 +98,7 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		require.Contains(t, service.Volumes, "./"+mounted+":/etc/hooklatch/hooklatch.yaml:ro", name)
 		require.Contains(t, strings.Join(command, " "), "--config /etc/hooklatch/hooklatch.yaml", name)
 
-		// The environment of every service has all variables of the file.
+		// Each service's environment contains all variables of the file.
 		environment := service.Environment
 		cfg, err := config.Load(filepath.Join(repository, mounted), func(variable string) (string, bool) {
 			value, ok := environment[variable]
@@ -114,7 +114,7 @@ func TestComposePointsRiverUIAtOurSchema(t *testing.T) {
 		require.Contains(t, compose.Services["riverui"].Ports[0], ":"+ui.Port()+":", "the console links to it")
 		console, err := url.Parse(cfg.Admin.ConsoleURL)
 		require.NoError(t, err)
-		require.Contains(t, compose.Services["worker"].Ports[0], ":"+console.Port()+":", "the gateway's role may not read what the console shows")
+		require.Contains(t, compose.Services["worker"].Ports[0], ":"+console.Port()+":", "the gateway's role may not read the data that the console shows")
 	}
 }
 

@@ -57,7 +57,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	require.Equal(t, 1, r.Accepted)
 	s.waitDone(t, "stripe", "evt_before")
 
-	require.NotContains(t, s.logs.String(), "ready again", "it was not ready before")
+	require.NotContains(t, s.logs.String(), "ready again", "the process was not ready before")
 
 	// The database becomes unavailable later.
 	pgtest.Kill(server)

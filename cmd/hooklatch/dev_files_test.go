@@ -30,10 +30,10 @@ func TestDevFilesFollowNoLinkOutOfTheirDirectory(t *testing.T) {
 	require.Equal(t, "mine", string(text))
 	info, err := os.Lstat(filepath.Join(dir, "dev.yaml"))
 	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode(), "a file of its own, for its owner")
+	require.Equal(t, os.FileMode(0o600), info.Mode(), "a separate file, readable only by its owner")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 4, "no draft is left")
+	require.Len(t, entries, 4, "no temporary file is left")
 }
 
 func TestDevFilesRefuseADirectoryThatIsALink(t *testing.T) {

@@ -107,7 +107,7 @@ destinations:
 	for _, e := range listed {
 		keys[e.Destination] = e.IdempotencyKey
 	}
-	for _, c := range cases { //nolint:paralleltest // the retries below change the effects of these
+	for _, c := range cases { //nolint:paralleltest // the retries below change the effects of these cases
 		t.Run(c.name, func(t *testing.T) {
 			var e struct {
 				ledger.Effect

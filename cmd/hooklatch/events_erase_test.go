@@ -59,7 +59,7 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	audit := must(t, s.args("audit")...)
 	require.Contains(t, audit, "event.erase")
 	require.Contains(t, audit, "request 17")
-	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase'`), "four erasures, and the run that one of them is of")
+	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase'`), "four erasures, and the run to which one of them belongs")
 	require.Equal(t, list, must(t, s.args("events", "erase", "--list", "1")...))
 	require.Contains(t, must(t, s.args("runs", "show", "1")...), "1 of 1 event erased")
 }

@@ -48,7 +48,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 		must(t, s.args("events", "release", "github", "id-2", "--as", "ann", "--reason", "asked the team")...))
 	s.waitDone(t, "github", "id-2")
 	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "release", "github", "id-2", "--yes", "--json")...), "a word that changes nothing is taken")
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "release", "github", "id-2", "--yes", "--json")...), "a release that changes nothing is accepted")
 	require.Contains(t, c.stderr.String(), "the event is not held")
 	require.Equal(t, "github/id-3 is dropped: it causes no effects\n", must(t, s.args("events", "drop", "github/id-3", "--as", "ann")...))
 	require.Contains(t, must(t, s.args("events", "show", "github", "id-3")...), "dropped by ann")

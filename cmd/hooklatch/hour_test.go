@@ -60,10 +60,10 @@ func TestTheHourOfANewUser(t *testing.T) {
 		}
 	}
 	for _, check := range []string{"effects_failed", "effects_parked", "paused", "quarantine"} {
-		require.True(t, followed[check], "%s was no finding", check)
+		require.True(t, followed[check], "check did not report %s", check)
 	}
 	require.Eventually(t, func() bool { return right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) }, patience, tick)
-	require.True(t, right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects`), "each route once for each event")
+	require.True(t, right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects`), "each route was used once for each event")
 	_, found := runCheck(t, right.args()...)
 	require.Empty(t, found.withCommand())
 

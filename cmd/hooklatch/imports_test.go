@@ -200,7 +200,7 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 		require.False(t, path != catalog && slices.Contains(p.Imports, senders), "%s imports %s: only the catalog names senders", path, senders)
 	}
 	for _, path := range []string{module + "/gateway", module + "/gateway/provider", senders} {
-		require.False(t, slices.Contains(packages[path].Deps, catalog), "%s depends on %s: it must do with any provider", path, catalog)
+		require.False(t, slices.Contains(packages[path].Deps, catalog), "%s depends on %s: it must work with any provider", path, catalog)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 		}
 		text, err := os.ReadFile(path)
 		if strings.Contains(strings.ToLower(string(text)), "planted") {
-			t.Errorf("%s speaks of planted bugs", path)
+			t.Errorf("%s mentions planted bugs", path)
 		}
 		read++
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// The file that init writes is as closed as the one of the repository.
+// The compose.yaml that init writes is as closed as the repository's.
 func TestInitsComposeFile(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]secret.Value{"own Postgres": {}, "given Postgres": secret.New("postgres://db.example.com/hooklatch")} {
@@ -45,7 +45,7 @@ func TestInitsComposeFile(t *testing.T) {
 	}
 }
 
-// matchesSpecification holds a file to the schema of Compose.
+// matchesSpecification checks a file against the schema of Compose.
 func matchesSpecification(t *testing.T, compose []byte) {
 	t.Helper()
 	schema, err := jsonschema.NewCompiler().Compile("testdata/compose-spec.json")

@@ -42,7 +42,7 @@ func echoes(t *testing.T, terminal *os.File) bool {
 	return settings.Lflag&unix.ECHO != 0
 }
 
-// An interrupt at the question for a secret gives the terminal back as it was, and writes nothing.
+// An interrupt at the question for a secret restores the terminal, and writes nothing.
 func TestAnInterruptedInitRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)

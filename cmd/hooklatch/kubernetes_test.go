@@ -81,8 +81,8 @@ func kubernetes(t *testing.T) (config string, containers map[string]container, s
 	return config, containers, servicePort
 }
 
-// pod runs a container's command, with the environment of the Secret. Pods have addresses of their
-// own; here each has ports of its own, by their names.
+// pod runs a container's command, with the environment of the Secret. Pods have separate
+// addresses. Here each pod has separate ports instead, by name.
 type pod struct {
 	*program
 	container

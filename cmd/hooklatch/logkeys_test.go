@@ -89,7 +89,7 @@ func vocabulary(t *testing.T, path string) map[string]bool {
 				require.True(t, ok)
 				text, err := strconv.Unquote(literal.Value)
 				require.NoError(t, err)
-				require.False(t, known[text], "%s stands twice", text)
+				require.False(t, known[text], "%s is listed twice", text)
 				known[text] = true
 			}
 		}

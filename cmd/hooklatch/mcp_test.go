@@ -213,8 +213,8 @@ func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 	require.Contains(t, everything.tools(t)["retry_effect"].Description, desk.Named(desk.Effects, "retry").Means)
 }
 
-// From a parked effect to the retry: with the name of the token in the operator log, and without any
-// tool that --allow does not name.
+// A parked effect is found and retried, with the name of the token in the operator log. Tools
+// that --allow does not name are refused.
 func TestMCPCarriesOutWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)

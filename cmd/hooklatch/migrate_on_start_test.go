@@ -50,7 +50,7 @@ func TestServeMigratesOnStart(t *testing.T) {
 	require.Equal(t, 1, applied)
 }
 
-// The role of a process with less rights cannot migrate, and the start says so.
+// A role with fewer rights cannot migrate, and the start says so.
 func TestARoleWithoutTheRightToMigrateEndsTheStart(t *testing.T) {
 	t.Parallel()
 	s := migratingConfig(t, withRole(t, pgtest.New(t), "hooklatch_worker"))

@@ -86,13 +86,13 @@ var (
 func requireExported(t *testing.T, exported map[string]series, query string, shown ...string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(query, -1)
-	require.NotEmpty(t, found, "a query of no metric of ours: %s", query)
+	require.NotEmpty(t, found, "the query uses no metric of Hooklatch: %s", query)
 	known := map[string]bool{}
 	for _, one := range found {
 		metric, isSeries := exported[one[1]]
 		if !isSeries {
 			metric = exported[ofSeries.ReplaceAllString(one[1], "")]
-			require.Equal(t, "histogram", metric.kind, "%s is not exported; it stands in %s", one[1], query)
+			require.Equal(t, "histogram", metric.kind, "%s is not exported; it is used in %s", one[1], query)
 			known["le"] = true
 		}
 		for _, label := range metric.labels {

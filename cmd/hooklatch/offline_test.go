@@ -28,9 +28,9 @@ import (
 // inNamespace in the environment marks the process of this test that has a network of its own.
 const inNamespace = "HOOKLATCH_TEST_IN_NAMESPACE"
 
-// The program sends nothing to any machine that is not in its configuration, and looks up no name:
-// it has no telemetry and asks for no newer version. The test runs in a network with nothing but
-// the loopback interface, to which all routes lead, and reads every packet there.
+// The program sends nothing to any machine that is not in its configuration, and looks up no
+// name: it has no telemetry and looks for no newer version. The test runs in a network with
+// nothing but the loopback interface, to which all routes lead, and reads every packet there.
 func TestNoPacketLeavesTheMachine(t *testing.T) {
 	t.Parallel() // in the namespace it runs alone
 	if os.Getenv(inNamespace) == "" {
@@ -97,7 +97,7 @@ func runInNamespace(t *testing.T) {
 	cmd.Env = append(cmd.Env, inNamespace+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
 	if os.Getuid() != 0 {
-		// The same user, so that Postgres runs: it refuses root.
+		// The process keeps its user: Postgres refuses to run as root.
 		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
 		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
@@ -166,7 +166,7 @@ type traffic struct {
 // watch reads every packet of the loopback interface until the test ends.
 func watch(t *testing.T) *traffic {
 	t.Helper()
-	const all = unix.ETH_P_ALL<<8 | unix.ETH_P_ALL>>8 // in network order
+	const all = unix.ETH_P_ALL<<8 | unix.ETH_P_ALL>>8 // in network byte order
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, all)
 	require.NoError(t, err)
 	require.NoError(t, unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}))

@@ -50,7 +50,7 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 		all = append(all, found...)
 		return nil
 	}))
-	require.Greater(t, len(all), 300, "the commands are not found any more")
+	require.Greater(t, len(all), 300, "the test no longer finds the commands")
 	for _, c := range all {
 		if wrong := c.refused(t); wrong != "" {
 			t.Errorf("%s: hooklatch %s\n\t%s", c.where, c.text, wrong)
@@ -79,7 +79,7 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 		for _, page := range pages {
 			taken := 0
 			for _, f := range fields {
-				require.Contains(t, values, f[1], "a value to look for")
+				require.Contains(t, values, f[1], "the filter has no example value")
 				path := page + url.Values{f[1]: {values[f[1]]}}.Encode()
 				status, _, text := s.ask(t, http.MethodGet, path, "")
 				if status == http.StatusBadRequest { // some lists do not have this field

@@ -89,7 +89,7 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	require.Equal(t, runs.Done, run.State)
 	require.Equal(t, runs.Counts{Selected: n, Changed: n}, run.Counts)
 	require.Equal(t, int64(n), run.Total)
-	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.retry'`), "one order, one row")
+	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.retry'`), "one action has one row")
 }
 
 func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
@@ -153,7 +153,7 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 	s := alone(t, 1)
 	require.Equal(t, "no runs\n", must(t, s.args("runs", "list")...))
 	require.JSONEq(t, `[]`, must(t, s.args("runs", "list", "--json")...))
-	require.Equal(t, "no runs\n", must(t, s.args("replays", "list")...), "scripts of the release before")
+	require.Equal(t, "no runs\n", must(t, s.args("replays", "list")...), "scripts for the previous release use the former name")
 	require.NotContains(t, must(t, "--help"), "replays")
 	must(t, s.retryAll("--yes", "--detach")...)
 	must(t, s.retryAll("--yes", "--detach")...)

@@ -51,8 +51,8 @@ func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 	require.Equal(t, len(devSourceNames()), s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send' AND reason = 'a first try'`))
 }
 
-// Where the gateway cannot be reached, the response says so, and the setting that turns test events
-// off is named.
+// If the gateway cannot be reached, the response says so and names the setting that turns test
+// events off.
 func TestTestEventsThatReachNoGateway(t *testing.T) {
 	t.Parallel()
 	away := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = "http://127.0.0.1:1" }})

@@ -51,7 +51,7 @@ func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 		t.Logf("%.1f transactions a second", rate)
 	}
 	require.LessOrEqual(t, rate, float64(bound))
-	require.Positive(t, beats.Load(), "what needs a person was looked for meanwhile")
+	require.Positive(t, beats.Load(), "alerts were evaluated meanwhile")
 	p.signal(t, syscall.SIGTERM)
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
 }

@@ -19,7 +19,7 @@ func TestEveryVerbIsACommand(t *testing.T) {
 		}
 		cmd, left, err := root.Find([]string{string(v.On), v.Name})
 		require.NoError(t, err)
-		require.Empty(t, left, "%s %s is no command", v.On, v.Name)
+		require.Empty(t, left, "there is no command for %s %s", v.On, v.Name)
 		require.Equal(t, v.Short, cmd.Short)
 		long := strings.Join(strings.Fields(cmd.Long), " ")
 		require.True(t, strings.HasPrefix(long, v.Means), "%s %s says: %s", v.On, v.Name, long)

@@ -80,7 +80,7 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 			holder := func() (by *process) {
 				for _, p := range fleet {
 					if at := p.collected(t); !at.IsZero() {
-						require.Less(t, time.Since(at), freshWithin, "%s exports what is stale", p.command)
+						require.Less(t, time.Since(at), freshWithin, "%s exports stale values", p.command)
 						by = p
 					}
 				}
@@ -99,7 +99,7 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 			}
 			require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 			for until := time.Now().Add(3 * time.Second); time.Now().Before(until); {
-				require.Zero(t, first.collected(t), "it was followed")
+				require.Zero(t, first.collected(t), "another process has taken over")
 				<-time.After(20 * time.Millisecond)
 			}
 		})

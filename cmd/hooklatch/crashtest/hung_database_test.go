@@ -32,7 +32,7 @@ func TestAHungDatabaseDoesNotHoldAStop(t *testing.T) {
 	select {
 	case err := <-ended:
 		g.cmd = nil
-		require.Error(t, err, "something did not end")
+		require.Error(t, err, "some steps of the stop did not end")
 		require.Contains(t, g.log.String(), "stop worker: ")
 	case <-time.After(patience):
 		t.Fatal("SIGTERM did not end the process")

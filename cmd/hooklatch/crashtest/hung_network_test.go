@@ -135,7 +135,7 @@ func TestAHungResolverHoldsNothingElse(t *testing.T) {
 	g.deliverMany(t, "evt", 100)
 	done(t, pool, 100)
 	for range 90 {
-		require.Empty(t, <-waiting, "a fault of ours, answered in time")
+		require.Empty(t, <-waiting, "the delivery must be answered in time, with an error of the gateway")
 	}
 	status, body := g.probe(t)
 	require.Equal(t, http.StatusOK, status, body)

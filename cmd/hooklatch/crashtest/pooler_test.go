@@ -77,7 +77,7 @@ routes:
 	require.NotContains(t, g.log.String(), "prepared statement")
 	overview := g.page(t, "")
 	require.Contains(t, overview, "Overview")
-	require.NotContains(t, overview, "pooler", "the console has nothing against it")
+	require.NotContains(t, overview, "pooler", "the console does not report the pooler")
 	g.stop(t)
 }
 
@@ -130,7 +130,7 @@ func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
 		if err != nil {
 			break
 		}
-		require.JSONEq(t, `{"queue": "upkeep"}`, heard.Payload, "only River notifies, of its periodic jobs")
+		require.JSONEq(t, `{"queue": "upkeep"}`, heard.Payload, "only River notifies, about its periodic jobs")
 	}
 }
 

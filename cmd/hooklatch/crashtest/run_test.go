@@ -138,7 +138,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 		return run
 	}
 	addsUp := func(run runNow) {
-		require.Equal(t, run.Selected, run.Changed, "nobody else was at them")
+		require.Equal(t, run.Selected, run.Changed, "no other process changed the effects")
 		require.EqualValues(t, run.Changed, count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending'`))
 		require.EqualValues(t, run.Changed, count(t, pool, `SELECT count(DISTINCT args) FROM hooklatch.river_job WHERE kind = 'effect'`))
 		require.EqualValues(t, run.Changed, count(t, pool, `SELECT count(*) FROM hooklatch.effect_transitions WHERE reason LIKE 'retried by ada: the route is deployed (run 1)'`))

@@ -150,7 +150,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 				return run.Changed > 0 && run.Changed >= int64(n/2)-200
 			}, patience, 10*time.Millisecond, "%s", &output)
 			require.NoError(t, command.Process.Kill())
-			require.Error(t, command.Wait(), "it was killed")
+			require.Error(t, command.Wait(), "the command was killed")
 			require.NoError(t, lock.Rollback(t.Context()))
 			require.Eventually(t, func() bool {
 				return count(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
@@ -158,7 +158,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 			}, patience, 10*time.Millisecond, "the server still ends what the command began")
 			half := now()
 			require.Less(t, half.Changed, int64(n))
-			require.EqualValues(t, half.Changed, changed(), "what is counted is what was changed")
+			require.EqualValues(t, half.Changed, changed(), "the counted rows are the changed rows")
 
 			worker.run(t, "runs", "pause", "1", "--as", "bea")
 			require.Contains(t, []string{"paused", "resting"}, now().State)
@@ -169,11 +169,11 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 			require.Equal(t, runNow{State: "done", Selected: int64(n), Changed: int64(n)}, now())
 			require.Equal(t, n, changed())
 			require.Equal(t, c.records, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND who = 'ann' AND reason = 'as a test' AND affected = 1`))
-			require.Equal(t, 3, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND affected = 0`), "it began, was paused and resumed")
+			require.Equal(t, 3, count(t, pool, `SELECT count(*) FROM hooklatch.operator_log WHERE run_id = 1 AND affected = 0`), "the run was begun, paused and resumed")
 			switch name {
 			case "quarantine retry":
 				require.Equal(t, n, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events`))
-				require.LessOrEqual(t, count(t, pool, `SELECT COALESCE((came->>'duplicates')::int, 0) FROM hooklatch.replay_runs`), 1, "the one that was verified when the command was killed")
+				require.LessOrEqual(t, count(t, pool, `SELECT COALESCE((came->>'duplicates')::int, 0) FROM hooklatch.replay_runs`), 1, "the delivery that was being verified when the command was killed")
 			case "erase":
 				list := worker.run(t, "events", "erase", "--list", "1")
 				require.Equal(t, n, bytes.Count(list, []byte("erased stripe/evt_")))

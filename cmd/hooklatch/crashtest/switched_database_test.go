@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// readinessFollows is the time within which /readyz says that the database went or came.
+	// readinessFollows is the time within which /readyz shows that the database became
+	// unavailable or available.
 	readinessFollows = 15 * time.Second
 	// trafficResumes is the time within which deliveries are accepted again.
 	trafficResumes = 10 * time.Second
@@ -79,7 +80,7 @@ func urlOf(t *testing.T, pool *pgxpool.Pool) *url.URL {
 	return u
 }
 
-// replacement gives the server of second the database and the login of first, as that of a promoted
+// replacement gives the server of second the database and the login of first, as a promoted
 // standby has them, and returns the login.
 func replacement(t *testing.T, g *process, first, second *pgxpool.Pool) *url.Userinfo {
 	t.Helper()
@@ -140,7 +141,7 @@ func followTheDatabase(t *testing.T, command string) {
 	named.lead(t, first)
 	g.start(t)
 
-	// The probe of liveness.
+	// This is a liveness probe.
 	var failed atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
