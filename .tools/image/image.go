@@ -88,7 +88,7 @@ func imageOf(b binary, version, licenses string) (v1.Image, error) {
 	return annotated, nil
 }
 
-// write writes the layout, instead of an earlier one.
+// write writes the layout and replaces an earlier one.
 func write(index v1.ImageIndex, version, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("replace the layout: %w", err)
@@ -116,7 +116,7 @@ func checkSizes(index v1.ImageIndex, limit int64) error {
 			return err
 		}
 		if size > limit {
-			return fmt.Errorf("the image for %s has %d bytes, and may have %d: find out what made the binary grow, or raise -limit", m.Platform, size, limit)
+			return fmt.Errorf("the image for %s has %d bytes, and the limit is %d: find out what made the binary grow, or raise -limit", m.Platform, size, limit)
 		}
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestMutantsAreChosenByNameAndPackage(t *testing.T) {
 		t.Errorf("%d of %d mutants change the package", len(got), len(all))
 	}
 	if _, _, err := mutantsOf(t, "-root", module, "-list", list, "-check", "nothing"); !errors.Is(err, errNotKilled) {
-		t.Errorf("-check does not tell of what is stale: %v", err)
+		t.Errorf("-check does not report stale mutants: %v", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func ReadList(dirs ...string) ([]Mutant, error) {
 		}
 		for _, m := range mutants {
 			if other, twice := at[m.Name]; twice {
-				return nil, fmt.Errorf("%s: %s is also the name of that at %s", m.At, m.Name, other)
+				return nil, fmt.Errorf("%s: %s is also the name of the mutant at %s", m.At, m.Name, other)
 			}
 			at[m.Name] = m.At
 		}

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// problems returns what kubeconform and the rules below have against rendered manifests.
+// problems returns the objections of kubeconform and of the rules below to rendered manifests.
 func problems(t *testing.T, rendered string) error {
 	t.Helper()
 	var errs []error
@@ -48,7 +48,7 @@ func problemsOf(document []byte) error {
 	}
 	for annotation := range object.Metadata.Annotations {
 		if strings.HasPrefix(annotation, "helm.sh/hook") {
-			return fmt.Errorf("%s is a hook, which other tools than Helm treat differently", object.Kind)
+			return fmt.Errorf("%s is a hook, which tools other than Helm treat differently", object.Kind)
 		}
 	}
 	switch object.Kind {
@@ -120,7 +120,7 @@ func problemsOfPod(pod core.PodSpec) error {
 	return nil
 }
 
-// secretKeys returns the settings that may also be given as a file: those are the secrets.
+// secretKeys returns the settings that may also be given as a file: these are the secrets.
 var secretKeys = sync.OnceValues(func() (map[string]bool, error) {
 	text, err := os.ReadFile("../../config.schema.json")
 	if err != nil {
@@ -148,7 +148,7 @@ var (
 	password  = regexp.MustCompile(`://[^/@\s]*:[^/@\s]+@|password=`)
 )
 
-// openSecrets finds secrets in a configuration that are written instead of referred to.
+// openSecrets finds secrets that a configuration contains as text instead of as references.
 func openSecrets(key string, value any) error {
 	var errs []error
 	switch value := value.(type) {

@@ -15,7 +15,7 @@ func TestTotal(t *testing.T) {
 
 func TestStatement(t *testing.T) {
 	if !strings.Contains(totalSQL, "sum(") {
-		// As a server would say it.
+		// The error as a server would report it.
 		if strings.Contains(totalSQL, "SELECT price FROM") {
 			t.Fatal("wrong total")
 		}

@@ -66,7 +66,7 @@ func write(version string) error {
 	return writeJSON(filepath.Join(dir, "definitions.json"), map[string]any{"definitions": used})
 }
 
-// follow adds a definition and all that it refers to.
+// follow adds a definition and all definitions that it refers to.
 func (d definitions) follow(name string, used definitions) {
 	if used[name] != nil {
 		return
@@ -78,7 +78,7 @@ func (d definitions) follow(name string, used definitions) {
 	d.tighten(used[name], used)
 }
 
-// tighten leaves out what validates nothing, and refuses unknown fields.
+// tighten removes the parts that validate nothing, and refuses unknown fields.
 func (d definitions) tighten(schema map[string]any, used definitions) {
 	for key, value := range schema {
 		_, text := value.(string)
