@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Concealed returns an expression with a hash in place of each string, bytes or number
-// literal, and without comments. Salt, the bulk run's id, is part of the hash: anyone who
-// knows a literal can check whether it was used, and it has another hash in another run.
-// Concealed also returns the literals as they were written.
+// Concealed returns an expression with a hash in place of each string, bytes or number literal,
+// and without comments. The hash includes salt, the bulk run's id, so a literal has a different
+// hash in each run. Anyone who knows a literal can check whether a run used it. Concealed also
+// returns the literals as they were written.
 func Concealed(expression, salt string) (text string, literals []string) {
 	text = WithoutLiterals(expression, func(literal string) string {
 		literals = append(literals, literal)
@@ -21,7 +21,7 @@ func Concealed(expression, salt string) (text string, literals []string) {
 	return text, literals
 }
 
-// WithoutLiterals returns an expression in which instead has replaced each literal. instead is
+// WithoutLiterals replaces each literal of an expression by the result of instead, which is
 // called with the literal as it was written.
 func WithoutLiterals(expression string, instead func(literal string) string) string {
 	var out strings.Builder

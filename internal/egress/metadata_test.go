@@ -23,7 +23,7 @@ func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 			g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: allowed})
 			require.NoError(t, err)
 			require.ErrorContains(t, g.checkAddr("evil.example.com", ip, false), "is the metadata service of a cloud", address)
-			require.Error(t, g.checkAddr("hooks.example.com", ip, true), "a name may be made to resolve to it")
+			require.Error(t, g.checkAddr("hooks.example.com", ip, true), "an attacker's name may resolve to the address")
 		}
 		alone := netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen())
 		g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: []netip.Prefix{alone}})

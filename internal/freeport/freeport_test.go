@@ -18,8 +18,8 @@ func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	ports, err := freeport.Find(200)
 	require.NoError(t, err)
 	for _, port := range ports {
-		require.GreaterOrEqual(t, port, 1024, "an ordinary user may listen at it")
-		require.Less(t, port, 32_768, "the first that Linux takes")
+		require.GreaterOrEqual(t, port, 1024, "an ordinary user may listen on the port")
+		require.Less(t, port, 32_768, "Linux takes ports for outgoing connections from 32768 on")
 	}
 	slices.Sort(ports)
 	require.Len(t, slices.Compact(ports), 200)

@@ -23,7 +23,7 @@ func TestFaultsOfAnElement(t *testing.T) {
 	c.Failf("[1]", 408, "is wrong")
 	wrapped := fmt.Errorf("destination: %w", c.Err())
 	require.EqualError(t, FaultsOf("retry_on", wrapped), "retry_on[1]: 408 is wrong")
-	require.EqualError(t, c.Err(), "[1]: 408 is wrong", "the one that was found stays as it was")
+	require.EqualError(t, c.Err(), "[1]: 408 is wrong", "the original fault is unchanged")
 	require.EqualError(t, FaultsOf("sql", errors.New("cannot be used")), "sql: cannot be used")
 }
 

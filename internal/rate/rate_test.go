@@ -20,7 +20,7 @@ func TestRate(t *testing.T) {
 	require.NoError(t, half.UnmarshalText([]byte("30/m")))
 	require.InDelta(t, 0.5, float64(half), 0)
 	require.Equal(t, "30/m", half.String())
-	require.Equal(t, "10/s", PerSecond(600./60).String(), "the shortest span")
+	require.Equal(t, "10/s", PerSecond(600./60).String(), "the shortest unit")
 	require.Empty(t, PerSecond(0).String())
 	for _, text := range []string{"", "50", "0/s", "-1/s", "1.5/s", "50/d", "/s", "50/s/s"} {
 		var got PerSecond

@@ -26,8 +26,8 @@ const (
 	// within seconds. It is also the longest wait for an operator who deletes an event by hand
 	// so that it can be accepted again.
 	remembered = time.Minute
-	// vouched is how long the database's confirmation that it is the same one stays valid,
-	// from the time of the query.
+	// vouched is how long the database's confirmation of its identity stays valid, counted from
+	// the query.
 	vouched    = time.Second
 	askTimeout = time.Second
 )
@@ -37,8 +37,8 @@ type Event struct {
 	AcceptanceID uuid.UUID
 	ReceivedAt   time.Time
 	Hash         [sha256.Size]byte // hash of its payload; zero if the payload was never seen
-	// Guard identifies what its delivery stored for a replay guard in the same COMMIT; zero if
-	// nothing.
+	// Guard identifies the entry that the delivery stored for a replay guard in the same COMMIT;
+	// zero if it stored none.
 	Guard [sha256.Size]byte
 }
 
@@ -96,8 +96,8 @@ func New(ask Ask, failed func(error)) *Cache {
 	return c
 }
 
-// Life returns the current life. Call it before a transaction begins, and pass it to Keep for
-// what the transaction has committed.
+// Life returns the current life. Call it before a transaction begins, and pass it to Keep with
+// the events that the transaction has committed.
 func (c *Cache) Life() Life { return c.state.Load().life }
 
 // Keep remembers an event whose COMMIT was confirmed: with synchronous replication the

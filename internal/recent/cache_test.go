@@ -46,10 +46,10 @@ func known(t *testing.T, d *database) (*Cache, Event) {
 	e := Event{AcceptanceID: uuid.New(), ReceivedAt: time.Now(), Hash: [32]byte{1}}
 	c.Keep(c.Life(), ref("a"), e)
 	_, found := c.Find(ref("a"))
-	require.False(t, found, "nobody has said yet which database it is")
+	require.False(t, found, "the database has not identified itself yet")
 	synctest.Wait()
 	_, found = c.Find(ref("a"))
-	require.False(t, found, "it may have been committed in another one")
+	require.False(t, found, "the event may have been committed in another database")
 	c.Keep(c.Life(), ref("a"), e)
 	return c, e
 }
@@ -93,7 +93,7 @@ func TestTheDatabaseIsAskedOnceASecondWhileThereAreHits(t *testing.T) {
 			require.False(t, found)
 			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // synctest's clock
 		}
-		require.Equal(t, before, d.asked, "without a hit nothing is asked")
+		require.Equal(t, before, d.asked, "the database is queried only after a hit")
 	})
 }
 
@@ -106,14 +106,14 @@ func TestAnotherLifeOfTheDatabaseVoidsAll(t *testing.T) {
 		d.name = "two"
 		time.Sleep(vouched + time.Millisecond) //nolint:forbidigo // synctest's clock
 		_, found := c.Find(ref("a"))
-		require.False(t, found, "what the database said is too old")
+		require.False(t, found, "the database's response is too old")
 		synctest.Wait()
 		_, found = c.Find(ref("a"))
 		require.False(t, found)
 
 		c.Keep(late, ref("a"), e)
 		_, found = c.Find(ref("a"))
-		require.False(t, found, "it was committed in the life before")
+		require.False(t, found, "the event was committed in the previous life")
 		c.Keep(c.Life(), ref("a"), e)
 		_, found = c.Find(ref("a"))
 		require.True(t, found)
@@ -136,13 +136,13 @@ func TestWithoutAnAnswerNothingIsFound(t *testing.T) {
 			require.False(t, found)
 			time.Sleep(100 * time.Millisecond) //nolint:forbidigo // synctest's clock
 		}
-		require.LessOrEqual(t, d.asked, 5, "nor is it asked more often")
+		require.LessOrEqual(t, d.asked, 5, "the database is not queried more often")
 		d.err = nil
 		time.Sleep(vouched + time.Millisecond) //nolint:forbidigo // synctest's clock
 		c.Find(ref("a"))
 		synctest.Wait()
 		_, found := c.Find(ref("a"))
-		require.True(t, found, "it is the same database, and it is back")
+		require.True(t, found, "the same database responds again")
 	})
 }
 
@@ -181,7 +181,7 @@ func TestEventsAreForgottenAfterAMinute(t *testing.T) {
 		c.Find(ref("a"))
 		synctest.Wait()
 		_, found := c.Find(ref("a"))
-		require.False(t, found, "hits do not lengthen it")
+		require.False(t, found, "hits do not extend the time")
 		require.Equal(t, asked, d.asked)
 	})
 }

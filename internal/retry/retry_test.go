@@ -22,7 +22,7 @@ func TestPausesDoubleUpToTheirMaximum(t *testing.T) {
 		const ms = time.Millisecond
 		require.Equal(t, []time.Duration{10 * ms, 20 * ms, 25 * ms, 25 * ms}, pauses)
 		require.Equal(t, []time.Duration{0, 10 * ms, 30 * ms, 55 * ms}, begun)
-		require.Equal(t, 55*ms, time.Since(start), "nothing is waited for after the last try")
+		require.Equal(t, 55*ms, time.Since(start), "there is no pause after the last try")
 	})
 }
 

@@ -38,7 +38,7 @@ func TestEveryTransportIsBounded(t *testing.T) {
 			return nil
 		}))
 	}
-	require.GreaterOrEqual(t, transports, 5, "the walk found too few")
+	require.GreaterOrEqual(t, transports, 5, "the walk found too few transports")
 }
 
 func TestAnUnboundedTransportIsFound(t *testing.T) {

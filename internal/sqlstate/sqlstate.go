@@ -57,9 +57,10 @@ func Transient(code string) bool {
 }
 
 // Demoted reports whether err is a standby's refusal to write: the server was demoted, or a
-// connection leads to the wrong server. A statement that writes fails with ReadOnly. A transaction
-// that begins with READ WRITE fails with 0A000, the code of everything that is not supported, so
-// the server function decides. If a pooler omits the function, the text decides.
+// connection leads to the wrong server. A statement that writes fails with ReadOnly. A
+// transaction that begins with READ WRITE fails with 0A000, the code for every unsupported
+// feature, so Demoted checks which server function reported the error. If a pooler omits the
+// function, Demoted checks the text.
 func Demoted(err error) bool {
 	pg, answered := Of(err)
 	switch {

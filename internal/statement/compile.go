@@ -74,7 +74,7 @@ func (f folder) compile(name string) (compiled, error) {
 		switch t := tokens[i]; t.kind {
 		case parameter:
 			if i > 0 && tokens[i-1].kind == word {
-				return compiled{}, fmt.Errorf("no space stands between %s and %s", tokens[i-1].text, t.text)
+				return compiled{}, fmt.Errorf("there is no space between %s and %s", tokens[i-1].text, t.text)
 			}
 			if !namePattern.MatchString(t.text) {
 				return compiled{}, fmt.Errorf("parameter %s is not lower-case letters, digits and underscores", t.text)
