@@ -130,8 +130,7 @@ func scenarioList() string {
 	return strings.TrimRight(list.String(), "\n")
 }
 
-// newBenchServer returns the command by which a run starts a system with which Hooklatch is
-// compared.
+// newBenchServer returns the command that starts a system for comparison with Hooklatch.
 func newBenchServer(s streams) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{

@@ -22,7 +22,7 @@ const Direct = "direct"
 // mood is the way an event is handled. The event's id decides.
 type mood int
 
-// The moods. A handler has no problem with an event that is old enough, so every event is handled
+// The moods. An event that is old enough is handled without a problem. So every event is handled
 // in the end, even if processes died while handling it.
 const (
 	calm      mood = iota

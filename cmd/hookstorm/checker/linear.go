@@ -60,8 +60,8 @@ var cell = porcupine.Model{
 
 // linear checks that one moment of acceptance explains every response about an event and its
 // stored state. An operation of unknown outcome may have taken effect at any time after it began,
-// or never, so the model lets it end after the snapshot. Events that other rules reported are not
-// reported again.
+// or never. The model therefore lets it end after the snapshot. Events that other rules reported
+// are not reported again.
 func (j *judge) linear() {
 	reported := make(map[string]bool)
 	for _, v := range j.violations {

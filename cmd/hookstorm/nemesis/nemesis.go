@@ -109,8 +109,8 @@ func (n *Nemesis) Stop() error {
 // run deals the faults of one lane.
 func (n *Nemesis) run(ctx context.Context, lane *deck) {
 	for {
-		// Between half and one and a half of the mean, so that lanes drift apart and meet in
-		// every phase.
+		// The pause is between half and one and a half times the mean, so that lanes drift apart
+		// and meet in every phase.
 		pause := time.Duration((0.5 + lane.rnd.Float64()) * float64(n.opts.Pause))
 		if !sleep(ctx, pause) {
 			return

@@ -1,8 +1,8 @@
 -- Makes retention start over with the whole past, including days and deliveries of which earlier
--- runs kept some rows. Without these rows, retention would not reach the past: it assumes that a
--- source which it first meets beside others has no rows from before their last run, and that a
--- source with imported keys starts now. It derives the age of versions from the oldest effect,
--- and an earlier run may have left no effects.
+-- runs kept some rows. Without these rows, retention would not reach the past. If it first meets
+-- a source beside other sources, it assumes that the source has no rows from before their last
+-- run. It assumes that a source with imported keys starts now. It derives the age of versions
+-- from the oldest effect, and an earlier run may have left no effects.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 

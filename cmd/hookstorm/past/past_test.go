@@ -53,8 +53,8 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
 
-// A walk deleted a kept event after the check of the kept events, because it was interrupted in
-// between. No past source is left to start a walk.
+// A walk was interrupted, and deleted a kept event only after the check of the kept events. No
+// event of the past is left to start another walk.
 func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

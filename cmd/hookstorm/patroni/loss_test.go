@@ -16,9 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// An asynchronous failover loses acknowledged events. Repair names the time span of each source in
-// which they are missing, and a sender that delivers them again is not told that they are
-// duplicates.
+// An asynchronous failover loses acknowledged events. For each source, repair names the time span
+// in which events are missing. If a sender delivers them again, they are not duplicates.
 func TestWhatAnAsynchronousFailoverLosesIsNamed(t *testing.T) {
 	t.Parallel()
 	c := start(t, false)

@@ -81,8 +81,8 @@ func (m *member) signal(signal syscall.Signal) error {
 	return errors.Join(failed...)
 }
 
-// stopSenders stops the processes that send WAL to the standbys. What they have sent may still be
-// on its way.
+// stopSenders stops the processes that send WAL to the standbys. WAL that they have already sent
+// may still arrive.
 func (m *member) stopSenders() error {
 	stopped := 0
 	for _, pid := range m.processes() {

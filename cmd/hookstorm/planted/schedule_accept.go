@@ -95,8 +95,9 @@ func accepting() []Case {
 	}
 }
 
-// twiceAtOnce delivers an event twice simultaneously. Both deliveries must check before either
-// commits, which takes some rounds on a busy machine. The first round opens the connections.
+// twiceAtOnce delivers an event twice simultaneously. Both deliveries must look for the event
+// before either commits it. On a busy machine that takes some rounds. The first round opens the
+// connections.
 func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
 		// The source must have no replay guard, which would admit one delivery after the other.
@@ -185,9 +186,9 @@ func storm(gateways ...string) step {
 	}
 }
 
-// knownEarly delivers events to the last gateway, and a second time to another one or the same,
-// until a second delivery is answered as a duplicate before the first is committed. The last gateway
-// is killed at that moment.
+// knownEarly delivers each event to the last gateway, and again to another gateway or the same
+// one. It stops as soon as a second delivery is answered as a duplicate before the first is
+// committed, and kills the last gateway at that moment.
 func knownEarly(second string) step {
 	return func(ctx context.Context, s *scene) error {
 		for round := range 10 {
@@ -218,8 +219,8 @@ func knownEarly(second string) step {
 	}
 }
 
-// knownElsewhere sends events to a gateway of another database, and then delivers them to the last
-// gateway, until that one answers as if the event were a duplicate.
+// knownElsewhere sends each event to a gateway of another database and then to the last gateway.
+// It stops as soon as the last gateway answers as if the event were a duplicate.
 func knownElsewhere(other string) step {
 	return func(ctx context.Context, s *scene) error {
 		for round := range 10 {

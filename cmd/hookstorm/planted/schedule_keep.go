@@ -10,7 +10,7 @@ func keeping() []Case {
 		{Bug: bugs.RetentionBelowWindow, Rules: []checker.Rule{"I2", checker.RuleLinear}, run: steps{
 			start("serve"),
 			acknowledge("serve", "github", "delivered-again-later"),
-			// By then, a worker with the bug may have deleted it.
+			// Once the event is some seconds old, a worker with the bug may have deleted it.
 			changes(`CREATE TABLE accepted AS SELECT now() AS at`),
 			sees("the event is done, and some seconds old", `
 				SELECT

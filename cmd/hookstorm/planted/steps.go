@@ -149,7 +149,7 @@ func (s *scene) quiet(ctx context.Context) error {
 		return false, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // the checker reports what is left
+		return nil // the checker reports the remaining work
 	}
 	return err
 }

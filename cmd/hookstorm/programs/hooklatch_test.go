@@ -54,7 +54,7 @@ func TestHooklatchIsStartedReloadedPausedKilledAndStopped(t *testing.T) {
 
 	require.NoError(t, p.Pause())
 	client := &http.Client{Timeout: 100 * time.Millisecond}
-	// On a busy machine its threads continue for a moment.
+	// On a busy machine the threads of the process continue for a moment.
 	require.Eventually(t, func() bool {
 		answer, err := client.Get("http://" + free[1] + "/readyz")
 		if err == nil {

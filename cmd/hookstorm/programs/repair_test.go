@@ -43,7 +43,7 @@ routes:
   - {name: lines, from: main, to: lines, order_by: 'body.line'}
 `
 
-// counting is a receiver that refuses calls at first, and then counts what it applies.
+// counting is a receiver that refuses calls at first, and then counts the calls that it applies.
 type counting struct {
 	open    atomic.Bool
 	mu      sync.Mutex

@@ -59,11 +59,11 @@ func (q Quiet) left(ctx context.Context) ([]string, error) {
 	defer cancel()
 	rows, err := q.Pool.Query(ctx, unfinishedSQL, q.Outcomes)
 	if err != nil {
-		return nil, fmt.Errorf("look for what is unfinished: %w", err)
+		return nil, fmt.Errorf("look for unfinished work: %w", err)
 	}
 	left, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("look for what is unfinished: %w", err)
+		return nil, fmt.Errorf("look for unfinished work: %w", err)
 	}
 	missing, err := q.Listed.Missing(ctx, q.Pool)
 	if missing > 0 {

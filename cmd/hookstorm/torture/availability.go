@@ -19,9 +19,9 @@ type Gap struct {
 	For   time.Duration
 }
 
-// availability measures the longest time without an accepted delivery around each fault, and counts
-// the processes that ended by themselves, from the history as it is written. With several gateways
-// a gap ends when any of them accepts again.
+// availability reads the history as it is written. It measures the longest time without an
+// accepted delivery around each fault, and counts the processes that ended by themselves. With
+// several gateways a gap ends when any of them accepts again.
 type availability struct {
 	mu       sync.Mutex
 	accepted int64 // time of the last accepted delivery, in microseconds since the run began

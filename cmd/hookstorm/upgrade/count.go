@@ -103,7 +103,7 @@ func (r *run) foundf(format string, args ...any) {
 // logSuffix ends the names of the processes' logs.
 const logSuffix = ".log"
 
-// readLogs adds what the processes logged as errors.
+// readLogs adds the errors that the processes logged.
 func (r *run) readLogs() error {
 	logs, err := filepath.Glob(filepath.Join(r.stage.Dir, "*"+logSuffix+"*"))
 	if err != nil || len(logs) == 0 {

@@ -90,10 +90,10 @@ type run struct {
 	report   Report
 }
 
-// Run starts two gateways and two workers of the previous version, lets two processes of the current
-// one migrate their database, replaces the processes one by one, and puts them back without a
-// migration. It sends events all the time. Run returns an error if a step fails; whatever was lost,
-// doubled or logged as an error is in the report.
+// Run starts two gateways and two workers of the previous version, and lets two processes of the
+// current version migrate their database. Then it replaces the processes one by one, and puts the
+// previous version back without a migration. It sends events all the time. Run returns an error
+// if a step fails; whatever was lost, doubled or logged as an error is in the report.
 func Run(ctx context.Context, opts Options) (_ Report, err error) {
 	began := time.Now()
 	opts.Events, opts.Rate = cmp.Or(opts.Events, DefaultEvents), cmp.Or(opts.Rate, DefaultRate)

@@ -17,8 +17,8 @@ import (
 // of JSON output, settings and their values, operations of the API, and metrics.
 type Surface map[string]bool
 
-// SurfaceOf reads the surface from the generated files of a source tree, which tests keep in
-// agreement with its programs.
+// SurfaceOf reads the surface from the generated files of a source tree. Tests check that these
+// files match its programs.
 func SurfaceOf(tree string) (Surface, error) {
 	s := Surface{}
 	for _, part := range []struct {
@@ -53,7 +53,7 @@ func SurfaceOf(tree string) (Surface, error) {
 	return s, nil
 }
 
-// Without returns what s has and the next version's surface lacks, in order.
+// Without returns the items of s that the next version's surface lacks, in order.
 func (s Surface) Without(next Surface) (missing []string) {
 	for _, one := range slices.Sorted(maps.Keys(s)) {
 		if !next[one] {
@@ -101,7 +101,8 @@ func (s Surface) fields(path string, value any) {
 	}
 }
 
-// settings adds the keys of the configuration, and the values of those that have a list of them.
+// settings adds the keys of the configuration, and the values of keys that list their allowed
+// values.
 func (s Surface) settings(_ string, text []byte) error {
 	var schema map[string]any
 	if err := json.Unmarshal(text, &schema); err != nil {

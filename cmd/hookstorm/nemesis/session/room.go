@@ -47,7 +47,7 @@ func deleteJobs(ctx context.Context, rnd *rand.Rand, target Target) (Struck, err
 	return Struck{What: fmt.Sprintf("jobs deleted: %s", deleted)}, nil
 }
 
-// fillDisk makes writes to a table fail as on a full disk, by a trigger.
+// fillDisk uses a trigger to make writes to a table fail as on a full disk.
 func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	full := append(tables(), "hooklatch.deliveries")
 	table := pick(rnd, full)
