@@ -66,7 +66,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.EqualValues(t, 1, retire())
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`))
 
-	// A process with the destination in its configuration registers it anew.
+	// A process with the destination in its configuration registers it again.
 	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{app}))
 	added, err := enqueue("four")
 	require.NoError(t, err)

@@ -53,8 +53,7 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	}
 }
 
-// Effects count for their route: created or suppressed by the dispatch, and then by what decided
-// them.
+// Effects count for their route: created or suppressed by the dispatch, and then their outcome.
 func TestEffectsAreCountedByRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -20,8 +20,8 @@ type binary struct {
 	committed time.Time
 }
 
-// findBinary finds the binary for a processor, and refuses a binary that does not match its
-// folder and the version, or that needs files that the image lacks.
+// findBinary finds the binary for a processor. It refuses a binary that does not match its folder
+// and the version, or that needs files that the image lacks.
 func findBinary(dist, processor, version string) (binary, error) {
 	pattern := filepath.Join(dist, "hooklatch_linux_"+processor+"*", "hooklatch")
 	found, err := filepath.Glob(pattern)

@@ -1,5 +1,5 @@
-// Command image assembles Hooklatch's container image from the Linux binaries of a release, for
-// all processors, and writes it as a layout that crane, skopeo and podman read. It needs no
+// Command image assembles Hooklatch's container image for all processors from the Linux binaries
+// of a release. It writes the image as a layout that crane, skopeo and podman read. It needs no
 // container engine, and the same binaries give the same bytes.
 package main
 

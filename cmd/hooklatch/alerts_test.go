@@ -113,7 +113,7 @@ func TestPeopleAreToldByMail(t *testing.T) {
 		return subjects
 	}
 	require.Eventually(t, func() bool { return len(told()) > 0 }, alertsAfter, tick)
-	t.Logf("told after %.1f s", time.Since(began).Seconds())
+	t.Logf("notified after %.1f s", time.Since(began).Seconds())
 	require.Equal(t, []string{"[hooklatch] 1 effect to app is parked: retry or cancel (effects_parked)"}, told())
 	require.Contains(t, must(t, "alerts", "list", "--config", s.configPath), "effects_parked")
 

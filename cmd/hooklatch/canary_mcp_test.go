@@ -79,8 +79,8 @@ func (s *system) crawlArguments(t *testing.T) map[string][]map[string]any {
 
 var cutAt = regexp.MustCompile(`result_from[^0-9]{1,10}([0-9]+)`)
 
-// crawl calls every tool and returns all that the client sees: the results, and the texts about
-// the server and its tools.
+// crawl calls every tool and returns everything that the client sees: the results, and the texts
+// about the server and its tools.
 func (a *assistant) crawl(t *testing.T, calls map[string][]map[string]any) (seen []string) {
 	t.Helper()
 	tools := a.tools(t)

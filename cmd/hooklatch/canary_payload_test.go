@@ -39,7 +39,7 @@ const failures = `routes:
   - {name: nobody, from: stripe, types: [order.made], to: post, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
 `
 
-// namesTable creates what the statements of failing need.
+// namesTable creates the table that the statements of failing need.
 const namesTable = `
 	CREATE TABLE public.names (name text PRIMARY KEY);
 	INSERT INTO public.names VALUES ('` + private + `');

@@ -72,7 +72,7 @@ func TestTheRolesOfComposeSuffice(t *testing.T) {
 		run("worker", strings.Fields(args)...)
 	}
 	run("gateway", "status")
-	// The console is the worker's, whose role may read what it shows.
+	// The console runs in the worker, whose role may read the data that the console shows.
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, console+"/api/events/stripe/evt_1", nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+interpolate(d.compose.Services["worker"].Environment["HOOKLATCH_ADMIN_TOKEN"]))
@@ -104,7 +104,8 @@ func TestTheRolesOfComposeAreRestricted(t *testing.T) {
 			SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication FROM pg_roles WHERE rolname = current_user`).Scan(&privileged))
 		require.False(t, privileged, service)
 	}
-	// River UI works with all of River's tables, also those that a later River adds.
+	// River UI works with all of River's tables, including tables that a later version of River
+	// adds.
 	var missing []string
 	require.NoError(t, d.pool(t, "riverui").QueryRow(t.Context(), `
 		SELECT COALESCE(array_agg(relname::text), '{}') FROM pg_class

@@ -145,7 +145,7 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 	}
 }
 
-// afterUser returns what follows the user and the password in a connection string.
+// afterUser returns the part of a connection string after the user and the password.
 func afterUser(t *testing.T, text string) string {
 	t.Helper()
 	u, err := url.Parse(text)

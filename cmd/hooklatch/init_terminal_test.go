@@ -61,7 +61,7 @@ func TestAnInterruptedInitRestoresTheTerminal(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// random matches what differs between two runs.
+// random matches values that differ between two runs.
 var random = regexp.MustCompile(`(=|whsec_)[A-Za-z0-9+/=]{20,}`)
 
 // The questions on a terminal lead to the same files as flags, and secrets are not echoed.

@@ -23,8 +23,8 @@ import (
 //
 //	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go test ./cmd/hooklatch -run '^TestManual$' -manual "$PWD/dist/manual"
 //
-// The generator is a test because it reads the tree of commands, which is in package main, and
-// because the modules that it needs then stay out of the program.
+// The generator is a test because it reads the tree of commands, which is in package main. As a
+// test, it also keeps the modules that it needs out of the program.
 var manual = flag.String("manual", "", "write man pages to man, and completion scripts to completions, in this `folder`")
 
 // completions are the scripts, by the names under which shells look for them.

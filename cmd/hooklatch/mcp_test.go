@@ -121,7 +121,7 @@ type mcpDocument struct {
 	Paths map[string]map[string]json.RawMessage
 }
 
-// expected returns the names of the tools in the document: those that read, and the others.
+// expected returns the names of the document's tools: the tools that only read, and the others.
 func (s *system) expected(t *testing.T) (reading, changing []string) {
 	t.Helper()
 	var document mcpDocument
@@ -157,7 +157,7 @@ func (s *system) expected(t *testing.T) (reading, changing []string) {
 	return reading, changing
 }
 
-// The tools are those of the console's document, and without --allow all of them only read.
+// The tools match the console's document. Without --allow, all of them only read.
 func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)

@@ -13,8 +13,9 @@ import (
 )
 
 // I5, at production settings: a worker is killed with SIGKILL while a receiver holds its
-// requests. Another process finishes every effect, with the same key and body (I7): those that began
-// with their dispatch, and those of jobs, long before River would rescue a job.
+// requests. Another process finishes every effect, with the same key and body (I7), long before
+// River would rescue a job. This holds for effects that began with their dispatch, and for
+// effects of jobs.
 func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Parallel()
 	const events, effects = 5, 10

@@ -1,4 +1,4 @@
-// Package charttest renders the chart in docs/kubernetes/chart with Helm and checks what it renders.
+// Package charttest renders the chart in docs/kubernetes/chart with Helm and checks the result.
 package charttest
 
 import (

@@ -102,8 +102,8 @@ func problemsOfDeployment(document []byte) error {
 	return problemsOfPod(pod)
 }
 
-// problemsOfPod requires what the Pod Security Standard "restricted" requires, and a root that
-// cannot be written.
+// problemsOfPod checks the requirements of the Pod Security Standard "restricted", and requires a
+// read-only root file system.
 func problemsOfPod(pod core.PodSpec) error {
 	given, err := json.Marshal(pod)
 	if err != nil {
