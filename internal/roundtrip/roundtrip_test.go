@@ -149,8 +149,8 @@ func TestABodyIsClosedByTheContextItself(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// silent is a connection that delivers nothing once it is hushed, as behind a NAT that
-// has forgotten it.
+// silent is a connection that delivers nothing once it is hushed, like a connection that a NAT
+// has forgotten.
 type silent struct {
 	net.Conn
 
