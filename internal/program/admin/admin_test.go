@@ -66,7 +66,7 @@ func TestABareProcess(t *testing.T) {
 	t.Parallel()
 	a, err := admin.New(admin.Options{})
 	require.NoError(t, err)
-	require.Equal(t, http.StatusNotFound, get(t, a, "/").Code, "it has no console")
+	require.Equal(t, http.StatusNotFound, get(t, a, "/").Code, "this listener has no console")
 	require.Equal(t, http.StatusNotFound, get(t, a, "/metrics").Code)
 	require.JSONEq(t, `{"ready":true}`, get(t, a, "/readyz").Body.String())
 }

@@ -88,8 +88,8 @@ func TestGuessesOfTheTokenAreThrottled(t *testing.T) {
 	for range 300 {
 		require.Equal(t, http.StatusTooManyRequests, as(guesser, "guess"))
 	}
-	require.Equal(t, http.StatusOK, as(guesser, token), "behind a proxy everybody has the address of the stranger")
-	require.Equal(t, http.StatusUnauthorized, as(guesser, ""), "no token is no guess")
+	require.Equal(t, http.StatusOK, as(guesser, token), "behind a proxy all clients have the stranger's address")
+	require.Equal(t, http.StatusUnauthorized, as(guesser, ""), "a missing token does not count as a guess")
 	require.Equal(t, http.StatusOK, as(operator, token))
 	now = now.Add(time.Second)
 	require.Equal(t, http.StatusUnauthorized, as(guesser, "guess"))

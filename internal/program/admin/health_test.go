@@ -119,7 +119,7 @@ func TestReadinessIsNotLoggedDuringTheStart(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, get(t, a, "/readyz").Code)
 	failure = nil
 	require.Equal(t, http.StatusOK, get(t, a, "/readyz").Code)
-	require.Empty(t, logs.String(), "the process says itself that it is ready")
+	require.Empty(t, logs.String(), "the process itself logs that it is ready")
 }
 
 func TestReadinessIsLoggedWhenItChanges(t *testing.T) {

@@ -159,7 +159,7 @@ type App struct {
 
 	config   atomic.Pointer[config.Config] // current configuration
 	reload   sync.Mutex                    // held during a reload, so that only one runs
-	reloads  atomic.Pointer[admin.Reloads] // what came of the reloads
+	reloads  atomic.Pointer[admin.Reloads] // the result of the reloads
 	process  string                        // name of this process for other processes
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool

@@ -72,7 +72,7 @@ admin: {listen: "127.0.0.1:0", tls: {cert_file: %[2]s, key_file: %s}}
 	write(certify(t, other, now, now.Add(3*time.Hour)))
 	require.NoError(t, a.Reload(t.Context()))
 	inEffect(now.Add(3 * time.Hour))
-	require.NotContains(t, logs.String(), "take effect after a restart", "other files need none")
+	require.NotContains(t, logs.String(), "take effect after a restart", "changes to other files need no restart")
 
 	f.write(t, "")
 	require.NoError(t, a.Reload(t.Context()))

@@ -32,8 +32,9 @@ func (a *App) HoldAcceptPool(ctx context.Context) (giveBack func(), err error) {
 // DeafChecks is the number of checks after which a deaf pool needs a restart.
 const DeafChecks = deafChecks
 
-// Listen checks the pools once, with time limits of the test. Only the named pool has the short time
-// limit ask: the others work, and on a loaded machine need longer than that for one connection.
+// Listen checks the pools once, with time limits of the test. Only the named pool gets the short
+// limit ask. The other pools work, and on a loaded machine may need longer than that for one
+// connection.
 func (a *App) Listen(ctx context.Context, pool string, ask, dial time.Duration) {
 	a.listening.Lock()
 	for _, h := range a.hearings {

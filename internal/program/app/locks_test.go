@@ -33,9 +33,9 @@ func TestAServerWhoseLocksExcludeNobodyIsRefused(t *testing.T) {
 			case err := <-a.Failed():
 				require.ErrorContains(t, err, "advisory locks do not work")
 			case <-a.Prepared():
-				require.Fail(t, "it works on a server without locks")
+				require.Fail(t, "the process works on a server without locks")
 			case <-time.After(patience):
-				require.Fail(t, "it neither starts nor fails")
+				require.Fail(t, "the process neither starts nor fails")
 			}
 		})
 	}

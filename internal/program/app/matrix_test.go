@@ -52,7 +52,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 	var open []string
 	for _, route := range routes {
 		method, path, found := strings.Cut(route.Pattern, " ")
-		require.True(t, found, "%s: a route says its method", route.Pattern)
+		require.True(t, found, "%s: the route has no method", route.Pattern)
 		for part, value := range wildcards() {
 			path = strings.ReplaceAll(path, part, value)
 		}
@@ -62,7 +62,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 			open = append(open, route.Pattern)
 			continue
 		}
-		require.Contains(t, signin.Roles(), route.Role, "%s: who may ask for it?", route.Pattern)
+		require.Contains(t, signin.Roles(), route.Role, "%s: the route has no known role", route.Pattern)
 		for _, method := range slices.Compact([]string{method, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}) {
 			require.Equal(t, http.StatusUnauthorized, ask(t, a, method, path, ""), "%s %s", method, path)
 			for _, role := range signin.Roles() {

@@ -41,7 +41,7 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 		return got
 	}
 	require.Equal(t, []string{"0", "read committed", "off", "off", "5MB"}, settings(app.PoolOptions{}))
-	require.Equal(t, []string{"3s", "serializable", "on", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler gives its sessions to others")
+	require.Equal(t, []string{"3s", "serializable", "on", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler shares its sessions with other clients")
 }
 
 // A database that is read-only by default stops neither deliveries nor the queue. The check says so

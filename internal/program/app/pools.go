@@ -144,8 +144,9 @@ func (o Options) poolSizes() (poolSizes, error) {
 	return sizes, nil
 }
 
-// CheckConns reports a database.max_conns that is too small for a worker, or, as a warning, too
-// small for a worker and a gateway in one process. Both are config.Problems.
+// CheckConns reports a database.max_conns that is too small for a worker. If it is only too small
+// for a worker and a gateway in one process, CheckConns returns a warning. Both are
+// config.Problems.
 func CheckConns(cfg *config.Config) (problem, warning error) {
 	_, alone := Options{Config: cfg, Worker: true}.poolSizes()
 	_, together := Options{Config: cfg, Gateway: true, Worker: true}.poolSizes()

@@ -28,8 +28,8 @@ const (
 var longSessions string
 
 // hearing finds a pool that is deaf: Postgres answers a new connection, but the pool answers
-// nothing. While Postgres is away, or works on statements of all connections, no pool is deaf,
-// because a restart would not help.
+// nothing. While Postgres is unavailable, or executes a statement on every connection, no pool is
+// deaf, because a restart would not help.
 type hearing struct {
 	name string
 	pool *pgxpool.Pool

@@ -91,7 +91,7 @@ func TestAPoolThatWaitsForALockIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	f := newFile(t, pgtest.URL(t, pool))
-	var many strings.Builder // queues, each of which fetches jobs without a time limit
+	var many strings.Builder // many queues; each fetches jobs without a time limit
 	for i := range 2 * app.FewestConnsToWork {
 		fmt.Fprintf(&many, "  app%d: {http: {url: http://localhost:1/}}\n", i)
 	}
@@ -103,7 +103,8 @@ func TestAPoolThatWaitsForALockIsNotDeaf(t *testing.T) {
 	defer func() { require.NoError(t, tx.Rollback(context.Background())) }()
 	_, err = tx.Exec(t.Context(), `LOCK TABLE hooklatch.river_job`)
 	require.NoError(t, err)
-	// A query with a time limit gives its connection up, which is replaced in the time of some checks.
+	// A query with a time limit gives up its connection. The pool replaces the connection within
+	// a few checks.
 	waits := func() bool {
 		var sessions int
 		err := pool.QueryRow(t.Context(), `

@@ -157,7 +157,7 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 			after(DefaultStillFor / 2)
 			r.write(t, whole)
 			after(DefaultStillFor * 9 / 10)
-			require.Empty(t, r.loads(), "it does not stand still yet")
+			require.Empty(t, r.loads(), "the file is still changing")
 			after(DefaultStillFor)
 			require.Equal(t, []string{whole}, r.loads(), "cut before line %d", n+1)
 			require.Equal(t, wholeRoutes, r.routesInEffect())

@@ -204,8 +204,8 @@ func TestKeysThatASenderTookBackAreNotKeptAsGood(t *testing.T) {
 	require.ErrorContains(t, after.verify(t, after.delivery(t, now), now), string(provider.ReasonUnknownKey))
 }
 
-// An unavailable database does not affect the keys that a process knows, and is queried again when
-// it is available.
+// While the database is unavailable, a process keeps using the keys that it knows. It queries the
+// database again when that is available.
 func TestKeysOfASenderWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()
@@ -216,7 +216,7 @@ func TestKeysOfASenderWithoutTheDatabase(t *testing.T) {
 	b.away.Store(true)
 	require.Error(t, p.verify(t, p.delivery(t, now), now))
 	b.away.Store(false)
-	require.NoError(t, p.verify(t, p.delivery(t, now), now), "the sender is asked")
+	require.NoError(t, p.verify(t, p.delivery(t, now), now), "the process gets the key from the sender")
 	b.away.Store(true)
 	require.NoError(t, p.verify(t, p.delivery(t, now), now))
 }

@@ -214,7 +214,7 @@ func TestPagesOfGenericSendersAreFollowed(t *testing.T) {
 				name += " " + strconv.Itoa(i+1)
 			}
 			f, ok := left[name]
-			require.True(t, ok, "nobody follows block %d of %s", i+1, page)
+			require.True(t, ok, "no follower exists for block %d of %s", i+1, page)
 			delete(left, name)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

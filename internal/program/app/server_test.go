@@ -40,9 +40,9 @@ func TestAServerWithoutFsync(t *testing.T) {
 		require.ErrorContains(t, err, "database: fsync is off: events that were answered 2xx are lost if the machine loses power")
 		require.ErrorContains(t, err, "allow: [fsync_off]")
 	case <-time.After(patience):
-		require.Fail(t, "it does not say so")
+		require.Fail(t, "the process does not report that fsync is off")
 	}
-	require.Equal(t, http.StatusUnauthorized, status(t, strict, "stripe"), "who it is, is still asked")
+	require.Equal(t, http.StatusUnauthorized, status(t, strict, "stripe"), "the endpoint still verifies signatures")
 
 	for _, gateway := range []bool{true, false} {
 		allowed := ""

@@ -59,8 +59,9 @@ func withoutURL(err error) error {
 	return err
 }
 
-// sender returns the sender of a source's test events. Without a setting, it delivers to the gateway
-// of this process, or else to the configured address.
+// sender returns the sender of a source's test events. It delivers to admin.test_events if that
+// is set, otherwise to the gateway of this process and, if none listens, to the configured
+// address.
 func (t testEvents) sender(cfg *config.Config, source string) (*testevent.Sender, error) {
 	if cfg.Admin.TestEvents != "" {
 		base, err := testevent.BaseURL(cfg.Admin.TestEvents)
