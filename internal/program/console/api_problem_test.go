@@ -105,7 +105,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 	}
 	for name := range d.operations {
 		one, is := right[name]
-		require.True(t, is, "say above how %s is asked for, and provoke the problems that openapi.yaml has for it", name)
+		require.True(t, is, "say above how to request %s, and provoke the problems that openapi.yaml has for it", name)
 		if one.body != "" {
 			for _, body := range []string{`[]`, `{"reasons":"x"}`, `{"reason":1}`, `{`, `{}{}`} {
 				wrong["400"] = append(wrong["400"], asking{one.path, body})

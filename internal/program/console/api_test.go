@@ -139,7 +139,7 @@ func TestTheDocumentOfTheAPIIsOfWhatIsServed(t *testing.T) {
 		require.Contains(t, o.Responses, "403", name)
 	}
 	for name := range d.operations {
-		require.Contains(t, served, name, "openapi.yaml describes what is not served")
+		require.Contains(t, served, name, "openapi.yaml describes an operation that is not served")
 	}
 	for name, want := range console.Parameters() {
 		var said []string
@@ -212,7 +212,7 @@ func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	}
 	for name := range d.operations {
 		if strings.HasPrefix(name, http.MethodGet) {
-			require.True(t, asked[name], "nothing leads to %s", name)
+			require.True(t, asked[name], "no request of this test leads to %s", name)
 		}
 	}
 }

@@ -79,7 +79,7 @@ type answered struct {
 
 var olderLink = regexp.MustCompile(`<a href="([^"]+)" data-more`)
 
-// searched is what the pages of one search say together.
+// searched combines the responses of one search's pages.
 type searched struct {
 	code int
 	text string // the bodies of all pages

@@ -141,7 +141,7 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 
 	b.refused.proven = "genuine"
 	require.Contains(t, b.page(t, "/quarantine/verify?source=stripe"), "accepted once, as if the sender had delivered it again")
-	require.Contains(t, b.page(t, "/quarantine"), "Verify 3 again", "asking changes nothing")
+	require.Contains(t, b.page(t, "/quarantine"), "Verify 3 again", "the confirmation page changes nothing")
 	got := b.post("/quarantine/verify?source=stripe", url.Values{"reason": {"rolled"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
 	at := got.Header().Get("Location")
@@ -184,7 +184,7 @@ func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	}
 	wellMade(t, forged, page)
 	require.Contains(t, b.page(t, genuine), "The delivery would be accepted now")
-	require.Contains(t, b.page(t, "/quarantine"), "Verify 2 again", "looking changes nothing")
+	require.Contains(t, b.page(t, "/quarantine"), "Verify 2 again", "viewing the delivery changes nothing")
 
 	require.Contains(t, b.page(t, genuine+"/verify"), "accepted once, as if the sender had delivered it again")
 	got := b.post(forged+"/verify", url.Values{"reason": {"rolled"}})
@@ -195,7 +195,7 @@ func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	for _, path := range []string{genuine, genuine + "/verify", "/quarantine/none", "/quarantine/%00"} {
 		require.Equal(t, http.StatusNotFound, b.get(path).Code, path)
 	}
-	require.Equal(t, http.StatusNotFound, b.post(genuine+"/verify", nil).Code, "it is gone")
+	require.Equal(t, http.StatusNotFound, b.post(genuine+"/verify", nil).Code, "the delivery is no longer in quarantine")
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Len(t, log, 1)
@@ -220,7 +220,7 @@ func TestTheRailSaysWhatWaitsForAPerson(t *testing.T) {
 	b.doubted(t, "evt_2")
 	b.refuse(t, "forged")
 	require.NoError(t, b.box.Fleet().SetPaused(t.Context(), "app", true, ledger.Operator{Who: "ada", Via: "cli"}))
-	require.NotContains(t, b.page(t, "/help"), `class="badge"`, "a page does not wait for it")
+	require.NotContains(t, b.page(t, "/help"), `class="badge"`, "a page does not wait for the badge")
 	require.Eventually(t, func() bool {
 		page := b.page(t, "/help")
 		return strings.Contains(page, `Effects <span class="badge">2<`) && strings.Contains(page, `Destinations <span class="badge">1<`) &&

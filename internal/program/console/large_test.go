@@ -46,8 +46,8 @@ const backlogOfSlow = `SET session_replication_role = replica;
 	FROM generate_series(1, :rows) AS i;
 	RESET session_replication_role`
 
-// countsOfAll contains counts of every minute of the last day and every hour of the last eight days,
-// as 60 sources and 20 destinations make them, or a tenth of them.
+// countsOfAll contains counts of every minute of the last day and every hour of the last eight
+// days, as 60 sources and 20 destinations cause them, or a tenth as many.
 const countsOfAll = `INSERT INTO hooklatch.minutes
 	SELECT at, of.kind, of.kind || n, of.what, n
 	FROM generate_series(date_trunc('minute', now()) - interval '26 hours', now(), interval '1 minute') AS at, :counted
@@ -218,7 +218,7 @@ func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 		found, answers := 0, 0
 		asked := map[string]bool{}
 		for path := at + "?" + query.Encode(); path != "" && !(long && answers == 40); answers++ {
-			require.False(t, asked[path], "the bite ended where it began: %s", path)
+			require.False(t, asked[path], "the step ended where it began: %s", path)
 			asked[path] = true
 			took, _, page := tookOf(t, b, log, path)
 			found += len(listed(t, page))

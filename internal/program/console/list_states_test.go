@@ -35,7 +35,7 @@ func statesOf(t testing.TB, page, id string) (states []string) {
 	return states
 }
 
-// textOf returns the text of an element.
+// wordsOf returns the text of an element.
 func wordsOf(of *html.Node) string {
 	var text strings.Builder
 	for n := range of.Descendants() {

@@ -69,7 +69,7 @@ func TestLiveShowsEventsAsTheyArrive(t *testing.T) {
 		require.Contains(t, got.Body.String(), want)
 	}
 	require.Equal(t, http.StatusOK, b.get("/live?type=%00%25_&source=%3Cb%3E").Code)
-	require.Equal(t, http.StatusNotFound, b.get("/api/live").Code, "programs ask /api/events")
+	require.Equal(t, http.StatusNotFound, b.get("/api/live").Code, "programs request /api/events")
 }
 
 // The number of filters whose rows are kept is limited.
@@ -82,10 +82,10 @@ func TestLiveKeepsFewFilters(t *testing.T) {
 		require.Equal(t, http.StatusOK, b.get(fmt.Sprintf("/live?type=t%d", i)).Code)
 	}
 	require.Equal(t, 64, b.console.Watched())
-	require.Contains(t, b.page(t, "/live?type=invoice.*"), "evt_1", "it is read without being kept")
+	require.Contains(t, b.page(t, "/live?type=invoice.*"), "evt_1", "the rows are read without being kept")
 	clock.move(2 * time.Minute)
 	b.page(t, "/live")
-	require.Equal(t, 1, b.console.Watched(), "no page asks for the others any more")
+	require.Equal(t, 1, b.console.Watched(), "no page watches the other filters any more")
 }
 
 // A user who must not see a value cannot find it by watching. A watched search is recorded once an

@@ -83,8 +83,8 @@ func sources(p measure.Period) map[measure.What]int64 { return p.Sources }
 
 func destinations(p measure.Period) map[measure.What]int64 { return p.Destinations }
 
-// attempted returns the counts of attempts: a source's, or else all destinations'. A handler runs
-// for a source and has no destination.
+// attempted returns the counts of attempts: of a source if one is selected, otherwise of
+// destinations. A handler runs for a source and has no destination.
 func attempted(p measure.Period, of measure.Of) map[measure.What]int64 {
 	if of.Source != "" {
 		return p.Sources

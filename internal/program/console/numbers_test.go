@@ -77,7 +77,7 @@ func counted(t testing.TB, b *bundle) {
 	require.NoError(t, counts.Tidy(t.Context()))
 }
 
-// The page draws what was counted, and says it in words and in a table.
+// The page draws the counts, and states them in words and in a table.
 func TestNumbersOverTimeAreDrawn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -21,7 +21,7 @@ func TestAnOrderIsAskedForCarriedOutAndRecorded(t *testing.T) {
 	path := "/effects/" + key + "/retry"
 	page := b.page(t, path)
 	require.Contains(t, page, "with the same key and the same body")
-	require.Equal(t, ledger.EffectFailed, b.effect(t, key).State, "asking changes nothing")
+	require.Equal(t, ledger.EffectFailed, b.effect(t, key).State, "the confirmation page changes nothing")
 
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(url.Values{"reason": {"it was the wrong URL"}}.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -91,7 +91,7 @@ func TestADoubtIsLookedAtFirst(t *testing.T) {
 	require.Contains(t, b.page(t, path), "I have checked the receiver")
 	got := b.post(path, url.Values{"reason": {"they say <no>"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
-	require.Contains(t, got.Body.String(), "they say &lt;no&gt;", "what was typed is still there")
+	require.Contains(t, got.Body.String(), "they say &lt;no&gt;", "the form keeps what the user typed")
 	wellMade(t, path, got.Body.String())
 	require.Equal(t, ledger.EffectParked, b.effect(t, key).State)
 	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"looked": {"yes"}}).Code)

@@ -18,7 +18,7 @@ const (
 type keyNumber struct {
 	Name   string
 	Value  string // with its unit; a dash without data
-	Of     string // of how many, and when
+	Of     string // total and period of the rate
 	Usual  string // the usual value at this time of the day; empty if it is unknown
 	Bars   []bar  // empty without data
 	Width  int    // of the chart

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// Alerts link to the page of their subject, except those that concern no page.
+// Alerts link to the page of their subject, if it has one.
 func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 	t.Parallel()
 	const subject = "app" // a destination, and a source

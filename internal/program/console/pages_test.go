@@ -63,7 +63,7 @@ func wellMade(t testing.TB, path, page string) (links []string) {
 			require.False(t, strings.HasPrefix(a.Key, "on"), "%s: %s", path, a.Key)
 		}
 		if id := attribute(n, "id"); id != "" {
-			require.False(t, ids[id], "%s: the id %s is there twice", path, id)
+			require.False(t, ids[id], "%s: the id %s occurs twice", path, id)
 			ids[id] = true
 		}
 		switch n.Data {

@@ -66,16 +66,16 @@ func TestAListIsReadByOrder(t *testing.T) {
 		require.NoError(t, err)
 		return p
 	}
-	require.Nil(t, begin(), "asking changes nothing")
+	require.Nil(t, begin(), "the confirmation page changes nothing")
 	got := b.post("/sources/stripe/backfill", url.Values{"reason": {"they were away"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "a worker reads the list within a minute")
 	atWork := begin()
 	require.NotNil(t, atWork, "the list is due")
 	require.Equal(t, http.StatusSeeOther, b.post("/sources/stripe/backfill", nil).Code)
-	require.Nil(t, begin(), "a pass is at work")
+	require.Nil(t, begin(), "a pass is running")
 	require.NoError(t, b.box.Coverage().End(t.Context(), atWork, coverage.End{Next: time.Hour}))
-	require.NotNil(t, begin(), "it is due right after")
+	require.NotNil(t, begin(), "the list is due right after the pass")
 
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestAListIsReadByOrder(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, b.get(path).Code, path)
 		require.Equal(t, http.StatusNotFound, b.post(path, nil).Code, path)
 	}
-	require.Error(t, b.box.Coverage().RunNow(t.Context(), "stripe", ledger.Operator{Via: "console"}), "nobody ordered it")
+	require.Error(t, b.box.Coverage().RunNow(t.Context(), "stripe", ledger.Operator{Via: "console"}), "no operator requested the pass")
 }
 
 func TestAViewerDoesNotHaveListsRead(t *testing.T) {

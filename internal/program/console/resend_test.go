@@ -50,7 +50,7 @@ func TestAnEffectIsEditedAndResent(t *testing.T) {
 	}
 	got := b.post(path, form)
 	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
-	require.Contains(t, got.Body.String(), "&lt;b&gt;fine&lt;/b&gt;", "what was typed is still there")
+	require.Contains(t, got.Body.String(), "&lt;b&gt;fine&lt;/b&gt;", "the form keeps what the user typed")
 	require.Contains(t, got.Body.String(), "X-Repaired: yes")
 	wellMade(t, path, got.Body.String())
 	form.Set("looked", "yes")

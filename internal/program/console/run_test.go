@@ -85,12 +85,12 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	require.Equal(t, runs.Done, run.State)
 	page = b.page(t, "/runs/1")
 	require.Contains(t, page, "<dd>2 so far of 2")
-	require.NotContains(t, page, "data-live", "nothing changes any more")
+	require.NotContains(t, page, "data-live", "the run does not change any more")
 	for _, key := range keys {
 		require.Equal(t, ledger.EffectPending, b.effect(t, key).State)
 		require.Contains(t, b.page(t, "/effects/"+key), "they are back (run 1)")
 	}
-	require.Equal(t, ledger.EffectFailed, b.effect(t, later).State, "what came later is no part of it")
+	require.Equal(t, ledger.EffectFailed, b.effect(t, later).State, "an effect that failed later is not part of the run")
 	require.Equal(t, ledger.EffectParked, b.effect(t, doubtful).State)
 	require.Contains(t, b.page(t, "/audit"), `href="/runs/1"`)
 
@@ -203,7 +203,7 @@ func TestAnOperatorsRunIsBounded(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, b.sent(signin.Admin, http.MethodPost, query, nil).Code)
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
-	require.Len(t, log, 1, "what was refused is no order")
+	require.Len(t, log, 1, "a refused action is not recorded")
 	require.Equal(t, "admin", log[0].Role)
 }
 
@@ -222,7 +222,7 @@ func TestManyAreTyped(t *testing.T) {
 	got := b.post(path, url.Values{"typed": {"park"}, "name": {"slip"}})
 	require.Equal(t, http.StatusUnprocessableEntity, got.Code)
 	require.Contains(t, got.Body.String(), "Type the word retry to start it")
-	require.Contains(t, got.Body.String(), `value="slip"`, "what was typed is still there")
+	require.Contains(t, got.Body.String(), `value="slip"`, "the form keeps what the user typed")
 	require.Equal(t, http.StatusSeeOther, b.post(path, url.Values{"typed": {"Retry"}}).Code)
 }
 
@@ -251,7 +251,7 @@ func TestARunThatIsOrderedTwiceIsOne(t *testing.T) {
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Len(t, log, 1)
-	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, b.page(t, "/runs/new?of=effects&state=failed")), nil).Code, "another order is another run")
+	require.Equal(t, http.StatusSeeOther, b.post(orderOf(t, b.page(t, "/runs/new?of=effects&state=failed")), nil).Code, "another form starts another run")
 }
 
 func TestARunIsSteeredFromItsPage(t *testing.T) {

@@ -168,8 +168,8 @@ func showRun(r *request) error {
 	return r.render(http.StatusOK, "run", shown)
 }
 
-// listOfRun returns the path of the list from which the operator started the run, without the
-// state, which the run changes.
+// listOfRun returns the path of the list from which the operator started the run. It omits the
+// filter by state, because the run changes the states.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
 	if run.OfRefused() {

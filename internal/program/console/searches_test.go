@@ -60,8 +60,8 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 		}
 	})
 	require.Eventually(t, func() bool { return b.console.Searching(otto) == 1 }, patience, time.Millisecond)
-	require.Equal(t, 1, running(), "one search works at a time")
-	require.Equal(t, http.StatusOK, b.answer(httptest.NewRequest(http.MethodGet, "/help", http.NoBody)).Code, "and a page without a condition is no search")
+	require.Equal(t, 1, running(), "one search runs at a time")
+	require.Equal(t, http.StatusOK, b.answer(httptest.NewRequest(http.MethodGet, "/help", http.NoBody)).Code, "a page without a condition does not count as a search")
 	require.NoError(t, lock.Rollback(t.Context()))
 	all.Wait()
 	require.Zero(t, b.console.Searching(vera))

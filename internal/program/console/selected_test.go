@@ -68,7 +68,7 @@ func TestSelectedRowsAreRetried(t *testing.T) {
 	require.Contains(t, page, "Retry 2 effects?")
 	require.Contains(t, page, "Each effect is attempted again immediately")
 	for _, key := range keys {
-		require.Equal(t, ledger.EffectFailed, b.effect(t, key).State, "asking changes nothing")
+		require.Equal(t, ledger.EffectFailed, b.effect(t, key).State, "the confirmation page changes nothing")
 	}
 
 	form := confirmed(t, page)

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// testEvents answers test events as told by their type. package app tests the real deliveries.
+// testEvents answers a test event as its type says. package app tests the real deliveries.
 type testEvents struct{}
 
 // WhyNot implements console.TestEvents.
@@ -87,7 +87,7 @@ func TestATestEventIsSentFromThePageOfItsSource(t *testing.T) {
 	log, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Len(t, log, 4)
-	require.Equal(t, "stripe", log[0].Target, "it has no single event")
+	require.Equal(t, "stripe", log[0].Target, "the delivery has no single event")
 }
 
 // Programs get the gateway's response, whatever it is. The number of test events is limited.

@@ -109,23 +109,23 @@ func TestListsAreReadFromTheStandbyAndSayHowOldTheyAre(t *testing.T) {
 		data, from = b.asked(t, "/api/events")
 		return strings.HasPrefix(from, "Read from the standby, ") && from != fromStandby
 	}, time.Minute, 50*time.Millisecond, "the lag is shown")
-	require.NotContains(t, data, "evt_2", "so it is the standby that was read")
+	require.NotContains(t, data, "evt_2", "the page was read from the standby")
 
 	page, from = b.asked(t, "/events/stripe/evt_2")
-	require.Contains(t, page, "evt_2", "the primary is asked for what the standby lacks")
+	require.Contains(t, page, "evt_2", "the primary serves a page that the standby lacks")
 	require.Contains(t, from, "Read from the primary")
 	require.Contains(t, page, "Read from the primary")
 
 	preview, from := b.asked(t, "/api/runs/new?of=effects&action=retry&state=failed")
 	require.Empty(t, from)
-	require.Contains(t, preview, "evt_2", "a preview decides what a run does: it counts what the primary has")
+	require.Contains(t, preview, "evt_2", "a preview decides what a run does, so it counts the primary's rows")
 
 	b.reads.MaxLag = time.Millisecond
 	require.Eventually(t, func() bool {
 		data, from = b.asked(t, "/api/events")
 		return strings.Contains(from, "behind, and at most")
 	}, time.Minute, 50*time.Millisecond)
-	require.Contains(t, data, "evt_2", "the primary is asked if the standby is too far behind")
+	require.Contains(t, data, "evt_2", "the primary serves lists while the standby is too far behind")
 }
 
 func TestAPageAfterAnActionHasTheAction(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAStandbyThatIsAwayOrFrozenDelaysNoPageForLong(t *testing.T) {
 	data, from = b.asked(t, "/api/events")
 	require.Contains(t, data, "evt_1")
 	require.Contains(t, from, "Read from the primary")
-	require.Less(t, time.Since(before), 2*time.Second, "the standby is not asked each time")
+	require.Less(t, time.Since(before), 2*time.Second, "the standby is not checked each time")
 	require.NoError(t, pgtest.Resume(b.standby))
 	require.Eventually(t, func() bool { _, from := b.asked(t, "/api/events"); return from == fromStandby }, time.Minute, 100*time.Millisecond)
 

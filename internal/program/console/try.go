@@ -106,7 +106,8 @@ func tryRoute(r *request) error {
 	case missing != "":
 		return wrong(missing)
 	}
-	// The differences reveal what a condition would: enough routes would reveal every value.
+	// The differences reveal as much as a search condition: with enough routes a user could learn
+	// every value.
 	if err := r.opts.Sight.RefuseSearch(r.person, find.Content{When: "true"}, source); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestATypedRouteIsCompiledInTurn(t *testing.T) {
 	status, _ = asked("slow")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	status, text = asked("true")
-	require.Equal(t, http.StatusServiceUnavailable, status, "the first compilation has not ended")
+	require.Equal(t, http.StatusServiceUnavailable, status, "the first compilation is still running")
 	require.Contains(t, text, strings.TrimPrefix(route.ErrCompileBusy.Error(), "the"))
 	require.Less(t, time.Since(began), 8*time.Second)
 	close(blocked)

@@ -108,7 +108,7 @@ func (a axe) accepts(t *testing.T, b *tab, part, scheme string, width int64) {
 		})));
 		return { violations: list(r.violations), incomplete: list(r.incomplete), passes: r.passes.length };
 	})`, part))
-	require.Greater(t, found.Passes, 5, "it looked at nothing")
+	require.Greater(t, found.Passes, 5, "axe-core checked nothing")
 	wrong := append(found.Violations, slices.DeleteFunc(found.Incomplete, finding.isNone)...)
 	for _, f := range wrong {
 		t.Errorf("%s, %d pixels: %s: %s\n%s\n%s", scheme, width, f.Rule, f.Help, f.HTML, f.Why)

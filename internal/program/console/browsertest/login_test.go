@@ -48,7 +48,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.at(t, "/help")
 	b.openMenu(t)
 	b.has(t, "vera · viewer")
-	require.Empty(t, eval[string](t, b, "document.cookie"), "no script reads it")
+	require.Empty(t, eval[string](t, b, "document.cookie"), "no script can read the cookie")
 
 	b.tabTo(t, "vera · viewer", "")
 	b.press(t, kb.Enter)
@@ -65,7 +65,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	b.at(t, "/help")
 	b.openMenu(t)
 	b.has(t, "ong-name-of-63-bytes · operator")
-	require.True(t, eval[bool](t, b, "document.documentElement.scrollWidth <= innerWidth"), "nothing stands beside the page")
+	require.True(t, eval[bool](t, b, "document.documentElement.scrollWidth <= innerWidth"), "the page does not scroll sideways")
 }
 
 // A user signs in with the provider's own form, and reaches the requested page. A user without a

@@ -183,9 +183,9 @@ func TestSigningInByOIDC(t *testing.T) {
 		require.Equal(t, "/effects", location)
 		_, who, _ := p.get(t, location)
 		require.Equal(t, c.who, who)
-		require.Empty(t, p.flow(t), "the way is used up")
+		require.Empty(t, p.flow(t), "the flow is used up")
 	}
-	require.Equal(t, 1, p.logins(t), "a browser has one")
+	require.Equal(t, 1, p.logins(t), "a browser has one login")
 }
 
 func TestWhoHasNoRoleIsRefused(t *testing.T) {
@@ -219,20 +219,20 @@ func TestTheWayBackIsOfThisBrowser(t *testing.T) {
 	status, _, _ = p.end(t, "another-state")
 	require.Equal(t, http.StatusBadRequest, status)
 	status, _, _ = p.end(t, state)
-	require.Equal(t, http.StatusBadRequest, status, "there is one try")
+	require.Equal(t, http.StatusBadRequest, status, "a flow has one try")
 
 	state, _ = p.begin(t)
 	p.provider.SetExpectedAuthNonce("another-nonce")
 	status, text, _ = p.end(t, state)
 	require.Equal(t, http.StatusBadGateway, status, "a wrong nonce")
-	require.NotContains(t, text, "nonce", "that is for the log")
+	require.NotContains(t, text, "nonce", "the reason is only in the log")
 
 	state, _ = p.begin(t)
 	other, err := oidc.NewCodeVerifier()
 	require.NoError(t, err)
 	p.provider.SetPKCEVerifier(other)
 	status, _, _ = p.end(t, state)
-	require.Equal(t, http.StatusBadGateway, status, "a code that was given to somebody else")
+	require.Equal(t, http.StatusBadGateway, status, "a code that was issued to another client")
 
 	state, _ = p.begin(t)
 	status, text, _ = p.get(t, "/auth/callback?"+url.Values{"state": {state}, "error": {"access_denied"}}.Encode())
@@ -250,11 +250,11 @@ func TestTokensOfTheProviderAreVerified(t *testing.T) {
 	p.provider.SetExpectedExpiry(time.Minute)
 	p.provider.SetClientCreds("somebody-else", "the-client-secret")
 	status, _, _ = p.signIn(t)
-	require.Equal(t, http.StatusBadGateway, status, "meant for another")
+	require.Equal(t, http.StatusBadGateway, status, "the token is for another client")
 	p.provider.SetClientCreds("hooklatch", "the-client-secret")
 	p.provider.SetOmitIDTokens(true)
 	status, _, _ = p.signIn(t)
-	require.Equal(t, http.StatusBadGateway, status, "there is none")
+	require.Equal(t, http.StatusBadGateway, status, "the response has no token")
 	p.provider.SetOmitIDTokens(false)
 	require.Zero(t, p.logins(t))
 
@@ -263,7 +263,7 @@ func TestTokensOfTheProviderAreVerified(t *testing.T) {
 	public, private := oidc.TestGenerateKeys(t)
 	p.provider.SetSigningKeys(private, public, oidc.ES256, "the-next-key")
 	status, _, _ = p.signIn(t)
-	require.Equal(t, http.StatusSeeOther, status, "keys were rotated, and are read again")
+	require.Equal(t, http.StatusSeeOther, status, "after a rotation, the keys are read again")
 	public, private = oidc.TestGenerateKeys(t)
 	p.provider.SetSigningKeys(private, public, oidc.ES256, "a-key-that-is-not-published")
 	p.provider.SetInvalidJWKS(true)
@@ -298,7 +298,7 @@ func TestALoginEndsWithItsConditions(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, status)
 	p.serve(t, "email.endsWith('@example.com')")
 	status, text, _ := p.get(t, "/")
-	require.Equal(t, http.StatusOK, status, "other processes know it too")
+	require.Equal(t, http.StatusOK, status, "other processes accept the login too")
 	require.True(t, strings.HasPrefix(text, "ada@example.com operator"), text)
 	p.serve(t, "false")
 	status, _, location := p.get(t, "/")

@@ -26,8 +26,8 @@ const (
 	tall   = 900
 )
 
-// tooLate is the browser's message if a page was shown before its transition could begin: on a busy
-// machine, and whenever scripts are off. It is in a separate promise.
+// tooLate is the browser's message if a page was shown before its transition could begin: on a
+// busy machine, and whenever scripts are off. The browser reports it in a separate promise.
 const tooLate = "InvalidStateError: Transition was aborted because of invalid state"
 
 // tab is a browser tab with separate cookies and permissions. At the end of the test, its console

@@ -25,7 +25,7 @@ type Chart struct {
 	Step  time.Duration // length of a period
 	Scale Scale
 	Lines []Line
-	Gaps  []bool // periods of which nothing is known
+	Gaps  []bool // periods without known values
 	Marks []Mark
 }
 
@@ -72,7 +72,7 @@ type Tick struct {
 	Label string
 }
 
-// Shade covers periods of which nothing is known.
+// Shade covers periods without known values.
 type Shade struct{ X, Width string }
 
 // Stroke is the path of a line.

@@ -21,7 +21,7 @@ func values(list ...float64) []*float64 {
 	return all
 }
 
-// A line is drawn as steps, and broken where nothing is known.
+// A line is drawn as steps, with a gap where no value is known.
 func TestALineIsBrokenWhereNothingIsKnown(t *testing.T) {
 	t.Parallel()
 	double := func(value float64) float64 { return 2 * value }
@@ -76,7 +76,7 @@ func TestAnAxisHasFewRoundLabels(t *testing.T) {
 	require.Contains(t, d.Drawn[0].Path, fmt.Sprintf(" %d.0h", d.Area.Top))
 }
 
-// Times are those of the chosen zone, also where clocks change.
+// Times are in the chosen zone, also when its clocks change.
 func TestAnAxisHasTimesOfItsZone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -54,6 +54,6 @@ func TestPayloads(t *testing.T) {
 	deep := pretty.Of([]byte(strings.Repeat("[", 100)+strings.Repeat("]", 100)), true)
 	require.Empty(t, deep.HTML, "too deep to fold")
 	require.NotEmpty(t, deep.Text)
-	require.NotEmpty(t, pretty.Of([]byte("\ufeff{\"a\":1}"), true).HTML, "a byte order mark is not read")
+	require.NotEmpty(t, pretty.Of([]byte("\ufeff{\"a\":1}"), true).HTML, "a byte order mark is skipped")
 	require.Equal(t, "{\n  \"a\": [\n    1,\n    {}\n  ]\n}", shownText(pretty.Of([]byte(`{"a":[1,{}]}`), true)))
 }

@@ -30,7 +30,8 @@ func outcome(o inbox.Outcome) State {
 	case inbox.Received:
 		shown.Icon, shown.Class = "circle-dashed", "waiting"
 	case inbox.Dispatched:
-		// Not in the colour of success: the states of the event's effects tell the result.
+		// A dispatched event does not have the colour of success: the states of its effects show
+		// the result.
 		shown.Icon, shown.Class = "send", "waiting"
 	case inbox.Skipped:
 		shown.Icon, shown.Class = "skip-forward", "muted"

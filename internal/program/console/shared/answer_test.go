@@ -41,7 +41,7 @@ func TestOneAnswerIsForAllWhoAsk(t *testing.T) {
 	fails = errors.New("away")
 	for range 2 {
 		_, err = s.Get(t.Context())
-		require.Error(t, err, "an error is no answer")
+		require.Error(t, err, "an error is not shared as an answer")
 	}
 	require.Equal(t, 4, asked)
 	now = now.Add(-time.Hour) // the clock was set back
@@ -68,7 +68,7 @@ func TestAGlanceNeverWaits(t *testing.T) {
 	require.False(t, known)
 	<-asked
 	_, known = s.Glance(10*time.Second, time.Minute)
-	require.False(t, known, "it is asked once at a time")
+	require.False(t, known, "Ask runs once at a time")
 	answers <- 7
 	require.Eventually(t, func() bool {
 		n, known := s.Glance(10*time.Second, time.Minute)
@@ -79,7 +79,7 @@ func TestAGlanceNeverWaits(t *testing.T) {
 	now.Add(30)
 	n, known := s.Glance(10*time.Second, time.Minute)
 	require.True(t, known)
-	require.Equal(t, 7, n, "the old answer serves while a new one is asked for")
+	require.Equal(t, 7, n, "the old answer is returned while Ask runs")
 	<-asked
 	close(answers)
 	require.Eventually(t, func() bool { return s.newest.Load() == nil }, time.Minute, time.Millisecond)

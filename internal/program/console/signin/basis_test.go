@@ -30,7 +30,7 @@ func TestALoginReliesOnItsPersonAndOnASecret(t *testing.T) {
 	g.oidc.secret.Store(&one)
 	before := g.oidcBasis()
 	g.oidc.secret.Store(&two)
-	require.NotEqual(t, before, g.oidcBasis(), "all else is in the configuration, or known to anybody")
+	require.NotEqual(t, before, g.oidcBasis(), "the basis must cover a secret: everything else is public or in the configuration")
 }
 
 // An email address that the provider did not verify is ignored, in every notation.

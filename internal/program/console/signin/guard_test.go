@@ -91,7 +91,7 @@ func TestTokensChange(t *testing.T) {
 	}
 	g.SetSecrets(signin.Secrets{})
 	_, answer := asks(g)
-	require.Equal(t, http.StatusUnauthorized, answer.Code, "no reload opens the door")
+	require.Equal(t, http.StatusUnauthorized, answer.Code, "a reload cannot turn authentication off")
 
 	open := newGuard(t, signin.Options{})
 	here := func(r *http.Request) { r.Host = "localhost" }

@@ -145,7 +145,7 @@ func TestOnHTTPSTheCookieIsForTheHostAlone(t *testing.T) {
 		who, _ := asks(d.Guard, with(cookie))
 		require.Equal(t, "deploy", who.Name)
 		who, _ = asks(d.Guard, with(&http.Cookie{Name: "hooklatch", Value: cookie.Value}))
-		require.Zero(t, who, "a cookie that plain HTTP may have set is none")
+		require.Zero(t, who, "a cookie that plain HTTP may have set is ignored")
 	}
 }
 
@@ -173,18 +173,18 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 		answer := d.submit("/login", url.Values{"token": {"guess"}, "next": {"/help"}})
 		require.Equal(t, http.StatusUnauthorized, answer.Code)
 		require.Equal(t, "next /help wrong Unknown token.", answer.Body.String())
-		require.Empty(t, answer.Header().Get("WWW-Authenticate"), "a browser would ask by itself")
+		require.Empty(t, answer.Header().Get("WWW-Authenticate"), "with this header a browser would show its own dialog")
 		require.Empty(t, answer.Header().Get("Set-Cookie"))
 	}
 	answer := d.submit("/login", url.Values{"token": {"guess"}})
 	require.Equal(t, http.StatusTooManyRequests, answer.Code)
 	require.Equal(t, "10", answer.Header().Get("Retry-After"))
 	_, answer = asks(d.Guard, bearer("guess"))
-	require.Equal(t, http.StatusTooManyRequests, answer.Code, "guesses are counted in one place")
+	require.Equal(t, http.StatusTooManyRequests, answer.Code, "guesses in the form and in headers are counted together")
 
 	// Behind a proxy, all clients have the attacker's address.
 	_, answer = asks(d.Guard, bearer("canary-deploy"))
-	require.Equal(t, http.StatusOK, answer.Code, "a right token is never refused")
+	require.Equal(t, http.StatusOK, answer.Code, "a valid token is never refused")
 	d.signIn(t, "canary-deploy", "")
 	now = now.Add(2 * time.Second)
 	require.Equal(t, http.StatusUnauthorized, d.submit("/login", url.Values{"token": {"guess"}}).Code)
@@ -209,7 +209,7 @@ func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, answer.Code)
 	require.Contains(t, answer.Body.String(), "Nothing was changed.")
 	_, answer = asks(d.Guard, at("/static/1/console.css"))
-	require.Equal(t, http.StatusOK, answer.Code, "what pages are made of is for everybody")
+	require.Equal(t, http.StatusOK, answer.Code, "static files are public")
 }
 
 // A cookie is valid only while its row exists.
@@ -271,10 +271,10 @@ func TestALoginGoesWithItsToken(t *testing.T) {
 	}
 	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Viewer, "canary-deploy")})
 	who, _ := asks(d.Guard, with(cookie))
-	require.Equal(t, signin.Viewer, who.Role, "whoever may less from now on may less at once")
+	require.Equal(t, signin.Viewer, who.Role, "a weaker role applies immediately")
 	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Operator, "canary-next")})
 	who, _ = asks(d.Guard, with(cookie))
-	require.Zero(t, who, "a token that got out is replaced, and with it ends what it was used for")
+	require.Zero(t, who, "replacing a leaked token ends its logins")
 	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Operator, "canary-deploy")})
 	who, _ = asks(d.Guard, with(cookie))
 	require.Zero(t, who, "for good")
@@ -282,7 +282,7 @@ func TestALoginGoesWithItsToken(t *testing.T) {
 	cookie = d.signIn(t, "canary-deploy", "")
 	d.SetSecrets(signin.Secrets{Tokens: deploy(signin.Operator, "canary-deploy")[:1]})
 	who, _ = asks(d.Guard, with(cookie))
-	require.Zero(t, who, "the token was taken away")
+	require.Zero(t, who, "the token was removed")
 }
 
 func TestSigningOut(t *testing.T) {
@@ -302,13 +302,13 @@ func TestSigningOut(t *testing.T) {
 	require.Contains(t, answer.Header().Get("Set-Cookie"), "Max-Age=0")
 	require.Equal(t, []string{"", "ada", "bea", "deploy"}, known(here, there, bea, deploy))
 	d.submit("/logout-everywhere", nil, with(here))
-	require.Equal(t, []string{"ada"}, known(there), "a login that is over ends no other")
+	require.Equal(t, []string{"ada"}, known(there), "an ended login cannot end other logins")
 
 	d.signIn(t, "canary-of-all", "ada")
 	d.submit("/logout-everywhere", nil, with(there))
 	require.Equal(t, []string{"", "bea", "deploy"}, known(there, bea, deploy))
 	require.Equal(t, 2, d.rows(t))
-	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "nobody signs out, and that is all right")
+	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "signing out without a login is no error")
 }
 
 // Each minute, only one request records the last use.
@@ -340,7 +340,7 @@ func TestLoginsThatAreOverAreDeleted(t *testing.T) {
 	d.change(t, `INSERT INTO hooklatch.console_logins (hash, name, role, way, basis, seen_at)
 		SELECT sha256(i::text::bytea), 'ada', 'admin', 'token', '', now() - interval '13 hours' FROM generate_series(1, 150) AS i`)
 	d.signIn(t, "canary-deploy", "")
-	require.Equal(t, 51, d.rows(t), "some at a time")
+	require.Equal(t, 51, d.rows(t), "each new login deletes some expired ones")
 	d.signIn(t, "canary-deploy", "")
 	require.Equal(t, 2, d.rows(t))
 }

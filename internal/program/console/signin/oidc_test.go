@@ -119,7 +119,7 @@ func TestStrangersAskTheProviderLittle(t *testing.T) {
 		}
 		require.Equal(t, want, d.visit("192.0.2.1", back(state), cookie).StatusCode)
 	}
-	require.EqualValues(t, 1, p.exchanges.Load(), "a flow has one use, and its code is shown once")
+	require.EqualValues(t, 1, p.exchanges.Load(), "a flow is used once, and its code is sent once")
 
 	for range 100 {
 		cookie, state := d.begun(t, "192.0.2.1")
@@ -136,7 +136,7 @@ func TestStrangersAskTheProviderLittle(t *testing.T) {
 
 	cookie, state = d.begun(t, "203.0.113.1")
 	now = now.Add(11 * time.Minute)
-	require.Equal(t, http.StatusBadRequest, d.visit("203.0.113.1", back(state), cookie).StatusCode, "it was begun too long ago")
+	require.Equal(t, http.StatusBadRequest, d.visit("203.0.113.1", back(state), cookie).StatusCode, "the flow was begun too long ago")
 }
 
 // Attackers can use up the allowed requests, except for the requests reserved for users who signed

@@ -55,7 +55,7 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		}
 	}
 	who, _ := asks(g, bearer("canary-grafana"))
-	require.Equal(t, "grafana", who.Name, "machines come with tokens")
+	require.Equal(t, "grafana", who.Name, "machines authenticate with tokens")
 }
 
 // Headers from untrusted addresses are ignored. The test uses real connections from different

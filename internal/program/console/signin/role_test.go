@@ -12,10 +12,10 @@ func TestARoleMayWhatThoseBeforeItMay(t *testing.T) {
 	t.Parallel()
 	for i, has := range signin.Roles() {
 		for j, needed := range signin.Roles() {
-			require.Equal(t, i >= j, has.May(needed), "%s for what %s may", has, needed)
+			require.Equal(t, i >= j, has.May(needed), "does %s include the permissions of %s?", has, needed)
 		}
 		require.False(t, signin.Role("").May(has))
-		require.False(t, has.May(""), "a page without a role is nobody's")
+		require.False(t, has.May(""), "no role may see a page without a role")
 		require.False(t, signin.Role("root").May(has))
 	}
 }

@@ -1,6 +1,6 @@
--- What a shop's console shows at one moment, :now: a day of deliveries of four senders,
--- a receiver that is down, one that is paused, what is parked, in doubt and refused.
--- Sessions whose search_path begins with shop have that moment for now.
+-- The data that a shop's console shows at one moment, :now: a day of deliveries of four senders,
+-- a receiver that is down, a receiver that is paused, and effects that are parked, in doubt and
+-- refused. In sessions whose search_path begins with shop, now is that moment.
 CREATE SCHEMA shop;
 CREATE FUNCTION shop.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT timestamptz ':now'$$;
 CREATE FUNCTION shop.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT timestamptz ':now'$$;
@@ -8,7 +8,7 @@ SET search_path = shop, pg_catalog, public;
 SET session_replication_role = replica;
 SET timezone = 'UTC';
 
--- The days of the shop, and one for all before.
+-- Partitions for the shop's days, and one for all earlier days.
 DO $$
 DECLARE
     whole text;
