@@ -47,7 +47,7 @@ func TestHeadersAreEditedAsLines(t *testing.T) {
 	require.NoError(t, desk.EditHeaders(&c, "", of))
 	require.Empty(t, *c.ContentType)
 	require.Empty(t, c.Headers)
-	require.NotNil(t, c.Headers, "all are removed")
+	require.NotNil(t, c.Headers, "all headers are removed")
 
 	for text, want := range map[string]string{
 		"no colon": "has no colon", "Bad Name: x": "is not valid", ": x": "is not valid", "hooklatch-attempt: 7": "is set by the destination",
@@ -58,7 +58,7 @@ func TestHeadersAreEditedAsLines(t *testing.T) {
 		err := desk.EditHeaders(&c, text, of)
 		require.ErrorContains(t, err, want, text)
 		require.Less(t, len(err.Error()), 300)
-		require.Equal(t, ledger.Resend{}, c, "nothing is changed by half")
+		require.Equal(t, ledger.Resend{}, c, "an invalid text changes nothing")
 	}
 }
 

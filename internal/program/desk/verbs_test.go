@@ -21,8 +21,8 @@ func TestEveryVerbIsWhole(t *testing.T) {
 	named, acts, said := map[name]bool{}, map[ledger.Action]bool{}, map[string]string{}
 	for _, v := range desk.Verbs() {
 		of := name{v.On, v.Name}
-		require.False(t, named[of], "%s is there twice", of)
-		require.False(t, acts[v.Action], "%s is there twice", v.Action)
+		require.False(t, named[of], "%s is listed twice", of)
+		require.False(t, acts[v.Action], "%s is listed twice", v.Action)
 		named[of], acts[v.Action] = true, true
 		for what, text := range map[string]string{
 			"Name": v.Name, "Action": string(v.Action), "Role": string(v.Role), "Button": v.Button, "Short": v.Short, "Past": v.Past,

@@ -1,6 +1,7 @@
-// Package engine tries what Hooklatch needs from a database server, in a schema of its own. It
-// trusts behaviour, not version numbers: each capability is a small experiment with one to three
-// sessions, so that a server or pooler that accepts a statement and does something else is found.
+// Package engine tests whether a database server can do everything that Hooklatch needs, in a
+// separate schema. It trusts behaviour, not version numbers: each capability is a small
+// experiment with one to three sessions. So it also finds a server or pooler that accepts a
+// statement and does something else.
 package engine
 
 import (

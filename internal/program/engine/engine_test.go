@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// planted is a server without one capability, and what Check has to see.
+// planted is a server without one capability, with the expected result of Check.
 type planted struct {
 	capability string
 	lie        lie
@@ -173,7 +173,7 @@ func TestEveryIncapableServerIsFound(t *testing.T) {
 			all := capabilities()
 			lacking := all[slices.IndexFunc(all, func(c capability) bool { return c.name == one.capability })]
 			wanted := slices.DeleteFunc(all, func(c capability) bool {
-				return c.name != one.capability && (c.name != "migrations" || !lacking.own) // whose tables the others need
+				return c.name != one.capability && (c.name != "migrations" || !lacking.own) // the other experiments need its tables
 			})
 			found := checked(t, one.lie.pool(t, pgtest.New(t, pgtest.Empty()).Config()), wanted)[one.capability]
 			require.Contains(t, found.Message, one.seen)

@@ -45,7 +45,7 @@ func partialIndex(t *trial) {
 	s := t.open("CREATE TABLE hooklatch.t_partial (key text, live boolean, n integer DEFAULT 0)",
 		"CREATE UNIQUE INDEX ON hooklatch.t_partial (key) WHERE live",
 		"INSERT INTO hooklatch.t_partial VALUES ('a', false), ('a', false)")
-	// As River inserts a unique job: xmax distinguishes the existing row from a new one.
+	// River inserts a unique job in this way: xmax distinguishes the existing row from a new one.
 	const insert = "INSERT INTO hooklatch.t_partial AS t VALUES ('a', true) ON CONFLICT (key) WHERE live DO UPDATE SET n = t.n + 1 RETURNING xmax <> 0"
 	for _, wanted := range []bool{false, true} {
 		expect(t, "INSERT of a unique row found an existing one", value[bool](s, insert), wanted)

@@ -22,9 +22,9 @@ const (
 	pause = 100 * time.Millisecond
 )
 
-// trial is one experiment. Its methods, and those of its sessions, end the experiment with a panic
-// of type failure when the server did something unexpected, so that experiments read as a list of
-// steps.
+// trial is one experiment. Its methods, and the methods of its sessions, end the experiment with
+// a panic of type failure if the server did something unexpected. So experiments read as a list
+// of steps.
 type trial struct {
 	ctx    context.Context
 	pool   *pgxpool.Pool

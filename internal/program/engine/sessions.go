@@ -13,7 +13,7 @@ func listen(t *trial) {
 	next := func(patience time.Duration) string {
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
 		defer cancel()
-		a.run("SELECT 1") // what was sent before arrives with its response
+		a.run("SELECT 1") // earlier notifications arrive with its response
 		n, err := a.WaitForNotification(ctx)
 		if err != nil {
 			return "nothing"

@@ -73,7 +73,7 @@ func locks(t *trial) {
 	if found.Level != doctor.OK {
 		t.require(errors.New(found.Message))
 	}
-	// The statement that waits is another function of the server than the one that Locks tries.
+	// The waiting statement uses a different function of the server than the statement in Locks.
 	const lock = "SELECT pg_advisory_xact_lock(hashtextextended('hooklatch.engine', 0))"
 	a, b := t.open(begin, lock), t.open()
 	b.waits(lock)

@@ -1,5 +1,5 @@
-// Package firstrun makes the first configuration of an installation: it asks for what it cannot
-// know, and renders the files of one way of running the program.
+// Package firstrun creates the first configuration of an installation. It asks for values that it
+// cannot find out, and renders the files for one way of running the program.
 package firstrun
 
 import (

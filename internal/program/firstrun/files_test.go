@@ -168,7 +168,7 @@ func TestQuestionsLeadToTheSameAnswers(t *testing.T) {
 	_, err = questions.Confirm(t.Context(), "Now?")
 	require.ErrorContains(t, err, "EOF")
 
-	// Answers that are given are not asked for.
+	// No question is asked if its answer is given.
 	_, err = (&firstrun.Questions{In: strings.NewReader(""), Out: &out}).Complete(t.Context(), firstrun.Answers{
 		Providers: []string{"jwt"}, To: "http://a", Database: secret.New("x"), PublicURL: "http://b", Target: firstrun.Binary,
 	})

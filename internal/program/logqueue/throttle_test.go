@@ -27,7 +27,7 @@ func TestLinesOfOneMessageAreThrottledAndCounted(t *testing.T) {
 	}
 	require.Equal(t, 10, strings.Count(out.String(), "msg=refused"))
 	write(handler, "signed")
-	require.Contains(t, out.String(), "msg=signed", "other messages are not held up")
+	require.Contains(t, out.String(), "msg=signed", "other messages are not throttled")
 
 	out.Reset()
 	now = now.Add(time.Second)

@@ -140,7 +140,7 @@ func TestEveryKindOfThingIsFound(t *testing.T) {
 		},
 	}
 	for _, by := range lookup.Kinds() {
-		require.NotEmpty(t, examples[by], "a text that is found by %s", by)
+		require.NotEmpty(t, examples[by], "there is no example of a text that is found by %s", by)
 		for text, want := range examples[by] {
 			for i := range want {
 				want[i] = string(by) + ", " + want[i]

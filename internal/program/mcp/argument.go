@@ -85,7 +85,8 @@ func (t tool) argumentsOf() ([]argument, error) {
 	return list, nil
 }
 
-// inQueryToo reports whether the query can carry a parameter of the path: every value fits there.
+// inQueryToo reports whether a parameter of the path can also be sent in the query, where every
+// value fits.
 func (t tool) inQueryToo(name string) bool {
 	return slices.ContainsFunc(t.Parameters, func(p parameter) bool { return p.In == string(inQuery) && p.Name == name })
 }

@@ -103,7 +103,7 @@ func Serve(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// tools returns the tools to serve: all that read, and of the others those in allow.
+// tools returns the tools to serve: all tools that only read, and the tools in allow.
 func (s *server) tools(ctx context.Context, allow []string) (map[string]tool, error) {
 	d, err := s.client.document(ctx)
 	if err != nil {

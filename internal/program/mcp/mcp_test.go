@@ -126,7 +126,7 @@ func TestToolsAreDerivedFromTheDocument(t *testing.T) {
 func TestArgumentsReachTheConsoleUnchanged(t *testing.T) {
 	t.Parallel()
 	type request struct{ method, path, body, token string }
-	var last atomic.Pointer[request] // nil if the console was not asked
+	var last atomic.Pointer[request] // nil if the console got no request
 	f := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		last.Store(&request{r.Method, r.URL.RequestURI(), string(body), r.Header.Get("Authorization")})
@@ -163,7 +163,7 @@ func TestArgumentsReachTheConsoleUnchanged(t *testing.T) {
 	require.True(t, failed)
 	_, failed = f.call(t, "try_route", nil)
 	require.True(t, failed)
-	require.Nil(t, last.Load(), "the console is not asked")
+	require.Nil(t, last.Load(), "the console got no request")
 }
 
 // A large result is cut, and says how to get the rest. The parts together are the whole.
@@ -303,12 +303,12 @@ func TestTheEndDoesNotWaitForTheConsole(t *testing.T) {
 	case err := <-f.ended:
 		require.NoError(t, err)
 	case <-time.After(10 * time.Second): // a call may take longer
-		require.Fail(t, "it still waits")
+		require.Fail(t, "the server still waits for the console")
 	}
 	<-called // with or without a result
 }
 
-// A client that does not speak the protocol is told so, and does not use up memory.
+// A client that does not speak the protocol gets an error, and does not use up memory.
 func TestAClientMustSpeakTheProtocol(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, small) }))

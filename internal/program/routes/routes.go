@@ -1,5 +1,5 @@
-// Package routes describes the configured routes, with the effects that each created lately, for
-// the command line and the console.
+// Package routes describes the configured routes, with the effects that each recently created,
+// for the command line and the console.
 package routes
 
 import (

@@ -53,7 +53,7 @@ func TestTheLastErrorIsFoundWithinABound(t *testing.T) {
 	require.Equal(t, "error 1", states[1].LastError.Error)
 	require.Equal(t, "stripe/evt_1", states[1].LastError.Event.String())
 	require.Nil(t, states[0].LastError)
-	require.Less(t, time.Since(states[0].ErrorsSince), time.Hour, "it did not look back as far as calm's error")
+	require.Less(t, time.Since(states[0].ErrorsSince), time.Hour, "the list did not look back as far as calm's error")
 	calm, err := r.One(t.Context(), list[0])
 	require.NoError(t, err)
 	require.Equal(t, "calm error", calm.LastError.Error)
@@ -91,8 +91,9 @@ func TestCountsAreOfTheHourAndTheDay(t *testing.T) {
 	require.Equal(t, int64(1), states[1].Hour.Wrong())
 }
 
-// The counts of 100 routes that are always busy, over a full day beside the counts of the other
-// kinds, are read within the time of a page, and without reading the other minutes of the day.
+// The counts of 100 routes are read within the time of a page, and without reading the other
+// minutes of the day. The routes were always busy for a full day, and the table also has the
+// counts of the other kinds.
 func TestCountsOfManyRoutesAreReadByTheirKeys(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

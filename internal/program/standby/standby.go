@@ -83,8 +83,8 @@ func New(primary, standby *pgxpool.Pool, name schema.Name) (*Standby, error) {
 // Pool connects to the standby.
 func (s *Standby) Pool() *pgxpool.Pool { return s.standby }
 
-// Changed makes the standby wait for what the primary has committed: it is not used until it has
-// replayed that.
+// Changed records that reads must show the latest commits of the primary. The standby is not used
+// until it has replayed them.
 func (s *Standby) Changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

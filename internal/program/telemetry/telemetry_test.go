@@ -165,13 +165,13 @@ func TestOTLP(t *testing.T) {
 			counter, err := tel.MeterProvider.Meter("test").Int64Counter("hooklatch.deliveries")
 			require.NoError(t, err)
 			counter.Add(t.Context(), 1)
-			require.Contains(t, scrape(t, tel), "hooklatch_deliveries_total 1\n", "whatever else is asked for")
+			require.Contains(t, scrape(t, tel), "hooklatch_deliveries_total 1\n", "Prometheus metrics are always served")
 			require.NoError(t, tel.Stop(t.Context()), "flushes")
 
 			traces, metrics := received.got("/v1/traces"), received.got("/v1/metrics")
 			if test.traces {
 				require.Contains(t, traces, "receive stripe")
-				require.Contains(t, traces, "renamed", "the environment has the last word")
+				require.Contains(t, traces, "renamed", "the environment overrides the options")
 			} else {
 				require.Empty(t, traces)
 			}

@@ -219,7 +219,7 @@ func TestAWalkGoesOnWhereItEnded(t *testing.T) {
 	r, err := c.Walk(t.Context(), find.Events{}, find.Beginning, whatif.Limits{Events: 1000, Time: time.Nanosecond}, nil)
 	require.NoError(t, err)
 	require.True(t, r.More)
-	require.Zero(t, r.Looked, "no time is left")
+	require.Zero(t, r.Looked, "the time limit is over")
 	require.Less(t, time.Since(began), patience)
 }
 
@@ -294,7 +294,8 @@ func TestAWalkEndsWithItsDatabaseAndItsCaller(t *testing.T) {
 	require.Error(t, err)
 }
 
-// 500 routes in both configurations: only the report is kept, not what each route makes of each event.
+// 500 routes in both configurations: only the report is kept in memory, not the plan of each
+// route for each event.
 func TestManyRoutesAreCompared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -212,10 +212,11 @@ func comparison(t *testing.T, old, next world) *whatif.Comparison {
 	return c
 }
 
-// Any configuration is in use, any events were dispatched with it, and another configuration is
-// compared. The program then really dispatches the same events with the other configuration on
-// another database. The effects that it makes are those of the first program, without those that
-// are gone or changed, and with those that are added or changed, as rendered.
+// A generated configuration is in use, generated events were dispatched with it, and another
+// generated configuration is compared with it. The program then really dispatches the same events
+// with the other configuration on another database. Its effects must be the first program's
+// effects, minus the effects reported as gone or changed, plus the effects reported as added or
+// changed, as rendered.
 func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -295,7 +296,7 @@ func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 		require.Equal(rt, counts, walked.Effects)
 		require.Equal(rt, &whatif.Together{Gone: without(was, is), Added: without(is, was)}, walked.Together)
 		require.Equal(rt, len(deliveries), walked.Events)
-		require.LessOrEqual(rt, walked.Different, different, "an error that was there before is no difference")
+		require.LessOrEqual(rt, walked.Different, different, "an error of the old configuration is not a difference")
 		for kind, n := range counts {
 			kinds[kind] += n
 		}

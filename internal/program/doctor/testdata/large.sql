@@ -1,4 +1,4 @@
--- As many events and effects as the argument says, of which a tenth waits.
+-- Inserts as many events and effects as the argument says. A tenth of them waits.
 SET session_replication_role = replica;
 INSERT INTO hooklatch.destinations (name, kind, queue, config_hash)
 SELECT 'app' || d, 'http', 'dst_app' || d, '' FROM generate_series(0, 9) AS d;

@@ -1,4 +1,4 @@
--- What was counted in the last minutes and hours, beside waits.sql.
+-- Counts of the last minutes and hours, in addition to waits.sql.
 INSERT INTO hooklatch.minutes (minute, kind, name, what, n)
 SELECT date_trunc('minute', now()) - interval '5 minutes', c.kind, c.name, c.what, c.n
 FROM (

@@ -1,4 +1,5 @@
--- Like the triggers of effects: one refuses rows by its condition, the other records a statement.
+-- These triggers resemble the triggers of effects: one refuses rows by its condition, the other
+-- records a statement.
 CREATE TABLE hooklatch.t_effects (key text PRIMARY KEY, state text NOT NULL);
 CREATE TABLE hooklatch.t_transitions (key text, from_state text, to_state text);
 

@@ -1,4 +1,4 @@
--- Where the primary is in its WAL.
+-- The primary's position in its WAL.
 SELECT
     now() AS now,
     pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS written,

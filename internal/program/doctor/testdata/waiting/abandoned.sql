@@ -1,4 +1,5 @@
--- Senders of two destinations did not return lately; a third did so an hour ago.
+-- Recent attempts of two destinations did not return. An attempt of a third destination did not
+-- return an hour ago.
 INSERT INTO hooklatch.minutes (minute, kind, name, what, n) VALUES
     (date_trunc('minute', now()) - interval '2 minutes', 'destination', 'app', 'abandoned', 1),
     (date_trunc('minute', now()) - interval '2 minutes', 'destination', 'crm', 'abandoned', 2),

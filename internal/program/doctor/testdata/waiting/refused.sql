@@ -1,5 +1,5 @@
--- Under a wrong secret: of stripe nothing is accepted any more, of github a part is.
--- Strangers are refused for good reasons.
+-- Deliveries refused because of a wrong secret: stripe has no accepted deliveries any more, and
+-- github has some. Deliveries of strangers are refused rightly.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
 VALUES (now(), now() + interval '10 seconds', 'a');
 INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, address, known, method, host, secure, target, headers, body, bytes)

@@ -1,5 +1,6 @@
--- A running worker has only stripe, beside one with an older configuration; events of billing wait. Events of github
--- are skipped, which had a route yesterday. Events of mail are skipped as on the day before.
+-- One running worker has only stripe, and another one has an older configuration. Events of
+-- billing wait. Events of github, which had a route yesterday, are skipped. Events of mail are
+-- skipped, as they were the day before.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
 VALUES (now(), now() + interval '10 seconds', 'b');
 INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources)
