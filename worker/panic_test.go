@@ -8,7 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Otherwise River would discard the job, and Reconcile would start over forever.
+// A panic in a plan fails the event. Otherwise River would discard the job, and Reconcile would
+// start over forever.
 func TestPanicOfAPlanEndsTheEventFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -73,7 +73,7 @@ func TestPausesAreKeptWithoutAJob(t *testing.T) {
 
 	b.start(t, b.worker(t))
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_queue WHERE name = 'dst_app' AND paused_at IS NOT NULL`)
-	// Upkeep has started, and does not include the pauses.
+	// Upkeep has started, and has no job for the pauses.
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`, kindReconcile)
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`, kindPauses))
 }

@@ -11,7 +11,7 @@ const (
 	over                // no attempt is due, perhaps because this claim parked the effect
 )
 
-// move changes an effect's state. Only an effect's creation sets the state without it.
+// move changes an effect's state. Only an effect's creation sets the state without move.
 func (m *machine) move(row *Effect, what What, to EffectState) {
 	m.moved[Transition{From: row.State, What: what, To: to}] = true
 	row.State = to

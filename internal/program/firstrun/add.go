@@ -74,7 +74,8 @@ func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err e
 	}
 	lines := slices.Collect(strings.Lines(config))
 	indent := strings.Repeat(" ", first.Column-1)
-	// The line after the key: comments above the first source stay with it.
+	// The source is inserted after the line of the key, so that comments above the first source
+	// stay with that source.
 	key := root.Values[at].Key.GetToken().Position.Line
 	return strings.Join(slices.Concat(lines[:key], []string{snippet(indent)}, lines[key:]), ""), dotenv, nil
 }

@@ -47,7 +47,7 @@ func Between(ctx context.Context, conn *pgx.Conn, from, to Position) (WAL, error
 		wal.Images = 0
 		return wal, nil
 	}
-	// The server may have been built without pg_walinspect, or be older than 15.
+	// The server may have been built without pg_walinspect, or its version may be older than 15.
 	if _, err := conn.Exec(ctx, "CREATE EXTENSION IF NOT EXISTS pg_walinspect"); err != nil {
 		return wal, nil //nolint:nilerr // the size of the images stays unknown
 	}

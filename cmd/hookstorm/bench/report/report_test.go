@@ -63,7 +63,7 @@ func TestTheReportHasSpreadGoalAndGap(t *testing.T) {
 	require.Contains(t, page.String(), "Postgres 15.1, one for each: fsync on.")
 }
 
-// A median that meets a goal shows little while the goal lies within the spread.
+// While the goal lies within the spread, a median that meets the goal proves little.
 func TestAGoalWithinTheSpreadIsNotSure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -1,5 +1,5 @@
 -- Deletes expired logins, a limited number at a time. A login past its maximum age is no longer
--- used, so it is soon idle long enough.
+-- used, so it soon exceeds the idle time too.
 DELETE FROM hooklatch.console_logins
 WHERE hash = ANY (ARRAY(
     SELECT l.hash
