@@ -22,8 +22,8 @@ func readable(info fs.FileInfo) string {
 	return fmt.Sprintf("can be read by every user of this machine (mode %s)", mode(info))
 }
 
-// checkTrusted refuses a file that was found, not named, and that another user may have written:
-// the file decides where events go, and which environment variables go with them.
+// checkTrusted refuses a file that the program found by itself and that another user may have
+// written. The file decides where events go, and which environment variables go with them.
 func checkTrusted(path string) error {
 	for _, one := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(one)

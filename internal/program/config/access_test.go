@@ -19,7 +19,7 @@ func place(t *testing.T, path, text string, mode os.FileMode) {
 func onUnix(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the mode of a file says nothing here")
+		t.Skip("file modes have no meaning on this system")
 	}
 }
 
@@ -89,7 +89,7 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 			_, err = Find("")
 			require.ErrorContains(t, err, "because its directory can be written by every user of this machine (mode 0777)")
 			found, err := Find(name)
-			require.NoError(t, err, "a file that was named is taken")
+			require.NoError(t, err, "a file that the user names is used")
 			require.Equal(t, name, found)
 
 			require.NoError(t, os.Chmod(filepath.Dir(name), 0o755))
@@ -98,10 +98,10 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 			require.Equal(t, name, found)
 
 			if os.Geteuid() != 0 {
-				t.Skip("only root can give a file away")
+				t.Skip("only root can change the owner of a file")
 			}
 			require.NoError(t, os.Chown(name, 4711, -1))
-			// This is for root: root owns every file except this one.
+			// This case needs root, which owns every file except this one.
 			_, err = Find("")
 			require.ErrorContains(t, err, "because it belongs to another user (4711)")
 		})

@@ -24,9 +24,10 @@ type Config struct {
 	// The database that stores the events, the ledger and the jobs.
 	Database Database `yaml:"database,omitempty"`
 	// More databases, by name, each of which stores the events, the ledger and the jobs of the
-	// sources that name it as their cell. A database that is away only affects its sources. The
-	// section database is the cell main, and the sources without a cell are in it. The rule for
-	// names is the same as for sources. See docs/cells.md. Defaults to no more databases.
+	// sources that name it as their cell. If a database is unavailable, only its own sources are
+	// affected. The section database is the cell main, and the sources without a cell are in it.
+	// The rule for names is the same as for sources. See docs/cells.md. Defaults to no more
+	// databases.
 	Cells map[string]Database `yaml:"cells,omitempty"`
 	// The listener that accepts deliveries.
 	Gateway Gateway `yaml:"gateway,omitempty"`

@@ -222,7 +222,7 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 				}
 				return err
 			}
-			require.NotContains(t, load("").Error(), "the floor", "the default is above it")
+			require.NotContains(t, load("").Error(), "the floor", "the default is above the floor")
 			at := func(d time.Duration) string { return "    retention: {dedup: " + FormatDuration(d) + "}\n" }
 			require.NotContains(t, load(at(p.Floor())).Error(), "the floor")
 			require.ErrorContains(t, load(at(p.Floor()-time.Second)),

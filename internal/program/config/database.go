@@ -15,11 +15,11 @@ type Database struct {
 	// A connection that bypasses a transaction pooler such as PgBouncer, for
 	// LISTEN, the queue, handlers, migrations and commands. Defaults to url.
 	DirectURL secret.Value `yaml:"direct_url,omitempty"`
-	// A hot standby of the database at url. Lists, searches and statistics of the console,
-	// of /api and of commands are read there, read-only, with at most 4 connections of a
-	// process. They say how far the standby is behind. If it does not answer, or is more
-	// than 30 seconds behind, they are read at url. Decisions and changes never use it. It
-	// must not be a transaction pooler. Defaults to no standby.
+	// A hot standby of the database at url. Lists, searches and statistics of the console, of
+	// /api and of commands are read there, read-only, with at most 4 connections of a process.
+	// Their output says how far the standby is behind. If the standby does not answer, or is more
+	// than 30 seconds behind, they are read at url. Decisions and changes never use the standby.
+	// The connection must not lead to a transaction pooler. Defaults to no standby.
 	ReadURL secret.Value `yaml:"read_url,omitempty"`
 	// Set this to false if the server, or a pooler without a direct_url, does not support
 	// LISTEN. Workers then find jobs by polling each queue every 150 ms. Give all
@@ -28,9 +28,9 @@ type Database struct {
 	// Postgres schema of Hooklatch's and River's tables. Defaults to hooklatch.
 	Schema string `yaml:"schema,omitempty"`
 	// Set this to on_start to make each process of `hooklatch serve` apply pending migrations
-	// before it uses the database, as `hooklatch migrate up` does. Its role must own the
-	// schema. Until they are applied, deliveries are answered 503. Processes of gateway and
-	// worker never apply migrations. Defaults to none: an operator applies them.
+	// before it uses the database, as `hooklatch migrate up` does. The role of the process must
+	// own the schema. Until the migrations are applied, deliveries are answered 503. Processes of
+	// gateway and worker never apply migrations. Defaults to none: an operator applies them.
 	Migrate string `yaml:"migrate,omitempty"`
 	// Maximum number of connections of one process to url. 8 connections accept
 	// deliveries, 1 is for the quarantine and 4 are for the console and other reads. The

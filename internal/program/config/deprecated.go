@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// DeprecatedKey is an earlier name of a key, with the same values. The file may contain it until a
-// version removes it. From then on its error says what to write.
+// DeprecatedKey is an earlier name of a key, with the same values. The file may contain it until
+// a version removes it. After that, the error about the key says what to write instead.
 type DeprecatedKey struct {
 	Path    string // such as "sources.*.largest_body": without indexes; * is any name
 	Key     string // what to write in the same mapping
@@ -72,7 +72,7 @@ func (c *Config) WithoutDeprecated() ([]byte, error) {
 		*line = strings.Replace(*line, name, c.origin.deprecated(found.Path).Key, 1)
 	}
 	text := []byte(strings.Join(lines, ""))
-	// If the first match in a line was not the key, the key is still there.
+	// If the first match in a line was not the key, the file still contains the key.
 	next, err := parseWith(c.origin.file, text, c.origin.env, c.origin.deprecatedKeys)
 	if err == nil && len(next.deprecated) > 0 {
 		err = next.deprecated

@@ -31,8 +31,9 @@ const smallest = `  sources: {stripe: {provider: stripe, secrets: ["${STRIPE_WEB
   routes: [{name: everything, from: stripe, to: app}]
 `
 
-// Find returns the path of the configuration file: explicit if given, else ./hooklatch.yaml, else
-// the file that the dev command wrote. A file that Find chooses must belong to the user or root.
+// Find returns the path of the configuration file: explicit if given, otherwise ./hooklatch.yaml
+// if it exists, and otherwise the file that the dev command wrote. A file that Find chooses must
+// belong to the user or root.
 func Find(explicit string) (string, error) {
 	if explicit != "" {
 		info, err := os.Stat(explicit)

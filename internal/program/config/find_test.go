@@ -35,7 +35,8 @@ func TestFind(t *testing.T) {
 	require.Equal(t, "elsewhere.yaml", path)
 }
 
-// A container that was started without a configuration shows where it belongs, and one that works.
+// A container that is started without a configuration explains where the file belongs, and shows
+// a file that works.
 func TestAMissingInstalledFileIsExplained(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(InstalledPath); err == nil {

@@ -70,8 +70,8 @@ type SeenCache struct {
 	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 
-// checkSeenCache reports a Redis that cannot be used, and a time in which retention could delete an
-// event that is found there.
+// checkSeenCache reports a Redis that cannot be used, and a ttl so long that retention could
+// delete an event that is still found in the Redis.
 func (c *Config) checkSeenCache(d *decoder) {
 	const at = "gateway.seen_cache"
 	cache := c.Gateway.SeenCache

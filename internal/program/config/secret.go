@@ -80,7 +80,7 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 		}
 		for j, other := range s.Secrets[:i] {
 			if other.Value == one.Value && other.overlaps(one) {
-				// If equal, it would be unclear which secret matched.
+				// With equal secrets it would be unclear which one matched.
 				d.reportf(path, "is the same secret as number %d, in line %d, and their times overlap; give it once, or with times that do not overlap",
 					j+1, d.origin.line(d.place(at+".secrets["+strconv.Itoa(j)+"]")))
 			}
@@ -88,8 +88,8 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 	}
 }
 
-// CurrentSecret returns the source's first secret that is accepted at the given time, with which a
-// sender would sign, or false if there is none.
+// CurrentSecret returns the first secret of the source that is accepted at the given time: the
+// secret with which a sender would sign. It returns false if there is none.
 func (s Source) CurrentSecret(now time.Time) (secret.Value, bool) {
 	for _, one := range s.Secrets {
 		early := now.Before(one.NotBefore)

@@ -45,7 +45,7 @@ func (c *Config) WithRoute(text string) (*Config, error) {
 			target, path = target.FieldByName("Routes").Index(0), "routes[0]"
 		}
 	}
-	d.problems, o.lines = nil, map[string]int{} // of looking at the entries
+	d.problems, o.lines = nil, map[string]int{} // forget what reading the entries recorded
 	d.value(body, path, target, 0)
 	trial := *c
 	trial.origin, trial.Routes = o, wrapped.Routes
