@@ -89,7 +89,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	require.NoError(t, err)
 	b.settle(t, b.granted(t, ordered(behind, "customer").EffectID, lease), ledger.Settlement{Verdict: ledger.VerdictDone})
 
-	require.ErrorContains(t, b.Ledger().Retry(t.Context(), broken.IdempotencyKey(), ann), "could not be rendered: replay its event", "there is nothing to send")
+	require.ErrorContains(t, b.Ledger().Retry(t.Context(), broken.IdempotencyKey(), ann), "could not be rendered: replay its event", "an effect without a request cannot be sent")
 	replayed, err := b.Replay(t.Context(), e.EventRef, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
 	require.Zero(t, replayed.Reopened)

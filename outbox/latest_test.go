@@ -46,7 +46,7 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	require.Equal(t, ledger.EffectCancelled, e.State)
 	require.Equal(t, newer.IdempotencyKey(), e.SupersededBy)
 	require.Contains(t, e.Error, "superseded")
-	require.Zero(t, e.Attempt, "it was never attempted")
+	require.Zero(t, e.Attempt, "the older version was never attempted")
 	transitions, err := b.Ledger().Transitions(t.Context(), older)
 	require.NoError(t, err)
 	require.Contains(t, transitions[len(transitions)-1].Reason, newer.IdempotencyKey())

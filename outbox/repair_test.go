@@ -86,7 +86,7 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 		return followed
 	}
 	require.False(t, withheld())
-	require.False(t, follow(), "there is nothing to follow")
+	require.False(t, follow(), "no promotion has happened")
 	b.elsewhere(t, `system_id = system_id + 1`)
 	require.False(t, follow(), "a server with another system identifier is not a standby")
 	require.True(t, withheld())

@@ -123,7 +123,7 @@ func TestKeptJobsExpire(t *testing.T) {
 	b.accept(t, "evt_2", false)
 	waitFor(t, b, `SELECT count(*) - 1 FROM hooklatch.effects WHERE state = 'done'`)
 	stop(t, w)
-	require.Equal(t, 2, b.count(t, jobsCompleted, "effect"), "none has expired")
+	require.Equal(t, 2, b.count(t, jobsCompleted, "effect"), "no job has expired")
 
 	w = b.keeping(t, time.Hour, true)
 	b.start(t, w)

@@ -224,7 +224,7 @@ func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return worker.counts(t, 40, `SELECT sum(recovered) FROM hooklatch.backfill_runs`)
 	}, patience, 100*time.Millisecond)
-	require.Equal(t, 40, worker.count(t, `SELECT sum(tries) FROM hooklatch.redeliveries`), "each is asked for once, and the next pass finds it")
+	require.Equal(t, 40, worker.count(t, `SELECT sum(tries) FROM hooklatch.redeliveries`), "each redelivery is requested once, and the next pass finds it")
 	var c command
 	_ = c.run(t.Context(), worker.args("status")...)
 	require.Contains(t, c.stdout.String(), "40 events of github were not delivered by a webhook but are in the provider's list; the oldest occurred")

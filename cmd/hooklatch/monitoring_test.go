@@ -99,12 +99,12 @@ func requireExported(t *testing.T, exported map[string]series, query string, sho
 			known[label] = true
 		}
 		for _, label := range matcher.FindAllStringSubmatch(one[2], -1) {
-			require.Contains(t, metric.labels, label[1], "%s has no such label; it stands in %s", one[1], query)
+			require.Contains(t, metric.labels, label[1], "%s has no such label; it is used in %s", one[1], query)
 		}
 	}
 	for _, group := range grouping.FindAllStringSubmatch(query, -1) {
 		for label := range strings.SplitSeq(group[1], ",") {
-			require.True(t, known[strings.TrimSpace(label)], "no metric has the label %q; it stands in %s", label, query)
+			require.True(t, known[strings.TrimSpace(label)], "no metric has the label %q; it is used in %s", label, query)
 		}
 	}
 	for _, text := range shown {

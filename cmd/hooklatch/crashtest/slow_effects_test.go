@@ -51,7 +51,7 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 		}
 		// The server shows how many statements run. The ledger records them only when their
 		// transactions end.
-		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run at once")
+		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run simultaneously")
 		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
 		require.Equal(t, effects, waiting(t, pool), "not all effects ran all the time")
 		require.NoError(t, lock.Rollback(t.Context()))

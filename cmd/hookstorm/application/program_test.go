@@ -113,7 +113,7 @@ func TestHandlersWriteOnceWhateverHappens(t *testing.T) {
 	require.NoError(t, err)
 	startProgram(t, program)
 	for i := old; i < events; i++ {
-		require.Eventually(t, func() bool { return waiting() < 10 }, 2*time.Minute, time.Millisecond, "it is handled while it is young")
+		require.Eventually(t, func() bool { return waiting() < 10 }, 2*time.Minute, time.Millisecond, "too many events wait, so handlers would not see young ones")
 		accept(t, box, "handled", fmt.Sprintf("evt_%d", i))
 	}
 	settled := func() bool {

@@ -105,7 +105,7 @@ func TestFaultsOfDifferentLanesMeet(t *testing.T) {
 		}
 	}
 	require.Positive(t, met)
-	require.Zero(t, open, "all have healed when Stop returns")
+	require.Zero(t, open, "all faults have healed when Stop returns")
 }
 
 func TestSeedRepeatsTheOrder(t *testing.T) {

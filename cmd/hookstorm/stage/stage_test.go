@@ -58,7 +58,7 @@ func TestOnlyAForgottenDirectoryOfItsOwnIsRemoved(t *testing.T) {
 			}
 			if !c.chosen && c.kept {
 				s.Forget()
-				require.NoError(t, s.Stop(t.Context()), "it may be called again")
+				require.NoError(t, s.Stop(t.Context()), "Stop may be called again")
 				require.NoDirExists(t, s.Dir)
 			}
 		})

@@ -21,16 +21,16 @@ func TestAPartStallsWhileItHasWorkAndEndsNone(t *testing.T) {
 		}
 		return watched.stalled()
 	}
-	require.NoError(t, looks(100), "it is idle")
+	require.NoError(t, looks(100), "an idle part is healthy")
 	underway = 2
 	require.NoError(t, looks(2))
 	require.EqualError(t, looks(1), "the worker makes no progress: 2 in progress, and none has finished for 3s")
 	ended++
-	require.NoError(t, looks(1), "one has ended")
+	require.NoError(t, looks(1), "one item has finished")
 	require.NoError(t, looks(2))
 	require.Error(t, looks(1))
 	underway = 0
-	require.NoError(t, looks(100), "it is idle")
+	require.NoError(t, looks(100), "an idle part is healthy")
 }
 
 func TestAStalledPartIsNotReady(t *testing.T) {

@@ -41,9 +41,9 @@ sources:
 
 	code, crm, pay := sources[0], sources[1], sources[2]
 	require.Equal(t, "code", code.Name)
-	require.Equal(t, gateway.ReplayFlag, code.ReplayGuard, "its id is not signed")
+	require.Equal(t, gateway.ReplayFlag, code.ReplayGuard, "the provider does not sign the id")
 	require.Zero(t, code.ContentWindow)
-	require.Equal(t, gateway.ReplayOff, pay.ReplayGuard, "its id is signed")
+	require.Equal(t, gateway.ReplayOff, pay.ReplayGuard, "the provider signs the id")
 
 	require.Equal(t, gateway.ReplayRefuse, crm.ReplayGuard)
 	require.Equal(t, 90*time.Second, crm.ContentWindow)

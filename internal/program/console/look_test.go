@@ -64,7 +64,7 @@ func TestBudgets(t *testing.T) {
 		require.Equal(t, http.StatusOK, got.Code, name)
 		require.Contains(t, got.Header().Get("Cache-Control"), "immutable", name)
 		first += got.Body.Len()
-		require.Equal(t, http.StatusNotFound, b.get("/static/000000000000/"+name).Code, "of another version")
+		require.Equal(t, http.StatusNotFound, b.get("/static/000000000000/"+name).Code, "the file belongs to another version")
 	}
 	t.Logf("%d bytes at the first visit, %d later", first, len(page))
 	require.Less(t, first, 200_000)

@@ -161,7 +161,7 @@ func TestEventsAreReplayedOneByOneAndMany(t *testing.T) {
 		require.Contains(t, got.Body.String(), want)
 	}
 	require.NotContains(t, b.page(t, "/events?state=received"), "Replay these")
-	require.NotContains(t, b.page(t, "/events"), "Release these", "nothing is held")
+	require.NotContains(t, b.page(t, "/events"), "Release these", "no event is held")
 }
 
 // A value that is too long is refused: without the value, the filter would select everything.

@@ -180,7 +180,7 @@ func TestSelectionsAreLimited(t *testing.T) {
 		wellMade(t, c.path, got.Body.String())
 	}
 	require.Equal(t, ledger.EffectFailed, b.effect(t, key).State)
-	require.Equal(t, http.StatusUnsupportedMediaType, b.post("/api/effects/selected/retry", url.Values{"row": {key}, "confirmed": {"yes"}}).Code, "it is not part of the API")
+	require.Equal(t, http.StatusUnsupportedMediaType, b.post("/api/effects/selected/retry", url.Values{"row": {key}, "confirmed": {"yes"}}).Code, "selections are not part of the API")
 	require.Equal(t, http.StatusNotFound, b.get("/effects/selected").Code)
 	require.True(t, slices.Contains(actions(t, b.as(signin.Operator, "/effects?state=pending,failed").Body.String()), "/effects/selected/park"))
 }

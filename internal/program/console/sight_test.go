@@ -176,7 +176,7 @@ func TestWhoReadsIsWrittenDown(t *testing.T) {
 	for _, path := range append(shown[:4:4], exact[:2]...) {
 		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)
 	}
-	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body", "responses to effects of stripe"}, log(), "once an hour")
+	require.ElementsMatch(t, []string{"stripe/evt_1/payload", "stripe/evt_1/raw", key + "/body", "responses to effects of stripe"}, log(), "each view is recorded once an hour")
 	search := "?source=stripe&when=" + url.QueryEscape(`body.email.startsWith("ada@example.com")`)
 	for _, path := range []string{"/events" + search, "/api/events" + search, "/effects" + search} {
 		require.Equal(t, http.StatusOK, b.as(signin.Operator, path).Code)

@@ -57,7 +57,7 @@ func TestASearchIsLedOnByALinkWithoutScripts(t *testing.T) {
 	b := manyEvents(t)
 	b.withoutScripts(t)
 	b.open(t, rare, http.StatusOK)
-	require.True(t, eval[bool](t, b, older), "one answer found all")
+	require.True(t, eval[bool](t, b, older), "the first response says that the search is complete")
 	require.Zero(t, eval[int](t, b, found))
 	b.has(t, "Nothing matches so far")
 	answers := 1

@@ -81,7 +81,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	first, err := server.Client().Get(server.URL)
 	require.NoError(t, err)
 	require.NoError(t, first.Body.Close())
-	require.Equal(t, http.StatusOK, first.StatusCode, "all pages know from it what waits for a person")
+	require.Equal(t, http.StatusOK, first.StatusCode, "this request reads the badges that all pages show")
 	return server.URL, pool
 }
 

@@ -53,7 +53,7 @@ func openTab(t *testing.T, site string) *tab {
 		cancel()
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		require.Empty(t, b.wrong, "the page complained, or asked another host")
+		require.Empty(t, b.wrong, "the page reported an error, or requested another host")
 	})
 	require.NoError(t, chromedp.Listen(ctx, b.note))
 	call(t, b, audits.Enable, cdp.Empty{})

@@ -86,5 +86,5 @@ func TestAGlanceNeverWaits(t *testing.T) {
 	require.Eventually(t, func() bool { return !s.asking.Load() }, time.Minute, time.Millisecond)
 	s.newest.Store(&answered[int]{7, time.Unix(now.Load()-60, 0)})
 	_, known = s.Glance(time.Hour, time.Minute)
-	require.False(t, known, "it is stale")
+	require.False(t, known, "the answer is stale")
 }
