@@ -229,7 +229,7 @@ func TestSharedMemoryIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A database in another life may lack the event.
+// In its next life, the database may lack the event.
 func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	l := newLiar()

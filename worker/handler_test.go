@@ -245,8 +245,8 @@ func TestStalledRunWritesOnce(t *testing.T) {
 	}
 }
 
-// Cancelling a COMMIT loses its outcome. Even if a job times out, or its process stops, just when
-// the handlers are done, the transaction is committed.
+// A cancelled COMMIT would have an unknown outcome. So the transaction is committed even if the
+// job times out, or its process stops, just when the handlers are done.
 func TestACancelledJobStillCommitsWhatItsHandlersWrote(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The jobs of a process that was killed are worked on long before River would rescue them. Other
-// processes keep theirs, and so do handlers.
+// Other processes take over the jobs of a killed process long before River would rescue them.
+// Jobs of live processes and jobs of handlers are not taken over.
 func TestJobsOfALostProcessAreGivenBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

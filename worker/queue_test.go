@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// A queue is polled at the shortest interval of its destinations. A process fetches half a batch
-// ahead of their slots.
+// A queue is polled at the shortest interval of its destinations. A process fetches jobs for
+// their slots, and half a batch more.
 func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 	t.Parallel()
 	destinations := []DestinationOptions{

@@ -167,8 +167,8 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
 }
 
-// A process may find an effect of a destination that it lacks, in a queue that both processes used
-// before. It leaves the effect to processes with the destination.
+// A process may find an effect of a destination that it does not have, in a queue that both
+// processes used before. It leaves the effect to processes with the destination.
 func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)
@@ -189,7 +189,8 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
 	// Another process serves the destination in another queue. A job that an older process puts
-	// into the common queue still reaches it, although that queue is worked too.
+	// into the common queue still reaches that process, although other processes fetch jobs from
+	// that queue too.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	b := *f.bundle
 	b.opts.Destinations, b.opts.Routes = f.destinations[1:], f.routes[1:]

@@ -43,7 +43,8 @@ func labels(b binary, version string) map[string]string {
 	}
 }
 
-// assemble makes the images of the binaries, and the index from which an engine chooses by its processor.
+// assemble makes an image for each binary, and the index in which a container engine finds the
+// image for its processor.
 func assemble(binaries []binary, version, licenses string) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, b := range binaries {

@@ -1,5 +1,5 @@
 // Command mutants makes deliberate mistakes in the code, one after another, and checks that the
-// test for each notices. README.md describes it.
+// test for each mistake fails. README.md describes it.
 package main
 
 import (

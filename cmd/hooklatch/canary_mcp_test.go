@@ -20,8 +20,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// crawlArguments returns the calls of every tool of mcp, by its name. A tool whose list lacks a call
-// fails the test.
+// crawlArguments returns the calls of every tool of mcp, by the tool's name. The test fails if a
+// tool has no calls.
 func (s *system) crawlArguments(t *testing.T) map[string][]map[string]any {
 	t.Helper()
 	var keys []string

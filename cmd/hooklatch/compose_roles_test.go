@@ -140,7 +140,7 @@ func TestTheRoleOfRiverUISuffices(t *testing.T) {
 	require.NoError(t, client.QueueResume(t.Context(), "effects", nil))
 }
 
-// grants.sql contains the statements of the page, so that each is tested with the other.
+// grants.sql contains the statements of the page, so a test of one is a test of the other.
 func TestComposeGrantsWhatThePageGrants(t *testing.T) {
 	t.Parallel()
 	granted, page := string(readFile(t, "docs/examples/compose/grants.sql")), string(readFile(t, "docs/operations.md"))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The command prints what a text names, then the events whose payload contains it, and offers the
-// condition.
+// The command prints the things that a text names, then the events whose payload contains the
+// text, and suggests the same condition for a list.
 func TestFindPrintsHitsThenPayloads(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

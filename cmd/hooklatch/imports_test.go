@@ -151,8 +151,8 @@ var layers = []layer{
 	}},
 }
 
-// linked are standard packages that a required dependency imports, although the rule is about the
-// layer's own code: by layer and import.
+// linked lists exceptions by layer and import: standard packages that a required dependency
+// imports. The rule is about the layer's own code.
 var linked = map[[2]string]string{
 	{"outbox", "net/http"}:     "the propagation package of OpenTelemetry's API has an adapter for its headers",
 	{"outbox", "database/sql"}: "pgx implements its Scanner and Valuer",

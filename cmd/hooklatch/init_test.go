@@ -169,7 +169,7 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "write it with `hooklatch init github`")
 }
 
-// A source that is added later has a secret that the unit or the container must get too.
+// If a source is added later, the unit or the container must get its secret too.
 func TestInitAddSaysHowTheSecretArrives(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{

@@ -137,8 +137,8 @@ func (p *pod) answers(ctx context.Context, asked probe) int {
 	return response.StatusCode
 }
 
-// Everything is applied at once: gateway and worker live and are not ready until the Job has applied
-// the migrations. Then the Service's port takes deliveries.
+// Everything is applied at once: gateway and worker are alive but not ready until the Job has
+// applied the migrations. Then the Service's port takes deliveries.
 func TestTheContainersOfTheManifestsRun(t *testing.T) {
 	t.Parallel()
 	config, containers, servicePort := kubernetes(t)

@@ -399,7 +399,7 @@ func TestMCPAsAProcess(t *testing.T) {
 	require.Contains(t, p.stderr.String(), "server session connected", "the log is on stderr")
 }
 
-// No message is lost if the client reads slowly: standard output is not a log, which drops lines.
+// No message is lost if the client reads slowly: unlike a log, standard output drops no lines.
 func TestMCPWaitsForItsClient(t *testing.T) {
 	t.Parallel()
 	const calls = 60

@@ -29,8 +29,9 @@ import (
 const inNamespace = "HOOKLATCH_TEST_IN_NAMESPACE"
 
 // The program sends nothing to any machine that is not in its configuration, and looks up no
-// name: it has no telemetry and looks for no newer version. The test runs in a network with
-// nothing but the loopback interface, to which all routes lead, and reads every packet there.
+// name: it has no telemetry and does not check for newer versions. The test runs in a network
+// with nothing but the loopback interface, to which all routes lead, and reads every packet
+// there.
 func TestNoPacketLeavesTheMachine(t *testing.T) {
 	t.Parallel() // in the namespace it runs alone
 	if os.Getenv(inNamespace) == "" {
@@ -129,8 +130,8 @@ func leadToLoopback() error {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
 		return fmt.Errorf("switch on %s: %w", loopbackName, err)
 	}
-	// struct rtentry of linux/route.h. The kernel has no such routes for IPv6, whose calls need a
-	// look-up first.
+	// struct rtentry of linux/route.h. The kernel has no such routes for IPv6, but a call over
+	// IPv6 needs a look-up first.
 	name := append([]byte(loopbackName), 0)
 	route := struct {
 		pad1                   uint64

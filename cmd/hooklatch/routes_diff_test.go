@@ -26,8 +26,8 @@ func (s *system) edited(t *testing.T, old, instead string) string {
 	return path
 }
 
-// A typo in a route is found with the events of yesterday, before it is in use. The command writes
-// nothing: the database would refuse it.
+// A typo in a route is found with yesterday's events, before the route is in use. The command
+// writes nothing: the database would refuse any write.
 func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A load balancer learns from /readyz that a process stops, and sends deliveries until then.
+// A load balancer learns from /readyz that a process is stopping, and sends deliveries until
+// then.
 func TestALeavingGatewayAccepts(t *testing.T) {
 	t.Parallel()
 	const (

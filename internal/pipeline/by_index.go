@@ -8,11 +8,10 @@ import (
 )
 
 // Settings make Postgres plan a transaction's following statements with index scans. Postgres
-// keeps a plan that it made while a table had few rows, and would later read the complete
-// large table. Each of our statements has a suitable index. Bitmap scans have the same
-// problem: if Postgres expects few rows, it reads and sorts all rows that a part of the key
-// selects, instead of the first rows in index order. No statement runs long enough for JIT
-// compilation to pay.
+// keeps a plan that it made while a table had few rows, and would later read the complete large
+// table. Each of our statements has a suitable index. Bitmap scans have the same problem: if
+// Postgres expects few rows, it reads and sorts all rows that a part of the key selects, instead
+// of the first rows in index order. No statement runs long enough for JIT compilation to pay off.
 const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true)"
 
 // SettingsInOrder also make the following statements read an index in its order. On a table

@@ -125,9 +125,9 @@ type EffectJob struct {
 	Origin      identity.Origin // the event's origin
 	Traceparent string
 	Since       time.Time // its earlier position in the queue; zero: the end
-	// JobID and NotBefore are for an effect that began with its first attempt. Its fallback
-	// job, in case that attempt is lost, has the job id stored with the effect. The fallback
-	// job does not run before the lease ends.
+	// JobID and NotBefore are set for an effect that was inserted together with its first
+	// attempt. Its job is a fallback in case that attempt is lost: it has the job id stored with
+	// the effect, and does not run before the lease ends.
 	JobID     int64
 	NotBefore time.Time
 }

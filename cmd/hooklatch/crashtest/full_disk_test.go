@@ -13,7 +13,7 @@ import (
 
 // With Postgres on a full disk, the process is not ready and gives the reason, and `hooklatch
 // check` reports it. Once the disk has space, the process is ready again without any delivery. A
-// trigger fails as a table that cannot be extended does.
+// trigger simulates the full disk: it fails with the error of a table that cannot be extended.
 func TestAFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))

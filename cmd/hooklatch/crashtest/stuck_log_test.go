@@ -167,8 +167,8 @@ func openFIFO(t *testing.T) *os.File {
 	return fifo
 }
 
-// A log without a reader loses log lines, and nothing else: deliveries are answered, effects are
-// done, and a shutdown ends in time.
+// If a log has no reader, only log lines are lost: deliveries are answered, effects are done, and
+// a shutdown ends in time.
 func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
@@ -235,8 +235,8 @@ func TestAStopDoesNotWaitForTheLog(t *testing.T) {
 	g.stop(t)
 }
 
-// A log whose reader has closed it, or whose disk is full, stops nothing. at_most_once effects in
-// progress are done, and so are later ones.
+// No work stops if the reader of the log closes it, or if its disk is full: at_most_once effects
+// in progress are done, and so are later ones.
 func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (log *os.File, end func()){

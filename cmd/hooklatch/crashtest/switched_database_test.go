@@ -26,8 +26,8 @@ const (
 	trafficResumes = 10 * time.Second
 )
 
-// address is a name of a database that may lead to another server later. Open connections stay
-// where they are, as with a name in DNS.
+// address stands for a DNS name of a database. It may lead to another server later, and open
+// connections stay with the old server.
 type address struct {
 	net.Listener
 

@@ -37,8 +37,8 @@ type OperatorOptions struct {
 	Seed        int64
 	// Rate is the number of operator actions per second. Defaults to 2.
 	Rate float64
-	// Binary is a hooklatch that carries out every fourth action, with the configuration file
-	// Config. If empty, all actions use the Go API.
+	// Binary is a hooklatch program that carries out every fourth action, with the configuration
+	// file Config. If empty, all actions use the Go API.
 	Binary, Config string
 }
 

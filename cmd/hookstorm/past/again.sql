@@ -1,8 +1,9 @@
--- Makes retention start over with the whole past, including days and deliveries of which earlier
--- runs kept some rows. Without these rows, retention would not reach the past. If it first meets
--- a source beside other sources, it assumes that the source has no rows from before their last
--- run. It assumes that a source with imported keys starts now. It derives the age of versions
--- from the oldest effect, and an earlier run may have left no effects.
+-- Makes retention start over with the whole past, including days and deliveries from which
+-- earlier runs kept some rows. Without these rows, retention would not reach the past. When it
+-- first sees a source beside known sources, it assumes that the source has no rows from before
+-- the last run of the known sources. It assumes that a source with imported keys starts now. It
+-- derives the age of versions from the oldest effect, and an earlier run may have left no
+-- effects.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 
@@ -17,7 +18,7 @@ VALUES
 ON CONFLICT DO NOTHING;
 
 -- Retention checks whether kept events still exist only when a source has events to delete. The
--- past may have none left, and the other sources have no old events.
+-- past may have no such events left, and the other sources have no old events.
 UPDATE hooklatch.retention_progress
 SET horizon = horizon - interval '1 day'
 WHERE what = 'events'

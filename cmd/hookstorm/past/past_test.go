@@ -78,8 +78,8 @@ func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
 
-// Each crash of the server skips numbers of the sequence of days. A long run with many crashes came
-// to days that no retention deletes yet.
+// Each crash of the server skips numbers of the sequence of days. So a long run with many crashes
+// used to reach days that retention does not delete yet.
 func TestThePastStaysOlderThanEveryRetention(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -14,8 +14,8 @@ BEGIN
 END
 $$;
 
--- Detaches the partition of all attempts from before the daily ones, which is empty and in the
--- way.
+-- Detaches the empty partition for all attempts before the first daily partition, because it is
+-- in the way.
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
 DROP TABLE hooklatch.attempts_past;
 

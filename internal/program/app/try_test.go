@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// tried is an App with tokens for each role and events of two sources, of which crm has masked
+// tried is an App with tokens for each role and events of two sources. The source crm has masked
 // values.
 type tried struct {
 	*app.App

@@ -1,5 +1,5 @@
-// Package cells asks all cells of an installation at once, and names those that do not
-// answer in time. The readiness check, the console and the command status use it.
+// Package cells asks all cells of an installation at once, and names the cells that do not answer
+// in time. The readiness check, the console and the command status use it.
 package cells
 
 import (

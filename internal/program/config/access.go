@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// modesMatter reports whether file modes define who may read and write a file, which is so on Unix
-// only.
+// modesMatter reports whether file modes define who may read and write a file. They do so only on
+// Unix.
 const modesMatter = runtime.GOOS != "windows"
 
 func writableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o002 != 0 }

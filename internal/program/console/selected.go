@@ -20,7 +20,7 @@ import (
 )
 
 // mostSelected is the maximum number of selected rows: a list contains at most two pages, because
-// the script appends a page while the list has fewer rows than one.
+// the script appends a page only while the list has fewer rows than a page.
 const mostSelected = 2 * rowsOnPage
 
 // Selectable returns the verbs that the caller may apply to selected rows of the list.

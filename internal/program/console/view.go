@@ -174,7 +174,8 @@ func middle(text string) string { return cut(text, 44, 20) }
 // brief is a shorter middle for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut shortens a text of more than most letters to kept letters of each of its ends.
+// cut shortens a text of more than most letters: it keeps the first and the last letters, kept of
+// each.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

@@ -17,7 +17,7 @@ import (
 )
 
 // soon is the maximum time that the server may work on all status queries, with a million events
-// and effects of which 100,000 wait.
+// and effects, 100,000 of them waiting.
 const soon = 100 * time.Millisecond
 
 //go:embed testdata/large.sql

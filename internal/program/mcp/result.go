@@ -111,8 +111,8 @@ func visible(text string) string {
 	return b.String()
 }
 
-// hidden reports whether a character has no shape of its own: formatting, tags, selectors of
-// variants, private use.
+// hidden reports whether a character has no visible shape of its own: formatting, tags, variation
+// selectors, private use.
 func hidden(r rune) bool {
 	return r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

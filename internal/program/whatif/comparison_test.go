@@ -312,7 +312,7 @@ func TestManyRoutesAreCompared(t *testing.T) {
 	require.Equal(t, 2, r.Different)
 }
 
-// BenchmarkWalk compares events with a body of about 400 bytes, with three routes of which one
+// BenchmarkWalk compares events with a body of about 400 bytes, with three routes, one of which
 // changes.
 func BenchmarkWalk(b *testing.B) {
 	filled := setup(b)

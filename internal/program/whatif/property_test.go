@@ -180,7 +180,7 @@ func keysOf(effects map[string]made) map[string]bool {
 	return keys
 }
 
-// planned returns the effects that an event has with the routes, if it is alone.
+// planned returns the effects that the routes plan for one event without other events.
 func (w world) planned(t *testing.T, routes *route.Table, ref identity.EventRef) []ledger.NewEffect {
 	t.Helper()
 	effects, err := routes.Forecast(t.Context(), w.event(t, ref))

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// mostGroups bounds the groups of a Report: senders choose the types of events.
+	// mostGroups is the maximum number of groups in a Report. Senders could otherwise cause any
+	// number, because they choose the event types.
 	mostGroups = 500
 	// mostExamples is the maximum number of examples in a Group, and mostExemplified the maximum
 	// number of groups with examples.

@@ -28,7 +28,7 @@ type Options struct {
 	// Duplicates is the share of events that were sent before. Defaults to 0.
 	Duplicates float64
 	// ID returns the id of the next event for a server, by the index of its address. It may be
-	// called concurrently. Nil makes new ids and Duplicates.
+	// called concurrently. If nil, all ids are new, except those of Duplicates.
 	ID func(server int) string
 	// Lazy opens each connection only for its first event.
 	Lazy bool
