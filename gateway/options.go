@@ -62,8 +62,8 @@ type Options struct {
 	// unverified delivery is answered 503 to make room for a new one. Defaults to twice
 	// max_in_flight.
 	MaxArriving int `yaml:"max_arriving,omitempty"`
-	// Maximum share of max_in_flight that one source may use, as a number of deliveries.
-	// Defaults to half of it.
+	// Maximum share of max_in_flight that one source may use, as a number of deliveries. Defaults
+	// to half of max_in_flight.
 	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
 	// Maximum number of simultaneous deliveries from one client address (an IPv4 address, or
 	// an IPv6 /64) whose sender is not verified yet. One source may use half of this number. A
@@ -83,9 +83,8 @@ type Options struct {
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`
 	// Time limit for a whole request, headers and body. Defaults to 15s.
 	ReadTimeout time.Duration `yaml:"read_timeout,omitempty"`
-	// Time limit from the end of a request's headers to the end of the response. Must be
-	// longer than read_timeout. Defaults to 30s, or to twice read_timeout where that is
-	// longer.
+	// Time limit from the end of a request's headers to the end of the response. Must be longer
+	// than read_timeout. Defaults to 30s, or twice read_timeout if that is longer.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
 	// Maximum time that a connection may stay open between requests. Defaults to 1m30s.
 	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`

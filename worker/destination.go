@@ -31,10 +31,10 @@ type DestinationOptions struct {
 	// seconds' worth of attempts simultaneously. Defaults to no limit.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
 	// Maximum number of attempts that may start immediately after a pause, if there is a rate.
-	// Defaults to one second's worth, and at least 1.
+	// Defaults to one second's worth of attempts, but at least 1.
 	Burst int `yaml:"burst,omitempty"`
-	// Maximum duration of one attempt. The longest timeout of all destinations determines when a job
-	// counts as stuck. Defaults to that of the sender, which is 15s where it sets none.
+	// Maximum duration of one attempt. The longest timeout of all destinations determines when a
+	// job counts as stuck. Defaults to 15s, unless the kind of destination has its own default.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 	// Policy for an effect that may have been applied: at_least_once retries the effect with the same
 	// key and body, at_most_once parks the effect for an operator. Defaults to at_least_once.
@@ -52,7 +52,7 @@ type DestinationOptions struct {
 	// River queue of the effects. Destinations that name the same queue share it. The name has
 	// lower-case letters and digits with single _, - or | between them, at most 64 characters.
 	// Defaults to dst_ and the name of the destination; if more than 32 destinations do not set a
-	// queue, to one of 32 shared queues chosen by the name.
+	// queue, one of 32 shared queues, chosen by the name.
 	Queue string `yaml:"queue,omitempty"`
 }
 

@@ -130,10 +130,10 @@ type Options struct {
 	// most 5 seconds later. Defaults to 20s.
 	SoftStop time.Duration `yaml:"soft_stop,omitempty"`
 	// Time for which River jobs that did their work are kept, so that River UI shows them. If 0, a
-	// job is deleted as soon as its first run has done its work, and after 2 hours if it took several
-	// runs. Jobs of erased events are deleted earlier. Kept jobs make the table river_job larger and
-	// each event more expensive: see docs/operations.md#river-ui. Give all workers the same value:
-	// one of them deletes for all.
+	// job is deleted as soon as its first run has done its work, and after 2 hours if it took
+	// several runs. Jobs of erased events are deleted earlier. Kept jobs make the table river_job
+	// larger and each event more expensive: see docs/operations.md#river-ui. Give all workers the
+	// same value, because one worker deletes the jobs of all.
 	KeepJobs time.Duration `yaml:"keep_jobs,omitempty"`
 	// JobTimeout limits one run of a job, including the wait for a rate token. Defaults to what the
 	// slowest destination needs, and at least 30 seconds.

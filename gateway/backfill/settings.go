@@ -54,7 +54,7 @@ type Settings struct {
 	// Age of the oldest events that a pass reads. Defaults to 3d, or to the period that the
 	// provider lists if that is shorter.
 	Window time.Duration `yaml:"window,omitempty"`
-	// Maximum time until the list shows an event. Defaults to 2m.
+	// Maximum delay until the provider's list shows a new event. Defaults to 2m.
 	Lag time.Duration `yaml:"lag,omitempty"`
 	// Time by which a pass overlaps the previous pass. Defaults to 10m.
 	Overlap time.Duration `yaml:"overlap,omitempty"`

@@ -21,7 +21,7 @@ type ProbeOptions struct {
 	// If true, an unsigned POST that is a ping is answered: a POST without a body, or a
 	// form with a single short field. Defaults to false.
 	Unsigned bool `yaml:"unsigned,omitempty"`
-	// Echo is the probe's value that the response repeats. Defaults to nothing.
+	// Echo is the value of the probe that the response repeats. Defaults to nothing.
 	Echo EchoOptions `yaml:"echo,omitempty"`
 }
 

@@ -20,59 +20,57 @@ type Options struct {
 	// Only for schemes that sign a time.
 	Tolerance time.Duration `yaml:"tolerance,omitempty"`
 
-	// SecretEncoding is the encoding of the key in the configured secret: raw, base64
-	// or hex. Providers standard-webhooks (base64 or raw, default base64) and hmac
-	// (default raw).
+	// SecretEncoding is the encoding of the key in the configured secret: raw, base64 or hex. Only
+	// for providers standard-webhooks (base64 or raw; default base64) and hmac (default raw).
 	SecretEncoding string `yaml:"secret_encoding,omitempty"`
 
 	// Audience is the audience that the token must have. The provider's default is the
 	// endpoint's URL, if the endpoint has one. Provider jwt (required), and other providers
 	// that verify JSON Web Tokens.
 	Audience string `yaml:"audience,omitempty"`
-	// Issuer is the issuer that the token must have. Provider jwt.
+	// Issuer is the issuer that the token must have. Only for provider jwt.
 	Issuer string `yaml:"issuer,omitempty"`
-	// JWKSURL is the URL at which the issuer publishes its keys (RFC 7517): https, on
-	// a public address. The keys are fetched when they are needed, and kept for an
-	// hour. Provider jwt, instead of secrets.
+	// JWKSURL is the URL at which the issuer publishes its keys (RFC 7517): https, on a public
+	// address. The keys are fetched when they are needed, and kept for an hour. Only for provider
+	// jwt, instead of secrets.
 	JWKSURL string `yaml:"jwks_url,omitempty"`
-	// JWKSFile is a file with the issuer's keys, read at start. Provider jwt, instead
-	// of secrets.
+	// JWKSFile is a file with the issuer's keys, read at start. Only for provider jwt, instead of
+	// secrets.
 	JWKSFile string `yaml:"jwks_file,omitempty"`
 	// Algorithms are the signature algorithms that the token may use, such as RS256, ES256 or
 	// EdDSA. Provider jwt. Default: HS256 with secrets, otherwise RS256 and ES256.
 	Algorithms []string `yaml:"algorithms,omitempty"`
-	// Claims that the token must have, with their values. Provider jwt.
+	// Claims that the token must have, with their values. Only for provider jwt.
 	Claims map[string]string `yaml:"claims,omitempty"`
-	// BodyHashClaim is the name of the claim that contains the body's SHA-256 in hex.
-	// Without this option the token does not protect the body. Provider jwt.
+	// BodyHashClaim is the name of the claim that contains the body's SHA-256 in hex. Without this
+	// option the token does not protect the body. Only for provider jwt.
 	BodyHashClaim string `yaml:"body_hash_claim,omitempty"`
-	// MaxAge is the maximum age of a token since it was issued (its claim iat).
-	// Provider jwt. Default: until the token expires (its claim exp).
+	// MaxAge is the maximum age of a token since it was issued (its claim iat). Only for provider
+	// jwt. Default: until the token expires (its claim exp).
 	MaxAge time.Duration `yaml:"max_age,omitempty"`
-	// Query is the URL parameter that carries the token. Provider token, instead of
+	// Query is the URL parameter that carries the token. Only for provider token, instead of
 	// Header.
 	Query string `yaml:"query,omitempty"`
 
-	// AppIDs are your applications for which Graph issues validation tokens. With
-	// AppIDs a delivery's tokens are verified, and a delivery with resource data must
-	// have tokens. Provider microsoft-graph.
+	// AppIDs are your applications for which Graph issues validation tokens. With AppIDs a
+	// delivery's tokens are verified, and a delivery with resource data must have tokens. Only for
+	// provider microsoft-graph.
 	AppIDs []string `yaml:"app_ids,omitempty"`
-	// Tenants are the tenants from which validation tokens are accepted. Default: any.
-	// Provider microsoft-graph, with AppIDs.
+	// Tenants are the tenants from which validation tokens are accepted. Default: any tenant. Only
+	// for provider microsoft-graph, with AppIDs.
 	Tenants []string `yaml:"tenants,omitempty"`
 
-	// VerifyToken is the token that the sender shows when it checks the endpoint, as
-	// you entered it at the sender. Providers whatsapp and meta.
+	// VerifyToken is the token that the sender shows when it checks the endpoint, as you entered it
+	// at the sender. Only for providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
 	// The remaining options describe a custom scheme of provider hmac. Token and jwt also
 	// accept Header and Prefix. Token, basic and jwt also accept Each and the options from
 	// there to Probe.
 
-	// Header is the name of the header that carries the signature or the token.
-	// Required for hmac. Default for token and jwt: Authorization, with the prefix
-	// "Bearer ". For hmac a name that ends in -{n} means several headers, numbered
-	// from 1: X-Sig-{n}.
+	// Header is the name of the header that carries the signature or the token. Required for hmac.
+	// Default: for token and jwt, Authorization with the prefix "Bearer ". For hmac a name that
+	// ends in -{n}, such as X-Sig-{n}, stands for several headers, numbered from 1.
 	Header string `yaml:"header,omitempty"`
 	// Algorithm of the HMAC: sha1, sha256 or sha512. Default sha256.
 	Algorithm string `yaml:"algorithm,omitempty"`
@@ -100,9 +98,9 @@ type Options struct {
 	// Separator is the text between the pairs. Default ",".
 	Separator string `yaml:"separator,omitempty"`
 
-	// Each is the location of the list, if a delivery carries several events: a JSON
-	// pointer to the list of events, or "body" if the body is the list. The pointers
-	// of EventID, Type and OccurredAt then start at the item.
+	// Each is the location of the list, if a delivery carries several events: a JSON pointer to the
+	// list of events, or "body" if the body is the list. The pointers of EventID, Type and
+	// OccurredAt then start at one item of the list.
 	Each string `yaml:"each,omitempty"`
 	// EventID is the location of the event's id: deliveries with the same id are the same
 	// event. Required for a custom scheme, unless the id is signed (IDHeader). For every other
@@ -115,15 +113,15 @@ type Options struct {
 	// Type is the location of the event's type. Default: /type of a JSON body if present,
 	// otherwise "unknown". Also for standard-webhooks.
 	Type Field `yaml:"type,omitempty"`
-	// OccurredAt is the location of the event's time. Default: nowhere. Also for
-	// standard-webhooks.
+	// OccurredAt is the location of the event's time. Default: none, so the time of receipt is
+	// used. Also for standard-webhooks.
 	OccurredAt Clock `yaml:"occurred_at,omitempty"`
 
 	// Answer is the response to a verified delivery, for a sender that accepts no
 	// other response. Generic providers only. Default: 200 with a JSON body.
 	Answer *AnswerOptions `yaml:"answer,omitempty"`
-	// Probe describes the requests with which the sender tests the endpoint before it
-	// delivers. Generic providers only. Default: no such requests.
+	// Probe are the requests with which the sender tests the endpoint before it delivers. Generic
+	// providers only. Default: none.
 	Probe *ProbeOptions `yaml:"probe,omitempty"`
 
 	// Fetch sends the requests that fetch the sender's keys and certificates. Default:
@@ -148,11 +146,11 @@ type Field struct {
 // EventID is the location of an event's id, or the parts from which the id is built. Exactly
 // one member is set, besides Optional.
 type EventID struct {
-	Header  string `yaml:"header,omitempty"`
-	Pointer string `yaml:"pointer,omitempty"`
-	Form    string `yaml:"form,omitempty"`
-	// Join builds the id from several texts, which must all be present: JSON pointers,
-	// header:NAME and form:NAME.
+	Header  string `yaml:"header,omitempty"`  // name of a request header
+	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
+	Form    string `yaml:"form,omitempty"`    // field of a form body; for a file, the hash of its bytes
+	// Join are the locations of the texts that are joined to the id: JSON pointers, header:NAME and
+	// form:NAME. All texts must be present.
 	Join []string `yaml:"join,omitempty"`
 	// Fields are the values that do not change when the event is sent again: JSON
 	// pointers, header:NAME and form:NAME. The id is a hash of these values; white

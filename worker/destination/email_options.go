@@ -38,7 +38,7 @@ type EmailOptions struct {
 	// The user's password.
 	Password secret.Value `yaml:"password,omitempty"`
 	// Encryption of the connection: starttls (after an unencrypted greeting), implicit (from the
-	// first byte) or none. Defaults to starttls, which is required, not tried.
+	// first byte) or none. Defaults to starttls, without falling back to an unencrypted connection.
 	TLS string `yaml:"tls,omitempty"`
 
 	// AllowPlaintext permits TLSNone to a Host that is not localhost or a loopback address, although

@@ -35,7 +35,7 @@ type Breaker struct {
 	Window time.Duration `yaml:"window,omitempty"`
 	// Wait before the first probe; the wait doubles with each probe. Defaults to 10s.
 	Probe time.Duration `yaml:"probe,omitempty"`
-	// Maximum wait between probes. Defaults to 5m, or to probe if that is longer.
+	// Maximum wait between probes. Defaults to 5m, or probe if that is longer.
 	MaxProbe time.Duration `yaml:"max_probe,omitempty"`
 }
 

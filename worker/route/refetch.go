@@ -30,7 +30,7 @@ type Refetch struct {
 	// of at most 1 MiB. Required.
 	URL string `yaml:"url,omitempty"`
 	// destination reads with the credentials of the route's destination, if the URL leads there.
-	// Defaults to no credentials but bearer.
+	// Defaults to none: only bearer is sent, if it is set.
 	Auth string `yaml:"auth,omitempty"`
 	// Token of an Authorization: Bearer header. The token requires a url that begins with a literal
 	// like "https://api.example.com/", and is sent only to that origin.

@@ -47,8 +47,8 @@ type Route struct {
 	// operator has retried or cancelled it, skip lets them pass. Defaults to block.
 	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
 	// CEL expression that returns the effect's object, a string or an int. An effect is left out
-	// (cancelled) if the effect of a newer event of the same object is already done. latest_by keeps
-	// order too. Defaults to no effect being left out.
+	// (cancelled) if the effect of a newer event of the same object is already done. latest_by
+	// keeps order too. Defaults to none: no effect is left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
 	// Handling of an event that was fetched from its provider's list and may be days old: run (like
 	// any other event), skip (no effect of this route) or park (an operator decides). Defaults to
@@ -62,7 +62,7 @@ type Route struct {
 	// one of http, forward, message, email and sql is given.
 	HTTP *HTTPRequest `yaml:"http,omitempty"`
 	// Parts of the delivery to forward in addition to its body, for a destination with http or on a
-	// message broker. Defaults to its content type and the time it was received.
+	// message broker. Defaults to the content type and the time of receipt.
 	Forward *Forward `yaml:"forward,omitempty"`
 	// Message, for a destination on a message broker. Defaults to the event's own body, as received.
 	Message *MessageRequest `yaml:"message,omitempty" json:"message,omitempty"` // omitted if nil, so that the Digest of routes without messages stays the same

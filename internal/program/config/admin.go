@@ -27,9 +27,8 @@ type Admin struct {
 	// valid token is never refused. Defaults to none, which is allowed only on a loopback
 	// address.
 	Token secret.Value `yaml:"token,omitempty"`
-	// Additional tokens for the console, the API and the metrics, each with a name and a
-	// role: for machines, and for users who should not have the token above, which allows
-	// everything.
+	// Additional tokens for the console, the API and the metrics, each with a name and a role: for
+	// machines, and for users who should not know the setting token, which allows everything.
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
 	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`
@@ -38,9 +37,9 @@ type Admin struct {
 	// If true, the operator log records which user viewed which payload, at most once an
 	// hour per user and payload. Defaults to false.
 	AuditReads bool `yaml:"audit_reads,omitempty"`
-	// URL at which users reach the console, for the links in jobs and for forms that
-	// arrive through a proxy. The URL may have a path, which the proxy may keep or strip.
-	// Defaults to the address above.
+	// URL at which users reach the console, for the links in jobs and for forms that arrive through
+	// a proxy. The URL may have a path, which the proxy may keep or strip. Defaults to the address
+	// in listen.
 	ConsoleURL string `yaml:"console_url,omitempty"`
 	// URL at which users reach River UI, for links from effects to their jobs.
 	// Defaults to no links.
@@ -64,8 +63,8 @@ type AdminToken struct {
 	// Name of the bearer in the operator log. The rule for names is the same as for
 	// sources.
 	Name string `yaml:"name"`
-	// Role of the token: metrics reads /metrics only; viewer reads; operator retries,
-	// cancels, parks, pauses and verifies again; admin does everything.
+	// Role of the token: metrics reads /metrics only; viewer reads; operator also retries, cancels,
+	// parks, pauses, and verifies refused deliveries again; admin does everything.
 	Role string `yaml:"role"`
 	// The token, at least 16 bytes long.
 	Token secret.Value `yaml:"token,omitempty"`
@@ -119,7 +118,7 @@ type AdminProxy struct {
 type AdminRoles struct {
 	// Users who may read, such as email.endsWith("@example.com").
 	Viewer string `yaml:"viewer,omitempty"`
-	// Users who may also retry, cancel, park, pause and verify again.
+	// Users who may also retry, cancel, park, pause, and verify refused deliveries again.
 	Operator string `yaml:"operator,omitempty"`
 	// Users who may do everything, such as groups.exists(g, g == "platform").
 	Admin string `yaml:"admin,omitempty"`

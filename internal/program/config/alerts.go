@@ -42,8 +42,8 @@ type AlertTarget struct {
 	// (Events API v2, with the integration key in the destination's header X-Routing-Key).
 	// Defaults to json.
 	Format string `yaml:"format,omitempty"`
-	// Team whose sources and destinations this target gets alerts about. Defaults to
-	// alerts about no team, and alerts about teams that have no target in this list.
+	// Team whose sources and destinations this target gets alerts about. Defaults to alerts without
+	// a team, and alerts about teams that have no target in this list.
 	Team string `yaml:"team,omitempty"`
 	// Severities to send: page, ticket, notice. Defaults to page and ticket.
 	Severities []string `yaml:"severities,omitempty"`

@@ -14,22 +14,21 @@ import (
 
 // Retention configures how long data is kept.
 type Retention struct {
-	// Time for which an event is remembered, so that a duplicate is recognised: at least
-	// as long as its provider can send it again. Defaults to 90d, or to the floor of the
-	// provider if that is longer.
+	// Time for which an event is remembered, so that a duplicate is recognised: at least as long as
+	// its provider can send it again. Defaults to 90d, or the provider's floor if that is longer.
 	Dedup time.Duration `yaml:"dedup,omitempty"`
-	// Time for which headers and bodies of deliveries are kept, at most as long as the
-	// events. Defaults to 30d, or to dedup if that is shorter.
+	// Time for which headers and bodies of deliveries are kept, at most as long as the events.
+	// Defaults to 30d, or dedup if that is shorter.
 	Payloads time.Duration `yaml:"payloads,omitempty"`
-	// Time for which finished effects are kept, with their attempts, links, transitions
-	// and replays, and the versions that latest_by records: at least 30d longer than any
-	// event, since the effects' keys prevent a replay from applying them again. Defaults
-	// to the longest dedup and 30d.
+	// Time for which finished effects are kept, with their attempts, links, transitions and
+	// replays, and the versions that latest_by records: at least 30d longer than any event, since
+	// the effects' keys prevent a replay from applying them again. Defaults to the longest dedup
+	// plus 30d.
 	History time.Duration `yaml:"history,omitempty"`
 	// Time for which operator actions are kept. Defaults to 400d.
 	Audit time.Duration `yaml:"audit,omitempty"`
-	// Place to which each day of deliveries is exported before it is deleted. Events there
-	// can still be shown, replayed and erased. Without it deliveries are deleted.
+	// Place to which each day of deliveries is exported before it is deleted. Events there can
+	// still be shown, replayed and erased. Without this setting deliveries are only deleted.
 	Export *Export `yaml:"export,omitempty"`
 }
 

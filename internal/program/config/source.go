@@ -14,24 +14,23 @@ import (
 type Source struct {
 	// The kind of sender: stripe, github, ...
 	Provider string `yaml:"provider,omitempty"`
-	// Accepted secrets; several during a rotation. At least one is required, unless the
-	// provider signs its deliveries with keys that it publishes. A secret is text, or a
-	// mapping if it is in a separate file or accepted only for a limited time.
+	// Accepted secrets; give several during a rotation. At least one is required, unless the
+	// provider signs its deliveries with keys that it publishes. A secret is text, or a mapping if
+	// it is in a separate file or accepted only for a limited time.
 	Secrets []Secret `yaml:"secrets,omitempty"`
 	// Name of the cell whose database stores this source's events. A source that has events
 	// cannot change its cell: the new database would accept duplicates of them. Defaults to main,
 	// the section database.
 	Cell string `yaml:"cell,omitempty"`
-	// Maximum size of a delivery's body. Defaults to the largest body that the provider is
-	// known to send, and at least to gateway.max_body.
+	// Maximum size of a delivery's body. Defaults to the largest body that the provider is known to
+	// send, but at least gateway.max_body.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
-	// Accepts bodies with Content-Encoding: gzip. The value says which bytes their
-	// signature covers: unpacked (the body after unpacking) or sent (the bytes as they
-	// were sent). max_body limits both. The body is stored unpacked. Defaults to refusing
-	// them with 415.
+	// Accepts bodies with Content-Encoding: gzip. The value says which bytes their signature
+	// covers: unpacked (the body after unpacking) or sent (the bytes as they were sent). max_body
+	// limits both. The body is stored unpacked. Defaults to none: such bodies are answered 415.
 	Gzip string `yaml:"gzip,omitempty"`
-	// If true, Go handlers process this source's events, and their jobs go to a queue that
-	// only processes with handlers work through. Defaults to false.
+	// If true, Go handlers process this source's events, and their jobs go to a queue that only
+	// processes with handlers serve. Defaults to false.
 	Handlers bool `yaml:"handlers,omitempty"`
 	// The complete URL that the sender was given, if it is not gateway.public_url followed
 	// by /webhooks/ and the source's name.
@@ -58,14 +57,14 @@ type Source struct {
 	// Time from the end of an event's last effect until its values are replaced: at least
 	// 1h. Only with redact. Defaults to 7d.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
-	// Values by which `hooklatch find` and the console find this source's events quickly:
-	// up to 8 JSON pointers into an event, or names of form fields after a slash. They
-	// lead to texts, numbers, or lists of them. Up to 16 values of an event are stored, each
-	// of up to 256 bytes, without regard to capital letters, until the body expires or is
-	// redacted or erased. Applies to events dispatched from now on. Defaults to none.
+	// Values by which `hooklatch find` and the console find this source's events quickly: up to 8
+	// JSON pointers into an event, or names of form fields after a slash. They lead to texts,
+	// numbers, or lists of them. Up to 16 values of an event are stored, each of up to 256 bytes
+	// and in lower case, until the body expires or is redacted or erased. The setting applies to
+	// events that are dispatched after it takes effect. Defaults to none.
 	Search []string `yaml:"search,omitempty"`
-	// on keeps refused deliveries for a while, so that they can be verified again after a
-	// wrong secret was corrected; off does not. Defaults to on.
+	// Storage of refused deliveries: on keeps them for a week, so that they can be verified again
+	// after a wrong secret was corrected; off keeps none. Defaults to on.
 	Quarantine string `yaml:"quarantine,omitempty"`
 	// If true, test events are refused. Only for stripe (test mode), square (the sandbox)
 	// and paddle (its simulator), which mark them. Defaults to false.
