@@ -69,7 +69,7 @@ func (c *cli) newAlertsMute() *cobra.Command {
 		Use:   "mute NAME",
 		Short: "Mute an alert for a while",
 		Long: `Mute an alert for a while, for all of its subjects. Alerts that fire meanwhile are
-sent when the mute ends, if they still hold. --for 0s ends a mute immediately.`,
+sent when the mute ends, if their conditions still hold. --for 0s ends a mute immediately.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if length < 0 {

@@ -62,7 +62,7 @@ With --dry-run the exit code is 1 if events are missing.`,
 	flags.StringVar(&f.since, "since", "", "look at events at or after this `time` (default since the last pass)")
 	flags.StringVar(&f.until, "until", "", "look at events before this `time` (default now minus the list's lag)")
 	flags.StringSliceVar(&f.types, "types", nil, "look at events of these `types` (default the types that the endpoint is subscribed to)")
-	flags.StringVar(&f.via, "via", "", "how to get missing events: pull or redeliver (default the source's backfill.via)")
+	flags.StringVar(&f.via, "via", "", "method of getting missing events: pull or redeliver (default the source's backfill.via)")
 	flags.IntVar(&f.limit, "limit", 0, "stop after this many missing events")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only report, and exit with 1 if events are missing")
 	flags.BoolVar(&f.yes, "yes", false, "fetch missing events; without this flag they are only counted")
@@ -196,7 +196,7 @@ type listsView struct {
 func (c *cli) newBackfillStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show until when each source is complete, and the results of the last passes",
+		Short: "Show the time up to which each source is complete, and the results of the last passes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {

@@ -47,19 +47,20 @@ func (c *cli) newCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
 		Long: `Check the configuration and the database: its connection, the durability of its
-commits, its schema, and the invariants on which Hooklatch's guarantees rest. The checks
-in the configuration also run. The command changes nothing and connects only to the
-database and to the Redis of gateway.seen_cache. The exit code is 1 if there is a
-problem; warnings alone leave it 0.
+commits, its schema, and the invariants that Hooklatch guarantees. The command also runs
+the checks in the configuration. It changes nothing and connects only to the database
+and to the Redis of gateway.seen_cache. The exit code is 1 if there is a problem;
+warnings alone leave it 0.
 
-With --fix, check only replaces deprecated keys in the configuration file. It
-shows them, or changes the file with --yes, and keeps a copy of it.
+With --fix, check only looks for deprecated keys in the configuration file. It shows
+them or, with --yes, replaces them and keeps a copy of the old file.
 
-With --engine, check tries whether any Postgres server, pooler or compatible server can
+With --engine, check tests whether a Postgres server, a pooler or a compatible server can
 do what Hooklatch needs, in a schema that it creates and drops. It reads no configuration
-and takes seconds, at most 5 minutes. A problem is a capability without which Hooklatch
-cannot work. A warning names the setting with which it can. Use an empty database: the
-check waits for long transactions in the same database.`,
+and takes some seconds, at most 5 minutes. A problem is a missing capability without
+which Hooklatch cannot work. A warning is a missing capability without which Hooklatch
+can work, and names the setting for that. Use an empty database, because the check waits
+for long transactions in the same database.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
@@ -94,8 +95,8 @@ check waits for long transactions in the same database.`,
 	c.database.registerURL(cmd.Flags())
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&fix, "fix", false, "show deprecated keys in the configuration file, instead of checking")
-	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix, replace them")
-	cmd.Flags().StringVar(&server, "engine", "", "try the server at this connection `URL` instead, in a temporary schema")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix, replace the deprecated keys")
+	cmd.Flags().StringVar(&server, "engine", "", "test the server at this connection `URL` instead, in a temporary schema")
 	return cmd
 }
 

@@ -37,9 +37,9 @@ func (c *cli) fix(cfg *config.Config, yes bool) error {
 	}
 	// Writing in place keeps the file's owner, its mode and a link to it.
 	if err := os.WriteFile(path, text, 0o600); err != nil {
-		return fmt.Errorf("write the configuration, of which %s is a copy: %w", path+backupSuffix, err)
+		return fmt.Errorf("write the configuration (%s is a copy of it): %w", path+backupSuffix, err)
 	}
-	fmt.Fprintf(c.stdout, "replaced; %s is the file before\n", path+backupSuffix)
+	fmt.Fprintf(c.stdout, "replaced; %s is a copy of the old file\n", path+backupSuffix)
 	return nil
 }
 

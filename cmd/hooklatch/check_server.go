@@ -72,7 +72,7 @@ func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *confi
 	case state.Cause != nil:
 		c.add(doctor.Warning, check, fmt.Sprintf("%s %s", state, state.Cause), "start the standby, or correct database.read_url")
 	default:
-		c.add(doctor.Warning, check, state.String(), "let database.read_url lead to a standby of this database that keeps up")
+		c.add(doctor.Warning, check, state.String(), "set database.read_url to a standby of this database that keeps up")
 	}
 }
 
@@ -88,7 +88,7 @@ func (c *checkup) seenCache(ctx context.Context) {
 		c.add(doctor.Warning, check, "duplicates are looked up in the database: "+err.Error(), "start Redis, or correct gateway.seen_cache.redis")
 	case took > 2*seen.Patience:
 		c.add(doctor.Warning, check, fmt.Sprintf("Redis needs %s for a read; after %s gateways look in the database instead", (took/2).Round(time.Microsecond), seen.Patience),
-			"use a Redis that is closer to the gateways, or remove gateway.seen_cache")
+			"use a Redis server that is closer to the gateways, or remove gateway.seen_cache")
 	default:
 		c.add(doctor.OK, check, fmt.Sprintf("Redis stores a value and returns it in %s", took.Round(time.Microsecond)), "")
 	}

@@ -26,7 +26,7 @@ type databaseFlag struct {
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	d.registerURL(flags)
-	flags.StringVar(&d.cell, "cell", "", "`name` of the cell whose database is meant (default main)")
+	flags.StringVar(&d.cell, "cell", "", "`name` of the cell whose database to use (default main)")
 }
 
 // registerURL is register for commands that work on all cells.

@@ -31,7 +31,7 @@ func inheritedListener() (net.Listener, error) {
 func tellSystemd(logger *slog.Logger) func(state string) {
 	return func(state string) {
 		if _, err := daemon.SdNotify(false, state); err != nil {
-			logger.Debug("the service manager was not told", slog.Any(logkey.Err, err))
+			logger.Debug("the service manager was not notified", slog.Any(logkey.Err, err))
 		}
 	}
 }

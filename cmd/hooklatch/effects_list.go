@@ -21,9 +21,9 @@ func (c *cli) newEffectsList() *cobra.Command {
 		Use:   "list",
 		Short: "List effects, newest first",
 		Long: `List the effects that match the flags, newest first. The command searches back until
-it has found --limit effects. Rare matches take a while; an interrupt prints the
-effects found so far. If there may be more, the command that continues the list is
-printed.
+it has found --limit effects. Rare matches take longer; an interrupt prints the
+effects found so far. If there may be more effects, the output ends with the command
+that continues the list.
 
 --when and --contains check the effect's event, and only match while the event's body
 is stored. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before

@@ -25,7 +25,7 @@ func (c *cli) newEffectsShow() *cobra.Command {
 		Short: "Show one effect with its attempts and transitions",
 		Long: `Show the effect that has this idempotency key (hl_...), or had it before its key was
 changed. The output has every change of the effect's state and every attempt, with the
-receiver's response, whether the attempt was applied, and what follows.`,
+receiver's response, whether the attempt was applied, and the next step.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if body && c.asJSON {

@@ -17,10 +17,10 @@ func (c *cli) newEventsErase() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase (SOURCE EVENT_ID | FLAGS)",
 		Short: desk.By(erasure.ActionEraseEvent).Short,
-		Long: `Erase the personal data of one event, or of all that match: its body, the requests
-its effects sent, the responses and the errors. If the delivery contained other events
-too, only this event's part is erased. The headers are erased with the delivery's last
-remaining event. The event's id and outcome and the keys of its effects are kept, so
+		Long: `Erase the personal data of one event, or of all matching events: the body, the requests
+that the event's effects sent, the responses and the errors. If the delivery contained
+other events too, only this event's part is erased. The headers are erased with the
+delivery's last remaining event. The event's id and outcome and the keys of its effects are kept, so
 that a redelivery is a duplicate. The event is never dispatched again, and its effects
 are never attempted again.
 
@@ -36,8 +36,8 @@ killed, workers carry out the run.
 
 Backups still contain the data. Keep the list of erased events that this command prints,
 and after a restore pass it to --again. --list prints the list of a run that other
-processes continued. An erasure cannot be undone. docs/privacy.md describes what is kept
-where, and for how long. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a
+processes continued. An erasure cannot be undone. docs/privacy.md lists the kept data,
+its places and its retention. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a
 duration before now, such as 36h.`,
 		Example: "  " + c.name + ` events erase stripe evt_123 --yes --reason "request 17 of the data protection officer"
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"'

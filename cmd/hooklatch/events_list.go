@@ -22,8 +22,9 @@ func (c *cli) newEventsList() *cobra.Command {
 		Use:   "list",
 		Short: "List events, newest first",
 		Long: `List the events that match the flags, newest first. The command searches back until it
-has found --limit events. Rare matches take a while; an interrupt prints the events
-found so far. If there may be more, the command that continues the list is printed.
+has found --limit events. Rare matches take longer; an interrupt prints the events
+found so far. If there may be more events, the output ends with the command that
+continues the list.
 
 --when and --contains only match events whose body is still stored. Times are like
 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`,

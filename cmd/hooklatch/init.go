@@ -50,7 +50,7 @@ command generates one: the send command works with it at once, and .env says whe
 sender shows the real secret. If the environment has a value, such as
 STRIPE_WEBHOOK_SECRET or DATABASE_URL, the command uses it.
 
---for says how Hooklatch will run. compose adds compose.yaml with a Postgres server,
+--for says where Hooklatch will run. compose adds compose.yaml with a Postgres server,
 systemd adds credentials.conf for the unit, and kubernetes writes .env for a Secret.`,
 		Example: "  " + c.name + " init stripe github --to http://localhost:3000/hooks\n" +
 			"  " + c.name + " init stripe --for compose --yes",
@@ -66,7 +66,7 @@ systemd adds credentials.conf for the unit, and kubernetes writes .env for a Sec
 	flags.StringVar(&i.answers.To, "to", "", "`URL` of your application, which receives the events (default http://localhost:3000/hooks)")
 	flags.StringVar(&database, "database", "", "connection `URL` of Postgres (default $DATABASE_URL, then "+firstrun.DefaultDatabase+")")
 	flags.StringVar(&i.answers.PublicURL, "public-url", "", "base `URL` that senders call, such as "+firstrun.PlaceholderURL)
-	flags.StringVar(&i.target, "for", "", "how Hooklatch will run: binary, compose, systemd or `kubernetes` (default binary)")
+	flags.StringVar(&i.target, "for", "", "`environment` in which Hooklatch will run: binary, compose, systemd or kubernetes (default binary)")
 	flags.BoolVar(&i.yes, "yes", false, "ask nothing; apply migrations if a database is given")
 	flags.BoolVar(&i.force, "force", false, "overwrite files that exist; the values in .env are kept")
 	completeFlag(cmd, "for", fixed(firstrun.Targets()...))

@@ -27,7 +27,7 @@ func (c *cli) newMigrateUp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Apply pending migrations of River and Hooklatch",
-		Long:  "Apply pending migrations of River and Hooklatch, and create the partitions of the next\ndays, in the databases of all cells or of the one that --cell names. The command can run repeatedly and in several processes simultaneously.",
+		Long:  "Apply pending migrations of River and Hooklatch, and create the partitions of the next\ndays, in the databases of all cells or of the cell that --cell names. The command can run\nrepeatedly and in several processes simultaneously.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var done []cellStep

@@ -20,8 +20,8 @@ func (c *cli) newProviders() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "providers [NAME]",
 		Short: "Show the supported senders of webhooks",
-		Long: `List the supported kinds of senders. With a NAME, describe one: how it signs, what
-makes two of its deliveries the same event, how long it waits for a response, how it
+		Long: `List the supported kinds of senders. With NAME, describe one sender: how it signs, when
+two of its deliveries are the same event, how long it waits for a response, how it
 retries, and how to set it up on both sides. If sources are configured, their URLs are
 shown.`,
 		Args: cobra.MaximumNArgs(1),

@@ -27,12 +27,12 @@ func (c *cli) newReload() *cobra.Command {
 		Use:   "reload [PID]",
 		Short: "Make the running process read its configuration again",
 		Long: `Check the configuration, then make the running process read it again, and wait for the
-result. The exit code is 1 with the reason if the configuration has a mistake: then the
-process keeps the configuration in effect.
+result. If the configuration has a mistake, the command prints the reason, the exit code
+is 1, and the process keeps its old configuration.
 
-The process is the one at the configured admin listener (admin.listen). If PID is given,
-it must be that process. The command sends SIGHUP: run it as the same user, on the same
-machine.`,
+The process is the one at the configured admin listener (admin.listen). PID, if given,
+must be the id of that process. The command sends SIGHUP: run it as the same user, on the
+same machine.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.loadToRun()
@@ -68,7 +68,7 @@ func (l adminListener) reloads(ctx context.Context) (admin.Reloads, error) {
 		return admin.Reloads{}, err
 	}
 	if got.Reloads == nil {
-		return admin.Reloads{}, fmt.Errorf("the process at %s does not say how a reload ended: it has another token than the configuration, or an older version", l.base)
+		return admin.Reloads{}, fmt.Errorf("the process at %s does not report the result of a reload: its token is not the one in the configuration, or its version is older", l.base)
 	}
 	return *got.Reloads, nil
 }

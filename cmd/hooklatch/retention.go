@@ -39,8 +39,9 @@ that unfinished work needs is kept.
 
 A run that would delete more than three days beyond the previous run deletes nothing
 and waits for an operator: the database's clock may have jumped, or a retention setting
-may have been shortened by mistake. See what would be deleted with --dry-run, and confirm
-with --yes, which is recorded. The next run continues an interrupted one.`,
+may have been shortened by mistake. Count the rows that would be deleted with --dry-run,
+and confirm the deletion with --yes; the confirmation is recorded. If a run is
+interrupted, the next run continues it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.yes && f.dryRun {

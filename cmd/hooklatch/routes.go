@@ -7,7 +7,7 @@ import (
 func (c *cli) newRoutes() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "routes",
-		Short: "List and show routes, and try changes of them",
+		Short: "List and show routes, and test changes to them",
 		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}

@@ -43,8 +43,8 @@ and writes nothing.
 
 The flags select the events, and the newest event is compared first. Without --since,
 --until and --id, the events of the last 24 hours are compared. An interrupt prints the
-comparison so far. Each event is planned alone. If events share keys, a line says how many
-effects are added and gone for all compared events together.
+comparison so far. Each event is planned separately. If events share keys, a line shows
+how many effects are added and gone for all compared events together.
 
 Requests are shown without secrets, which are added at each attempt. A request that a
 route renders after a refetch is not compared. The exit code is 1 if an effect would be

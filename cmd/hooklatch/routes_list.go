@@ -18,7 +18,7 @@ import (
 func (c *cli) newRoutesList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List routes, with the effects that each created lately",
+		Short: "List routes, with the effects that each created recently",
 		Long: `List the routes of the configuration, with the numbers of effects created, failed and
 left out in the last hour and the last day. An effect counts as failed if it failed
 permanently, was parked, or could not be rendered. It is left out if an earlier event

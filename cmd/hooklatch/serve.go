@@ -27,7 +27,7 @@ func (c *cli) newServe(kind serveKind) *cobra.Command {
 If the database is unavailable, the process waits and continues when it is back.
 SIGTERM and SIGINT drain: no new work is accepted, and work in flight is finished. A
 second signal exits immediately. SIGHUP reloads the configuration: sources, routes and
-certificates take effect. A file with mistakes changes nothing.`,
+certificates take effect. An invalid file changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger, err := c.logger(slog.LevelInfo)

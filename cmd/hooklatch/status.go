@@ -28,12 +28,12 @@ func (c *cli) newStatus() *cobra.Command {
 		Short: "Show what is waiting and what needs attention, on one screen",
 		Long: `Show on one screen everything that needs attention, the first-attempt failure rate,
 the duplicate rate and table growth. For each destination and source the screen shows
-what is waiting and since when. Configured sources that have received nothing yet are
+the waiting work and its age. Configured sources that have received nothing yet are
 listed with a command that sends a test delivery. The screen also lists the running
 processes.
 
-With cells, the screen has a part for each. A cell that does not answer within 5 seconds is
-named, and needs attention.
+With several cells, the screen has a section for each. A cell that does not answer within
+5 seconds is named, and needs attention.
 
 The exit code is 1 when something needs attention. Counts of the last hour are up to ten
 seconds old; table sizes and the charts of the last day are up to five minutes old.`,
@@ -59,7 +59,7 @@ seconds old; table sizes and the charts of the last day are up to five minutes o
 	}
 	c.database.register(cmd.Flags())
 	c.jsonFlag(cmd)
-	cmd.Flags().StringVar(&team, "team", "", "only this `team`'s sources and destinations, and what concerns all teams")
+	cmd.Flags().StringVar(&team, "team", "", "only this `team`'s sources and destinations, and findings that concern all teams")
 	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every two seconds until interrupted")
 	return cmd
 }

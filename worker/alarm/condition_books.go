@@ -127,7 +127,7 @@ func retentionStopped(f Facts) []Alert {
 		if of.ExportFailedSince != nil {
 			found = append(found, Alert{
 				Subject: "export", Since: *of.ExportFailedSince,
-				Message: "retention has stopped because a day cannot be exported, or an erasure not repeated in the export: until then the tables grow",
+				Message: "retention has stopped, because a day cannot be exported or an erasure cannot be repeated in the export: the tables grow until this is repaired",
 				Command: "hooklatch check",
 			})
 		}

@@ -79,7 +79,7 @@ func listBehind(f Facts) []Alert {
 		if !known || slack.Seconds() >= slackShare*l.Seconds {
 			continue
 		}
-		text := fmt.Sprintf("%s is known to be complete only until %s ago", l.Source, clock.Roughly(f.At.Sub(l.CoveredUntil)))
+		text := fmt.Sprintf("%s is known to be complete only up to %s ago", l.Source, clock.Roughly(f.At.Sub(l.CoveredUntil)))
 		if slack > 0 {
 			text += ", and the provider removes the events of that time from its list in " + clock.Roughly(slack)
 		} else {

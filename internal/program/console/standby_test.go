@@ -138,7 +138,7 @@ func TestAPageAfterAnActionHasTheAction(t *testing.T) {
 	done := b.post("/destinations/app/pause", url.Values{"reason": {"maintenance"}})
 	require.Equal(t, http.StatusSeeOther, done.Code, done.Body)
 	page, from := b.asked(t, "/destinations/app")
-	require.Equal(t, "Read from the primary: the standby does not have the last action yet.", from)
+	require.Equal(t, "Read from the primary: the standby has not replayed the last action yet.", from)
 	require.Contains(t, page, "maintenance")
 
 	b.replay(t, resumeReplay)

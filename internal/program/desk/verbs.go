@@ -46,7 +46,7 @@ func Verbs() []Verb {
 		{
 			On: Events, Name: "release", Action: ledger.ActionReleaseEvent, Role: signin.Operator, Button: "Release", Idempotent: true,
 			Short: "Dispatch events that a replay guard holds",
-			Means: "The event is dispatched, although its signature was already seen with another id or another type. A dropped event can also be released, one at a time, by its source and id.",
+			Means: "The event is dispatched, although its signature was already seen with another id or another type. A filter selects only held events: release a dropped event by its source and id.",
 			Past:  "released", Then: "it is waiting to be dispatched",
 			From: texts([]inbox.Outcome{inbox.Held, inbox.Dropped}), Usual: string(inbox.Held), Do: toEvent((*inbox.Inbox).Release),
 		},
@@ -60,7 +60,7 @@ func Verbs() []Verb {
 		{
 			On: Events, Name: "erase", Action: erasure.ActionEraseEvent, Role: signin.Admin, Button: "Erase", Own: true,
 			Short: "Erase the content of events: bodies, headers, requests, responses and errors",
-			Means: "The event loses its content: its body and headers, the requests its effects sent, the responses and the errors. This cannot be undone. The verb is available on the command line only: hooklatch events erase.",
+			Means: "The event loses its content: its body and headers, the requests that its effects sent, the responses and the errors. This cannot be undone. The verb is available on the command line only: hooklatch events erase.",
 			Past:  "erased",
 		},
 		{
@@ -79,8 +79,8 @@ func Verbs() []Verb {
 		},
 		{
 			On: Effects, Name: "cancel", Action: ledger.ActionCancelEffect, Role: signin.Operator, Button: "Cancel", Idempotent: true,
-			Short: "Give up unfinished effects",
-			Means: "The effect is given up and not attempted any more. The receiver may still apply an attempt that is running, but its result no longer changes the effect. A cancelled effect can be retried later.",
+			Short: "Abandon unfinished effects",
+			Means: "The effect is abandoned and not attempted again. The receiver may still apply an attempt that is running, but its result no longer changes the effect. A cancelled effect can be retried later.",
 			Past:  "cancelled",
 			From:  texts(ledger.StatesFor(ledger.ActionCancelEffect)), Usual: string(ledger.EffectParked), Do: toEffect((*ledger.Ledger).Cancel),
 		},
@@ -102,7 +102,7 @@ func Verbs() []Verb {
 		},
 		{
 			On: Destinations, Name: "probe", Action: fleet.ActionProbe, Role: signin.Operator, Button: "Probe now", Asks: "Probe",
-			Short: "Attempt the oldest due effect although the breaker is open",
+			Short: "Attempt the oldest due effect while the breaker is open",
 			Means: "The destination is probed now, although its breaker is open: a worker attempts the oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
 				"If the receiver answers, all other effects are sent again; if not, the effects wait for the next probe. A worker starts the probe within ten seconds, if an effect is due.",
 			Past: "due for a probe", Done: "Requested and recorded: a worker probes the destination within ten seconds, if an effect is due.", From: []string{BreakerOpen},
@@ -112,7 +112,7 @@ func Verbs() []Verb {
 		},
 		{
 			On: Destinations, Name: "pause", Action: ledger.ActionPauseDestination, Role: signin.Operator, Button: "Pause", Idempotent: true, Reversible: true,
-			Short: "Stop starting attempts at a destination, in every process",
+			Short: "Pause a destination, so that no process starts attempts at it",
 			Means: "The destination is paused: no process starts an attempt until an operator resumes the destination. Running attempts finish. Meanwhile the effects wait and use up no attempts. " +
 				"Neither its circuit breaker nor a restart ends the pause.",
 			Past: "paused", From: []string{Active, BreakerOpen, Probed}, Do: paused(true),

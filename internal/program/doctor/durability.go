@@ -17,13 +17,13 @@ func (f facts) survival() Finding {
 	found := Finding{Level: OK, Check: CheckDurability}
 	switch {
 	case f.StandbyNames != "":
-		found.Message = f.confirmed() + ": it survives the loss of this machine if only such a standby takes over" + f.others()
+		found.Message = f.confirmed() + ": it survives the loss of this machine, provided that no other standby is promoted" + f.others()
 	case f.AsyncStandbys+f.HiddenStandbys > 0:
 		found.Level = Warning
 		found.Message = standbys(f.AsyncStandbys+f.HiddenStandbys, "standby follows", "standbys follow") + " asynchronously: a failover loses the most recent events, although they were answered 2xx"
-		found.Fix = "set synchronous_standby_names if you cannot accept that"
+		found.Fix = "set synchronous_standby_names if you cannot accept this loss"
 	default:
-		found.Message = "an event is answered 2xx when this server alone has it on disk: it survives a crash, but not the loss of this machine, unless a service copies its disk"
+		found.Message = "an event is answered 2xx when only this server has it on disk: it survives a crash, but not the loss of this machine, unless a service copies the machine's disk"
 	}
 	return found
 }

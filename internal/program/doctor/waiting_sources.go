@@ -57,7 +57,7 @@ func (w *waiting) lists(s *measure.Snapshot) {
 		case l.Error != "":
 			w.add("list_unreadable", int64(l.Failures), l.CoveredUntil, fmt.Sprintf("the last pass over the provider's list of %q failed: %s", l.Source, l.Error), "run: hooklatch backfill "+l.Source+" --dry-run")
 		default:
-			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("source %q is known to be complete until %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
+			w.findings = append(w.findings, Finding{Level: OK, Check: "list_behind", Message: fmt.Sprintf("source %q is known to be complete only up to %s ago", l.Source, clock.Roughly(w.now.Sub(l.CoveredUntil)))})
 		}
 	}
 }

@@ -25,7 +25,7 @@ func capabilities() []capability {
 		{name: "commit", works: "COMMIT makes rows visible to other sessions, ROLLBACK removes them", without: lost, try: commits},
 		{name: "failed_commit", works: "COMMIT of a failed transaction does not report success", without: lost, try: failedCommit},
 		{name: "insert_once", works: "an INSERT waits for a concurrent INSERT of the same key, and returns a row only if that one is rolled back", without: twice + ", or never", try: insertOnce},
-		{name: "read_committed", works: "every statement sees what others have committed, and a statement that waited for a row sees its new version", without: "two workers can start one effect", try: readCommitted},
+		{name: "read_committed", works: "every statement sees the commits of other sessions, and a statement that waited for a row sees the row's new version", without: "two workers can start one effect", try: readCommitted},
 		{name: "skip_locked", works: "FOR UPDATE SKIP LOCKED neither returns locked rows nor waits for them", without: "two workers fetch the same job, or wait for each other", try: skipLocked},
 		{name: "locks", works: "an advisory lock excludes other sessions until its transaction ends", without: "ordered effects can overtake each other", try: locks},
 		{name: "limits", works: "lock_timeout and statement_timeout end a statement, and are valid for one transaction", without: "one locked row blocks all deliveries behind it", try: limits},
@@ -48,7 +48,7 @@ func capabilities() []capability {
 			name: "sequences", works: "sequences count in the order of the calls of all sessions", without: "accepted events are not numbered in their order",
 			substitute: "do not use order_by and latest_by", try: sequences,
 		},
-		{name: "standby_wait", works: "pg_logical_emit_message makes a COMMIT wait like one that wrote rows", without: "deliveries of known events fail, or are acknowledged before a standby has the event", try: standbyWait},
+		{name: "standby_wait", works: "a COMMIT after pg_logical_emit_message waits for standbys like a COMMIT that wrote rows", without: "deliveries of known events fail, or are acknowledged before a standby has the event", try: standbyWait},
 		{
 			name: "listen", works: "NOTIFY reaches LISTEN after COMMIT, and never after ROLLBACK", without: "workers do not learn of new jobs",
 			substitute: "set database.listen: false; workers then find jobs by polling, up to 150 ms later", try: listen,
@@ -58,7 +58,7 @@ func capabilities() []capability {
 			substitute: "let only one process run `hooklatch migrate up`, directly on the server", try: sessionLocks,
 		},
 		{
-			name: "prepared_statements", works: "a prepared statement outlives its transaction", without: "statements fail that Hooklatch prepares by name",
+			name: "prepared_statements", works: "a prepared statement outlives its transaction", without: "statements that Hooklatch prepares by name fail",
 			substitute: "set database.direct_url if this is a pooler, or database.listen: false; Hooklatch then prepares no statement by name", try: preparedStatements,
 		},
 		{
@@ -69,7 +69,7 @@ func capabilities() []capability {
 			name: "server_identity", works: "the server reports its identifier and its timeline", without: "a restored or promoted server is not recognised, and at_most_once effects can be applied twice",
 			substitute: "stop all workers before a restore or a promotion, and run `hooklatch repair` before they start again", try: serverIdentity,
 		},
-		{name: "migrations", works: "all migrations of Hooklatch and River can be applied", without: "there are no tables", own: true, try: migrations},
+		{name: "migrations", works: "all migrations of Hooklatch and River can be applied", without: "Hooklatch's tables cannot be created", own: true, try: migrations},
 		{name: "accept", works: "of 200 simultaneous deliveries of 100 events, 100 are new and 100 are duplicates", without: twice, own: true, try: accept},
 		{name: "jobs", works: "River inserts, fetches and completes a job", without: "accepted events are not processed", own: true, try: jobs},
 	}

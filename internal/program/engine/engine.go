@@ -84,7 +84,7 @@ func settings(ctx context.Context, pool *pgxpool.Pool, name schema.Name) []docto
 	if err != nil {
 		return []doctor.Finding{{
 			Level: doctor.Warning, Check: "settings", Message: err.Error() + "; without this, the durability of a commit is unknown",
-			Fix: "find out from the server's documentation what a commit survives",
+			Fix: "see the server's documentation for the failures that a commit survives",
 		}}
 	}
 	return slices.DeleteFunc(found, func(f doctor.Finding) bool {

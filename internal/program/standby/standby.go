@@ -138,14 +138,14 @@ type (
 )
 
 // notYet refuses a standby that has not replayed an action of this process.
-const notYet = "the standby does not have the last action yet"
+const notYet = "the standby has not replayed the last action yet"
 
 // look asks both servers.
 func (s *Standby) look(ctx context.Context) State {
 	var w written
 	err := ask(ctx, s.sql.Primary, s.primary, &w.now, &w.position, &w.server.system, &w.server.timeline, &w.server.started)
 	if err != nil {
-		return State{Refused: "the primary does not say how far it is", Cause: err}
+		return State{Refused: "the primary does not report its position", Cause: err}
 	}
 	if s.changed {
 		s.changed, s.needed = false, w.position
@@ -174,7 +174,7 @@ func (r replayed) foreign(w written) string {
 	case r.server.timeline != nil && w.server.timeline != nil && *r.server.timeline > *w.server.timeline:
 		return "the standby follows another primary"
 	case r.position == nil:
-		return "the standby does not say what it has replayed"
+		return "the standby does not report its replay position"
 	}
 	return ""
 }

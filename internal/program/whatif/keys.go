@@ -79,7 +79,7 @@ func (k *keys) together() *Together {
 func (r *Report) SharedKeys() string {
 	switch {
 	case r.Together == nil:
-		return "the keys are too many to say which of them events share; compare fewer events"
+		return "there are too many keys to find those that events share; compare fewer events"
 	case *r.Together == r.keys.planned:
 		return ""
 	}
