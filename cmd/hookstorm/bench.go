@@ -61,7 +61,7 @@ Scenarios:
 	flags.IntVar(&opts.Events, "events", 0, fmt.Sprintf("events for a full lifecycle (default %d)", bench.DefaultEvents))
 	flags.IntVar(&opts.Backlog, "backlog", 0, fmt.Sprintf("events accepted while the receiver is down (default %d)", bench.DefaultBacklog))
 	flags.Float64Var(&opts.Rate, "rate", 0, fmt.Sprintf("constant arrival rate, events per second (default %d)", bench.DefaultRate))
-	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects in tables of years (default %d)", bench.DefaultRows))
+	flags.IntVar(&opts.Rows, "rows", 0, fmt.Sprintf("events and effects in the large tables (default %d)", bench.DefaultRows))
 	flags.StringVar(&opts.Previous, "previous", "", "`commit` against which years, collection and life measure this tree")
 	flags.StringVar(&files.json, "json", "", "`file` to write the report to, as JSON")
 	files.addTo(flags)

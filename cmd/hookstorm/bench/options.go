@@ -118,7 +118,7 @@ func (o Options) validate() error {
 	case o.Rounds < 1 || o.Events < 10 || o.Backlog < 10:
 		return errors.New("there must be at least 1 round, 10 events and a backlog of 10")
 	case o.Rows < 1000:
-		return errors.New("there must be at least 1,000 rows of years")
+		return errors.New("the large tables must have at least 1,000 rows")
 	case o.Rate <= 0:
 		return fmt.Errorf("a rate of %g events a second is none", o.Rate)
 	}

@@ -18,9 +18,9 @@ func TestRoundsThatTheHostDisturbedAreMeasuredAgain(t *testing.T) {
 		kept   []float64 // the numbers of the kept rounds; each round's measurement is its number
 		says   string
 	}{
-		"an undisturbed machine": {stolen: []float64{0.01, 0, 0.02}, kept: []float64{0, 1, 2}, says: "gave 1.0 % (0.0..2.0) of the CPU time of a round to others.\n"},
-		"one disturbed round":    {stolen: []float64{0.01, 0.5, 0.02, 0.03}, kept: []float64{0, 2, 3}, says: "gave 2.0 % (1.0..3.0) of the CPU time of a round to others. Left out: 1 round in which"},
-		"a restless machine":     {stolen: []float64{0.2, 0.5, 0.3, 0.4, 0.1, 0.6}, kept: []float64{0, 2, 4}, says: "gave 20.0 % (10.0..30.0) of the CPU time of a round to others. Left out: 3 rounds in which"},
+		"an undisturbed machine": {stolen: []float64{0.01, 0, 0.02}, kept: []float64{0, 1, 2}, says: "gave 1.0 % (0.0..2.0) of the CPU time of a round to other guests.\n"},
+		"one disturbed round":    {stolen: []float64{0.01, 0.5, 0.02, 0.03}, kept: []float64{0, 2, 3}, says: "gave 2.0 % (1.0..3.0) of the CPU time of a round to other guests. Left out: 1 round in which"},
+		"a restless machine":     {stolen: []float64{0.2, 0.5, 0.3, 0.4, 0.1, 0.6}, kept: []float64{0, 2, 4}, says: "gave 20.0 % (10.0..30.0) of the CPU time of a round to other guests. Left out: 3 rounds in which"},
 		"a quick run":            {quick: true, stolen: []float64{0.5, 0.5, 0.5}, kept: []float64{0, 1, 2}, says: "gave 50.0 %"},
 	} {
 		t.Run(name, func(t *testing.T) {

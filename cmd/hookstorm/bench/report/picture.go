@@ -51,7 +51,7 @@ func (r *Report) Picture(w io.Writer) error {
 		rate("naive accept, River as it migrates", SectionAccept, Naive),
 		rate("naive accept, without GIN indexes", SectionAccept, NaiveWithoutGIN),
 		rate("Hooklatch accept", SectionAccept, Hooklatch),
-		rate("Hooklatch whole life", SectionLife, WholeLife),
+		rate("Hooklatch full lifecycle", SectionLife, WholeLife),
 		rate("Hooklatch backlog, drained", SectionBacklog, WholeLife),
 	})
 	cpu := func(title, section, who string, quantities ...Quantity) bar {
@@ -62,7 +62,7 @@ func (r *Report) Picture(w io.Writer) error {
 		cpu("naive accept, River as it migrates", SectionAccept, Naive, CPUServer, CPUPostgres),
 		cpu("naive accept, without GIN indexes", SectionAccept, NaiveWithoutGIN, CPUServer, CPUPostgres),
 		cpu("Hooklatch accept", SectionAccept, Hooklatch, CPUServer, CPUPostgres),
-		cpu("Hooklatch whole life", SectionLife, WholeLife, CPUServer, CPUWorker, CPUPostgres),
+		cpu("Hooklatch full lifecycle", SectionLife, WholeLife, CPUServer, CPUWorker, CPUPostgres),
 	})
 	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="Rates and costs">
 <style>%s</style>

@@ -35,9 +35,9 @@ func (r *Report) Sizing() string {
 		}
 		table = append(table, []string{number(n), number(rate) + "/s", number(rate * cpu / 1e6 / busy), amount(kept), amount(n * wal), amount(n * walOfYears)})
 	}
-	said := fmt.Sprintf("From the figures above: %s us of CPU and %s B of WAL for a life, %s B for the delivery", number(cpu), number(wal), number(delivery))
+	said := fmt.Sprintf("From the figures above: %s us of CPU and %s B of WAL for a full lifecycle, %s B for the delivery", number(cpu), number(wal), number(delivery))
 	if rows > 0 {
-		said += fmt.Sprintf(", %s B for the rows that are kept of a life, %s B of WAL for one right after a checkpoint in tables of %s lives",
+		said += fmt.Sprintf(", %s B for the rows that a lifecycle leaves, %s B of WAL for a lifecycle right after a checkpoint in tables of %s lifecycles",
 			number(rows), number(walOfYears), number(float64(r.Rows)))
 	}
 	return said + ".\n\n" + grid(table)

@@ -20,7 +20,7 @@ func (r *Report) Print(w io.Writer) error {
 		fmt.Fprintf(&page, "\n**%s**\n\n%s", section, grid(r.table(section)))
 	}
 	if len(r.Goals) > 0 {
-		fmt.Fprintf(&page, "\n**Goals**: the median, and between which values it lies with %.0f %% certainty\n\n%s", 100*spread.Certainty, grid(r.goals()))
+		fmt.Fprintf(&page, "\n**Goals**: the median, and the values between which it lies with %.0f %% certainty\n\n%s", 100*spread.Certainty, grid(r.goals()))
 	}
 	_, err := io.WriteString(w, page.String())
 	return err
@@ -39,10 +39,10 @@ func (r *Report) heading(page *strings.Builder) {
 	if r.Previous != "" {
 		fmt.Fprintf(page, "Previous commit: %s.\n", r.Previous)
 	}
-	fmt.Fprintf(page, "Command: `%s`. Medians of %s with the least and the greatest; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
+	fmt.Fprintf(page, "Command: `%s`. Medians of %s, with the smallest and the largest value; CPU and WAL are per event.\n", r.Command, counted(r.Rounds, "round"))
 	r.disturbances(page)
 	if r.filled() {
-		fmt.Fprintf(page, "Rows of years: %s events and effects; waiting: a tenth of that, and a fifth that is finished; backfill: a hundredth.\n", number(float64(r.Rows)))
+		fmt.Fprintf(page, "Large tables: %s events and effects; waiting: a tenth of that as waiting effects and a fifth as finished ones; backfill: a hundredth.\n", number(float64(r.Rows)))
 	}
 	if r.Quick {
 		page.WriteString("A quick run: it shows that everything works, its figures mean little.\n")
@@ -52,7 +52,7 @@ func (r *Report) heading(page *strings.Builder) {
 // disturbances describes how the host disturbed the measurements.
 func (r *Report) disturbances(page *strings.Builder) {
 	if len(r.Stolen) > 0 && slices.Max(r.Stolen) > 0 {
-		fmt.Fprintf(page, "The host gave %.1f %% (%.1f..%.1f) of the CPU time of a round to others.", 100*median(r.Stolen), 100*slices.Min(r.Stolen), 100*slices.Max(r.Stolen))
+		fmt.Fprintf(page, "The host gave %.1f %% (%.1f..%.1f) of the CPU time of a round to other guests.", 100*median(r.Stolen), 100*slices.Min(r.Stolen), 100*slices.Max(r.Stolen))
 		if r.LeftOut > 0 {
 			fmt.Fprintf(page, " Left out: %s in which it gave more.", counted(r.LeftOut, "round"))
 		}
@@ -145,7 +145,7 @@ func (o Outcome) unit() string {
 
 // gap describes by which factor a goal was missed, and whether that is certain.
 func (o Outcome) gap() string {
-	const unsure = ", but not surely"
+	const unsure = ", but not certain"
 	switch {
 	case !o.Measured:
 		return "not measured"
