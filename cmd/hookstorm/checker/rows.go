@@ -87,6 +87,7 @@ type (
 	attemptRow struct {
 		Attempt     int     `json:"attempt"`
 		StartedAt   instant `json:"started_at"`
+		FinishedAt  instant `json:"finished_at"`
 		Lost        bool    `json:"lost"`
 		Applied     string  `json:"applied"`
 		Status      int     `json:"response_status"`

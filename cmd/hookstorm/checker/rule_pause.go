@@ -24,6 +24,12 @@ func (j *judge) pausesHold() {
 		}
 		for _, a := range e.attempts {
 			began, claimed := j.onRun(a.StartedAt), j.onRun(e.claimedAt(a))
+			if a.isClamped() {
+				if began = j.firstCallSince(e, began); began == forever {
+					continue
+				}
+				claimed = began
+			}
 			i := slices.IndexFunc(pauses[e.row.Destination], func(p pause) bool { return began > p.from+clockSlack && claimed < p.to-clockSlack })
 			if i >= 0 {
 				j.effectViolatedf(RulePause, e, "attempt %d began at %s, but its destination was paused from %s to %s",
@@ -33,6 +39,22 @@ func (j *judge) pausesHold() {
 			}
 		}
 	}
+}
+
+// isClamped reports whether the attempt may have begun later than its row says. An action that takes
+// an effect from its attempt may have waited for the attempt's claim. It records no time after the
+// start of its own transaction.
+func (a attemptRow) isClamped() bool { return a.Lost && a.StartedAt == a.FinishedAt }
+
+// firstCallSince returns when the receiver got the first call for the effect since a time.
+func (j *judge) firstCallSince(e *effect, since int64) int64 {
+	first := int64(forever)
+	for _, c := range j.calls[e.row.IdempotencyKey] {
+		if c.began > since-clockSlack {
+			first = min(first, c.began)
+		}
+	}
+	return first
 }
 
 // claimedAt returns when the transition to an attempt was written, or the start of the
