@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -65,6 +66,13 @@ func (b *testBundle) postUntilAccepted(t *testing.T, source, body string) {
 	}
 }
 
+// refusedFor reports whether a delivery was refused for a reason. Others may have been refused
+// because the machine stalled.
+func (b *testBundle) refusedFor(t *testing.T, reason string) bool {
+	t.Helper()
+	return slices.ContainsFunc(b.logs.lines(t, "delivery not accepted"), func(line map[string]any) bool { return line["reason"] == reason })
+}
+
 // A source with waiting commits gets half of all slots. The other half is left to the other
 // sources.
 func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
@@ -79,9 +87,10 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 		waiting.Go(func() { b.postUntilAccepted(t, "orders", event(strconv.Itoa(i), 100)) })
 		b.requireInFlight(t, int64(i+1))
 	}
-	requireUnavailable(t, b.dribble(t, "orders", "203.0.113.9"))
-	require.Equal(t, "overload_source", b.logs.lines(t, "delivery not accepted")[0]["reason"])
-	require.Equal(t, http.StatusOK, b.post(t, "payments", event("a", 100)).status)
+	for !b.refusedFor(t, "overload_source") {
+		requireUnavailable(t, b.dribble(t, "orders", "203.0.113.9"))
+	}
+	b.postUntilAccepted(t, "payments", event("a", 100))
 	release()
 	waiting.Wait()
 }
@@ -108,7 +117,7 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 			b.requireInFlight(t, 2)
 			b.dribble(t, "orders", test.same)
 			requireUnavailable(t, first)
-			require.Equal(t, "overload_slow", b.logs.lines(t, "delivery not accepted")[0]["reason"])
+			require.True(t, b.refusedFor(t, "overload_slow"))
 			b.requireInFlight(t, 2)
 			require.Equal(t, http.StatusOK, b.post(t, "orders", event("a", 100), forwardedFor(test.other)).status, "another address")
 			require.Equal(t, http.StatusOK, b.post(t, "payments", event("b", 100), forwardedFor(test.same)).status, "another source")

@@ -52,6 +52,7 @@ func (s *Senders) deliver(ctx context.Context, d delivery, dice *rand.Rand) post
 	}.Make(ctx, s.opts.History)
 	if out.Acknowledged {
 		s.tally.add(time.Now())
+		e.acked.Store(true)
 	}
 	return out
 }

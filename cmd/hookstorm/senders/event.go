@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
@@ -22,7 +23,7 @@ const (
 )
 
 // event is the content that a sender signs: one event of Hooklatch, or several in a batch. It
-// never changes.
+// never changes, except that it is acknowledged once.
 type event struct {
 	source  *source
 	number  int64
@@ -31,12 +32,13 @@ type event struct {
 	version int64
 	header  http.Header // headers without the signature
 	body    []byte
+	acked   *atomic.Bool // a delivery was acknowledged, so any other one is a duplicate
 }
 
 // newEvent creates the event with this number. Its ids contain the number.
 func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 	id := fmt.Sprintf("%s_%d_%d", s.Name, s.seed, number)
-	e := &event{source: s, number: number, ids: []string{id}, header: http.Header{"Content-Type": {"application/json"}}}
+	e := &event{source: s, number: number, ids: []string{id}, header: http.Header{"Content-Type": {"application/json"}}, acked: new(atomic.Bool)}
 	switch s.Shape {
 	case scenario.Sample:
 		e.ids[0] = sampleID(s.Provider, s.seed, number)
@@ -154,7 +156,7 @@ func (e *event) withOtherBody(dice *rand.Rand) *event {
 // For Hooklatch it is another event.
 func (e *event) underNewID(number int64) *event {
 	other := *e
-	other.number, other.ids, other.header = number, []string{sampleID(e.source.Provider, e.source.seed, number)}, e.header.Clone()
+	other.number, other.ids, other.header, other.acked = number, []string{sampleID(e.source.Provider, e.source.seed, number)}, e.header.Clone(), new(atomic.Bool)
 	other.header.Set("X-GitHub-Delivery", other.ids[0])
 	return &other
 }

@@ -39,7 +39,12 @@ func (s *Senders) begin() {
 	dice := s.roll()
 	kind := dice.Float64()
 	switch {
-	case s.duplicatesOnly.Load() || kind < shareAgain:
+	case s.duplicatesOnly.Load():
+		// Some senders never retry, so an event of theirs may not be stored.
+		if old := s.past.any(dice); old != nil && old.acked.Load() {
+			s.again(old, dice)
+		}
+	case kind < shareAgain:
 		if old := s.past.any(dice); old != nil {
 			s.again(old, dice)
 		}
