@@ -44,7 +44,7 @@ func TestDeprecatedKeysAreReplaced(t *testing.T) {
 
 	printed, err = fix(true)
 	require.NoError(t, err)
-	require.Equal(t, found+"replaced; "+path+".bak is the file before\n", printed)
+	require.Equal(t, found+"replaced; "+path+".bak is a copy of the old file\n", printed)
 	holds(path, "# ours\ngateway:\n  drain_timeout: 7s # at night\n")
 	holds(path+".bak", before)
 	for _, file := range []string{path, path + ".bak"} {
