@@ -154,7 +154,7 @@ func probeCases(echo string) []probeCase {
 	)
 }
 
-// A probe gets the response that its sender requires, stores nothing, and is never a delivery.
+// A probe gets the response that its sender requires, stores nothing, and is never counted as a delivery.
 // Anything more than a probe is refused like any unsigned delivery.
 func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	t.Parallel()

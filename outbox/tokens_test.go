@@ -92,7 +92,7 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	require.Positive(t, take())
 }
 
-// A quiet period saves at most the burst.
+// A quiet period saves up at most one burst.
 func TestTokensOfAQuietTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -25,8 +25,8 @@ type textGuard struct {
 	river.MiddlewareDefaults
 
 	logger *slog.Logger
-	// running counts runs. River would not wait for a run whose job was rescued and fetched again
-	// by the same process.
+	// running counts the jobs in progress, so that a stop waits for them. River itself does not wait
+	// for a job that was rescued and fetched again by the same process.
 	running *underway
 }
 

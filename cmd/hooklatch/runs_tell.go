@@ -33,7 +33,8 @@ func (s *shift) tell(run runs.Run) error {
 	return nil
 }
 
-// printOutcome prints the objects that a run selected but did not change.
+// printOutcome prints how many of a run's selected objects were left out, refused or possibly
+// applied already, and why.
 func (c *cli) printOutcome(run runs.Run) {
 	if run.Unfinished > 0 {
 		fmt.Fprintf(c.stdout, "%d left out: they have unfinished work, which --cancel cancels\n", run.Unfinished)
@@ -66,7 +67,8 @@ func changed(run runs.Run, what string) string {
 	return what + " " + v.Past
 }
 
-// printLeftOut prints the matches that a selection leaves out.
+// printLeftOut prints how many matches a selection leaves out, and why. With --in-doubt it prints
+// how many included effects may have been applied already.
 func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 	switch {
 	case n.InDoubt > 0 && o.InDoubt:

@@ -124,7 +124,7 @@ func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	require.JSONEq(t, `{"state": "skipped", "last": -1}`, string(run.Filter))
 }
 
-// A command prints that another operator ended its run.
+// A command reports that another operator paused or stopped its run.
 func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 	t.Parallel()
 	for done, said := range map[string]string{"pause": "hooklatch: run 1 was paused by another command or process\n", "stop": "hooklatch: run 1 was stopped\n"} {

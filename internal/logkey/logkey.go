@@ -28,7 +28,7 @@ const (
 	Invalid      = "invalid"       // number of listed items that yield no event
 	JobID        = "job_id"        // id in river_job
 	Kind         = "kind"          // job kind
-	KnownServer  = "known_server"  // server whose completed work is known
+	KnownServer  = "known_server"  // the confirmed server: its database has all completed work
 	Late         = "late_s"        // time from the first delivery to the duplicate
 	Limit        = "limit"         // limit of the resource in the message, in bytes
 	Listed       = "listed"        // number of events in a provider's list

@@ -88,7 +88,7 @@ var namePattern = regexp.MustCompile(NamePattern)
 // NamePattern is the pattern for the names of sources, destinations, routes and statements.
 const NamePattern = `^[a-z0-9][a-z0-9_-]{0,62}$`
 
-// Name reports a name that cannot be used in a path, a key and a label.
+// Name reports a name that cannot be used in a path, a key or a label.
 func (c *Check) Name(field, given string) {
 	if !namePattern.MatchString(given) {
 		c.Failf(field, given, "is not a name; allowed: 1 to 63 lower-case letters, digits, hyphens and underscores, beginning with a letter or a digit")

@@ -33,8 +33,8 @@ type txSettings struct {
 	ours bool
 	// undo is true if the transaction ends with ROLLBACK.
 	undo bool
-	// confirm is true if COMMIT waits for the standby, whatever the transaction writes. Rows from
-	// an earlier try that it finds might not be on the standby yet.
+	// confirm is true if COMMIT waits for the standby even if the transaction writes nothing. The
+	// transaction may read rows that an earlier try committed and that are not on the standby yet.
 	confirm bool
 }
 

@@ -29,8 +29,9 @@ var (
 	// ErrNotHeld is returned if no replay guard holds the event, or its content is no longer
 	// stored.
 	ErrNotHeld = errors.New("the event is not held")
-	// ErrNotReplayable is returned if the event already waits for its dispatch, is held or
-	// dropped, or its content is no longer stored.
+	// ErrNotReplayable is returned if the event is waiting to be dispatched, held, dropped or
+	// imported, or if its content is no longer stored. A failed event cannot be replayed for a
+	// single route.
 	ErrNotReplayable = errors.New("nothing to replay")
 )
 

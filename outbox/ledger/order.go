@@ -108,11 +108,11 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 	return h, err
 }
 
-// wakeNext inserts jobs for the effects whose turn has arrived because the effects in changed left
-// the state that blocked their orders. An effect lacks a live job only while an earlier effect is
-// unfinished. Every transaction looks up the first effect under the lock. The transaction that
-// finds no earlier effect left therefore has the last of them in changed. locked means that the
-// caller already holds the orders.
+// wakeNext inserts jobs for the effects that are now first in their orders, because the effects in
+// changed no longer block them. An effect lacks a live job only while an earlier effect of its order
+// is unfinished. Each transaction looks up the first unfinished effect while it holds the lock on
+// the order. So the transaction that ends the last earlier effect sees that none is left, and
+// inserts the job. locked means that the caller already holds the locks on the orders.
 func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)
 	byOrder := make(map[orderKey][]place)

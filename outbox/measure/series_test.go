@@ -122,7 +122,8 @@ func TestAnUncountedPeriodIsAGap(t *testing.T) {
 		}
 		require.Equal(t, want, counted, "%+v", of)
 	}
-	// The newest period of a day ends up to 25 minutes ago: only this count is always in it.
+	// The newest period of a Day series may end up to 25 minutes before now. A count that is 40
+	// minutes old is therefore always in the series; newer counts may not be.
 	addTo(t, pool, 40*time.Minute, "source", "stripe", measure.Accepted, 1)
 	require.NoError(t, newCounts(t, pool).Tidy(t.Context()))
 	s := series(t, pool, measure.Of{}, measure.Day)

@@ -26,8 +26,8 @@ const readyTimeout = 60 * time.Second
 // process is a child process that dies with us if the system supports that.
 type process struct {
 	pid  int
-	done chan struct{} // closed after the child was waited for
-	err  error         // error from the wait; read it after done
+	done chan struct{} // closed when Wait has returned
+	err  error         // error from Wait; read it after done is closed
 	log  *tail
 }
 

@@ -163,7 +163,7 @@ func TestNoSessionListensUnlessConfigured(t *testing.T) {
 	}
 }
 
-// reconfigure replaces a text in the configuration.
+// reconfigure replaces text in the configuration.
 func (g *process) reconfigure(t *testing.T, before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(g.config)

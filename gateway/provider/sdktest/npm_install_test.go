@@ -25,10 +25,9 @@ const (
 const (
 	// minNode is the oldest major version of Node.js on which the SDKs run.
 	minNode = 18
-	// npmTimeout limits an installation; the SDKs' installation downloads 35 MB.
+	// npmTimeout limits an installation. The SDKs are a download of 35 MB.
 	npmTimeout = 5 * time.Minute
-	// keepNPM is how long an unused installation stays in the cache; the SDKs' installation
-	// has 220 MB.
+	// keepNPM is how long an unused installation stays in the cache. The SDKs take up 220 MB.
 	keepNPM = 30 * 24 * time.Hour
 )
 

@@ -143,9 +143,10 @@ const (
 	wholeRoutes  = "paid invoice.paid,invoice.voided; pushed "
 )
 
-// A file is cut at every line when its reload is requested. The reload reads the file once the rest
-// has been written. If the file was unchanged for a while before that, the cut file is refused or
-// its losses are logged, and the reload reads it again automatically.
+// A reload is requested while only the first n lines of the file are written, for every n. If the
+// rest follows soon, the reload waits for it and reads only the complete file. If the file does not
+// change for a while, the reload reads the incomplete file: it refuses the file, or logs which
+// settings are missing. When the rest is written, the reload reads the file again.
 func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 	t.Parallel()
 	lines := strings.SplitAfter(whole, "\n")

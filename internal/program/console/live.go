@@ -20,7 +20,7 @@ const (
 	liveEvery = 5
 	// maxTails is the maximum number of filters whose rows are shared.
 	maxTails = 64
-	// tailIdle is the time after which the rows of a filter are forgotten.
+	// tailIdle is how long the rows of an unused filter are kept.
 	tailIdle = time.Minute
 )
 
