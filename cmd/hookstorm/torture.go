@@ -25,7 +25,7 @@ func newTorture(s streams) *cobra.Command {
 		Use:   "torture",
 		Short: "Try to break the promise: real processes, real faults, a judged history",
 		Long: `Torture starts gateways, workers and an application of the current tree on its own
-Postgres, sends signed deliveries as providers do, and makes faults. Then it heals
+Postgres, sends signed deliveries as providers do, and injects faults. Then it heals
 everything, waits until no work is left, and checks every operation against the
 guarantees. The last line contains the number of violations.`,
 		Args: cobra.NoArgs,

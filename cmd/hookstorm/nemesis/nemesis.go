@@ -95,7 +95,7 @@ func (n *Nemesis) Start(ctx context.Context) {
 }
 
 // Stop ends all faults and returns when they have healed. It returns the errors of faults
-// that could not be made or healed.
+// that could not be injected or healed.
 func (n *Nemesis) Stop() error {
 	n.stopped.Do(func() {
 		n.cancel()

@@ -33,7 +33,7 @@ const (
 
 // Options configure a Cluster.
 type Options struct {
-	// Dir keeps the servers, their configurations and their logs. Required.
+	// Dir holds the servers, their configurations and their logs. Required.
 	Dir string
 	// Synchronous turns synchronous_mode and synchronous_mode_strict on: without a synchronous
 	// standby no COMMIT is answered, and no other standby takes over.

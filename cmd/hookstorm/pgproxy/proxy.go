@@ -1,5 +1,5 @@
 // Package pgproxy proxies the connections between processes and Postgres. It connects to the
-// current primary, reads the statements, and makes faults on request.
+// current primary, reads the statements, and injects faults on request.
 package pgproxy
 
 import (

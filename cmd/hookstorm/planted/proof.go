@@ -28,7 +28,7 @@ type Row struct {
 	Found   int // runs in which the checker found the bug
 	Times   int
 	Longest time.Duration
-	Message string // message of the first run
+	Message string // message of the first run that found the bug
 	Faults  []error
 }
 

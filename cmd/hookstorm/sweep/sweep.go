@@ -44,13 +44,13 @@ const DefaultPatience = 20 * time.Minute
 type Report struct {
 	Visits  []Visit // planned visits
 	Fired   map[Visit]int
-	Missed  []Visit // visits of the plan that were not made
+	Missed  []Visit // planned visits that did not happen
 	Verdict checker.Verdict
 	History string // path of the history
 	Took    time.Duration
 }
 
-// Run makes a sweep. It returns an error if the sweep could not be made. The findings are in
+// Run performs a sweep. It returns an error if the sweep could not be performed. The findings are in
 // the report.
 func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	began := time.Now()
@@ -213,7 +213,7 @@ func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
 // tellEvery is the interval of progress messages.
 const tellEvery = 10 * time.Second
 
-// Sound reports whether every visit was made and every promise was kept.
+// Sound reports whether every visit happened and every promise was kept.
 func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }
 
 // maxTold is the maximum number of violations in a report. The history contains them all.

@@ -1,5 +1,5 @@
-// Package torture carries out one torture run. It starts real processes, sends traffic, makes
-// faults, heals them, waits until all work is finished, and has the history judged.
+// Package torture carries out one torture run. It starts real processes, sends traffic, injects
+// faults and heals them, waits until all work is finished, and has the history checked.
 package torture
 
 import (
@@ -24,7 +24,7 @@ const (
 // stopTimeout bounds the end of a run.
 const stopTimeout = time.Minute
 
-// Run makes one run. It returns an error if the run could not be made. The findings are in
+// Run carries out one run. It returns an error if the run could not be carried out. The findings are in
 // the Result.
 func Run(ctx context.Context, opts Options) (result Result, err error) {
 	opts = opts.withDefaults()
@@ -67,7 +67,7 @@ func Run(ctx context.Context, opts Options) (result Result, err error) {
 	return result, nil
 }
 
-// storm sends traffic and makes faults for the run's duration.
+// storm sends traffic and injects faults for the run's duration.
 func (w *world) storm(ctx context.Context) error {
 	w.History.Add(history.Record{Who: "hookstorm", Kind: history.Note, Op: history.OpRun, Run: w.about()})
 	w.Phase(history.PhaseStorm)
@@ -89,7 +89,7 @@ func (w *world) storm(ctx context.Context) error {
 	}
 	// Faults end first, so that all work can finish.
 	if err := evil.Stop(); err != nil {
-		w.Sayf("some faults could not be made: %s", err)
+		w.Sayf("some faults could not be injected or healed: %s", err)
 	}
 	return context.Cause(ctx)
 }

@@ -95,8 +95,8 @@ func (s *service) replace(ctx context.Context, version *programs.Program) error 
 	return s.start(ctx, version)
 }
 
-// leaderLast returns the services with the worker that leads River last: until then it leads
-// workers of the other version.
+// leaderLast returns the services in the order of their replacement. The worker that leads River
+// comes last, so that it leads workers of the other version for as long as possible.
 func (r *run) leaderLast(ctx context.Context) ([]*service, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
