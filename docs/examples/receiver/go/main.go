@@ -1,5 +1,5 @@
-// A receiver of what Hooklatch sends: it proves the sender and applies every
-// webhook-id once.
+// This example receives webhooks from Hooklatch. It verifies the signature and
+// applies each webhook-id once.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const tolerance = 5 * time.Minute
 
-// verify proves a request over the bytes as they came. Parse them afterwards.
+// verify checks the signature over the bytes as received. Parse them afterwards.
 func verify(key []byte, header http.Header, body []byte, now time.Time) bool {
 	id, timestamp := header.Get("Webhook-Id"), header.Get("Webhook-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)

@@ -1,10 +1,10 @@
 <?php
-// A receiver of what Hooklatch sends: it proves the sender and applies every
-// webhook-id once.
+// This example receives webhooks from Hooklatch. It verifies the signature and
+// applies each webhook-id once.
 
 const TOLERANCE = 300; // seconds
 
-// Proves a request over the bytes as they came. Parse them afterwards.
+// Checks the signature over the bytes as received. Parse them afterwards.
 function verify(string $key, string $id, string $timestamp, string $signatures, string $body): bool
 {
     if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > TOLERANCE) {

@@ -1,5 +1,5 @@
-"""A receiver of what Hooklatch sends: it proves the sender and applies every
-webhook-id once."""
+"""This example receives webhooks from Hooklatch. It verifies the signature and
+applies each webhook-id once."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ lock = Lock()
 
 
 def verify(headers, body: bytes) -> bool:
-    """Proves a request over the bytes as they came. Parse them afterwards."""
+    """Checks the signature over the bytes as received. Parse them afterwards."""
     webhook_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > TOLERANCE:

@@ -1,13 +1,13 @@
-# A receiver of what Hooklatch sends, for Rack: it proves the sender and applies
-# every webhook-id once. In config.ru: run Receiver. In a Rails controller give
-# verify request.raw_post as the body.
+# This Rack example receives webhooks from Hooklatch. It verifies the signature
+# and applies each webhook-id once. In config.ru: run Receiver. In a Rails
+# controller give verify request.raw_post as the body.
 require "base64"
 require "openssl"
 
 TOLERANCE = 300 # seconds
 KEY = Base64.strict_decode64(ENV.fetch("APP_SECRET").delete_prefix("whsec_"))
 
-# Proves a request over the bytes as they came. Parse them afterwards.
+# Checks the signature over the bytes as received. Parse them afterwards.
 def verify(id, timestamp, signatures, body)
   return false unless timestamp.match?(/\A\d+\z/) && (Time.now.to_i - timestamp.to_i).abs <= TOLERANCE
 

@@ -1,5 +1,5 @@
-// A receiver of what Hooklatch sends: it proves the sender and applies every
-// webhook-id once.
+// This example receives webhooks from Hooklatch. It verifies the signature and
+// applies each webhook-id once.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ const key = Buffer.from((process.env.APP_SECRET ?? "").replace(/^whsec_/, ""), "
 // CONFLICT DO NOTHING, in the transaction of your own writes.
 const applied = new Set<string>();
 
-// verify proves a request over the bytes as they came. Parse them afterwards.
+// verify checks the signature over the bytes as received. Parse them afterwards.
 function verify(headers: IncomingHttpHeaders, body: Buffer): boolean {
   const id = String(headers["webhook-id"] ?? "");
   const timestamp = String(headers["webhook-timestamp"] ?? "");
