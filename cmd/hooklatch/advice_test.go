@@ -33,7 +33,7 @@ func (s *system) follow(t *testing.T, f doctor.Finding) {
 	t.Helper()
 	_, advised, found := strings.Cut(f.Fix, "run: ")
 	require.True(t, found, f.Fix)
-	advised, _, _ = strings.Cut(advised, "; to delete unwanted ones")
+	advised, _, _ = strings.Cut(advised, "; to delete unwanted deliveries")
 	for _, words := range printed(advised) {
 		if len(words) < 3 || words[0] == "destinations" {
 			must(t, s.args(words...)...)
@@ -90,8 +90,8 @@ routes:
 	}
 }
 
-// The commands that check prints for stopped effects work: for refused effects, for effects
-// in doubt and for effects that could not be rendered.
+// Each command that check prints for effects that need attention works: for failed effects, for
+// effects in doubt and for effects that could not be rendered.
 func TestPrintedCommandsSetEffectsGoing(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool

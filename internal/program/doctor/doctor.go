@@ -55,18 +55,18 @@ type invariant struct {
 }
 
 func (q questions) invariants() []invariant {
-	const healed = "a running worker repairs this within minutes: check that one is running, and read its log"
+	const healed = "a running worker repairs this within minutes: check that a worker is running, and read its log"
 	return []invariant{
 		{q.EventsWithoutDelivery, Problem, "every event has its delivery (I1)", "the body is lost: have the provider send it again, and find out which user or program deletes from deliveries"},
 		{q.EventsWithoutJob, Warning, "every undispatched event has a job (I5)", healed},
 		{q.EffectsWithoutJob, Warning, "every unfinished effect has a job (I5)", healed},
 		{q.EffectsPastLease, Warning, "no attempt runs long past its lease (I5)", healed},
-		{q.EffectsWithManyJobs, Warning, "no effect has two live jobs (I4)", "harmless, since the ledger lets only one of them run; remove the newer job in River UI"},
+		{q.EffectsWithManyJobs, Warning, "no effect has two live jobs (I4)", "harmless: the ledger lets only one of the jobs run; remove the newer job in River UI"},
 		{q.EffectsWithoutEvent, Problem, "every effect has the event that caused it (I9)", "find out which user or program deletes from processed_events"},
 		{q.LinksWithoutEffect, Problem, "every link of an event leads to an effect (I4)", "find out which user or program deletes from effects"},
-		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed by its receiver (I6)", "check at the receiver whether it was applied, and find out who changes effects manually"},
+		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed by its receiver (I6)", "check at the receiver whether the effect was applied, and find out who changes effects manually"},
 		{q.AttemptsBeyondEffect, Problem, "no attempt has a higher number than its effect (I8)", "find out who changes effects manually, or whether a backup was restored only in part"},
-		{q.EventsHeld, Warning, "no event is held as a suspected replay", "list them with `hooklatch events list --state held`, then run `hooklatch events release` or `hooklatch events drop`, by SOURCE EVENT_ID or by filter"},
+		{q.EventsHeld, Warning, "no event is held as a suspected replay", "list the events with `hooklatch events list --state held`, then run `hooklatch events release` or `hooklatch events drop`, by SOURCE EVENT_ID or by filter"},
 	}
 }
 

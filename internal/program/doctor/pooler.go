@@ -28,7 +28,7 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 		return Finding{Level: OK, Check: "pooler", Message: "connected without a pooler"}, nil
 	}
 	unsure := Finding{
-		Level: Warning, Check: "pooler", Fix: "if it pools transactions, " + directURL,
+		Level: Warning, Check: "pooler", Fix: "if the pooler pools transactions, " + directURL,
 		Message: "connected through a pooler: LISTEN and prepared statements work only if it pools sessions",
 	}
 	if pool.Config().MaxConns < 2 { // no second connection for comparison

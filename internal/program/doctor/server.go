@@ -161,7 +161,7 @@ func (f facts) snapshot() Finding {
 	return Finding{
 		Level: Warning, Check: "snapshot",
 		Message: fmt.Sprintf("%s has held a snapshot for %s: rows deleted since cannot be vacuumed, and fetching jobs slows down", f.SnapshotOf, clock.Roughly(held)),
-		Fix:     "end that transaction, or drop an unused replication slot",
+		Fix:     "end the transaction that holds the snapshot, or drop an unused replication slot",
 	}
 }
 

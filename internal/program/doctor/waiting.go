@@ -157,9 +157,9 @@ func (w *waiting) unserved(reportedAt time.Time) string {
 	case !w.works:
 		return "no worker is running; the last one was seen at " + w.reportedAt.UTC().Format(timeLayout)
 	case reportedAt.IsZero():
-		return "no worker has ever processed its queue"
+		return "no worker has ever processed the queue"
 	case w.now.Sub(reportedAt) > reportInterval:
-		return "no worker has processed its queue " + w.since(reportedAt)
+		return "no worker has processed the queue " + w.since(reportedAt)
 	}
 	return ""
 }

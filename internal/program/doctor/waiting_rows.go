@@ -58,7 +58,7 @@ func (w *waiting) setAside() {
 			commands = append(commands, fmt.Sprintf("hooklatch events replay --state dispatched --source %s --since %s", source, sinces[i].UTC().Format(time.RFC3339)))
 		}
 		w.add("effects_"+state, count, orZero(since), message,
-			fmt.Sprintf("list them with `hooklatch effects list %s`, fix the cause, then run: %s; or cancel them", selected, strings.Join(commands, "; ")))
+			fmt.Sprintf("list the effects with `hooklatch effects list %s`, fix the cause, then run: %s; or cancel the effects", selected, strings.Join(commands, "; ")))
 	})
 }
 
@@ -90,7 +90,7 @@ func (w *waiting) refused() {
 		}
 		w.add("quarantine", count, orZero(since), fmt.Sprintf("source %q: %s from its sender's addresses %s in quarantine, refused for %s, %s%s",
 			source, deliveries(count), are, reason, w.span(since, latest), though),
-			fmt.Sprintf("compare the secret with the provider's, then run: hooklatch quarantine retry --source %[1]s; to delete unwanted ones: hooklatch quarantine drop --source %[1]s", source))
+			fmt.Sprintf("compare the secret with the provider's, then run: hooklatch quarantine retry --source %[1]s; to delete unwanted deliveries: hooklatch quarantine drop --source %[1]s", source))
 	})
 }
 
@@ -114,7 +114,7 @@ func (w *waiting) events() {
 		}
 		fix := "run: hooklatch worker; or hooklatch serve"
 		if why == "" {
-			why, fix = "a worker processes its queue but cannot keep up, or fails", "check its log, and the errors of the jobs in River UI"
+			why, fix = "a worker processes the queue but cannot keep up, or fails", "check the worker's log, and the errors of the jobs in River UI"
 		}
 		w.add("events_waiting", count, since, fmt.Sprintf("queue %q: %s to be dispatched, the oldest %s: %s",
 			queue, waits(count, "event"), w.since(since), why), fix)
@@ -139,7 +139,7 @@ func (w *waiting) pausedQueues() {
 	var since time.Time
 	w.ask(w.sql.PausedQueues, []any{&queue, &since}, func() {
 		w.add("paused_queue", 0, since, fmt.Sprintf("queue %q has been paused in River %s: its jobs wait, but first attempts of effects continue", queue, w.since(since)),
-			"resume it in River UI; to pause a destination, run: hooklatch destinations pause NAME")
+			"resume the queue in River UI; to pause a destination, run: hooklatch destinations pause NAME")
 	})
 }
 
@@ -155,7 +155,7 @@ func (w *waiting) destinations() {
 		behind := "; " + waits(count, "effect")
 		if paused {
 			w.add("paused", count, orZero(pausedAt), fmt.Sprintf("destination %q is paused by %s %s%s%s", name, pausedBy, w.since(orZero(pausedAt)), because(pauseReason), behind),
-				"to resume it, run: hooklatch destinations resume "+name)
+				"to resume the destination, run: hooklatch destinations resume "+name)
 		}
 		if broken {
 			w.add("breaker", count, orZero(openedAt), fmt.Sprintf("the breaker of %q has been open %s%s%s", name, w.since(orZero(openedAt)), because(breakerReason), behind),
@@ -167,7 +167,7 @@ func (w *waiting) destinations() {
 		}
 		why, fix := w.unserved(orZero(reportedAt)), "run: hooklatch worker; or hooklatch serve"
 		if why == "" {
-			why, fix = "a worker processes its queue but cannot keep up", "check its log, or raise the destination's concurrency or rate"
+			why, fix = "a worker processes the queue but cannot keep up", "check the worker's log, or raise the destination's concurrency or rate"
 		}
 		w.add("effects_waiting", late, orZero(lateSince), fmt.Sprintf("destination %q: %s for an attempt that is due, the oldest %s: %s",
 			name, waits(late, "effect"), w.since(orZero(lateSince)), why), fix)
