@@ -96,7 +96,7 @@ for long transactions in the same database.`,
 	c.jsonFlag(cmd)
 	cmd.Flags().BoolVar(&fix, "fix", false, "show deprecated keys in the configuration file, instead of checking")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix, replace the deprecated keys")
-	cmd.Flags().StringVar(&server, "engine", "", "test the server at this connection `URL` instead, in a temporary schema")
+	cmd.Flags().StringVar(&server, "engine", "", "test the server at this connection `URL` in a temporary schema, without a configuration")
 	return cmd
 }
 
@@ -308,7 +308,7 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 	case status.DaysAhead < tooFewDaysAhead:
 		c.add(doctor.Problem, "partitions", days, "a running worker creates them; or "+up)
 	case status.DaysAhead < fewDaysAhead:
-		c.add(doctor.Warning, "partitions", days, "a running worker creates them; check that one is running")
+		c.add(doctor.Warning, "partitions", days, "a running worker creates the partitions: check that a worker is running")
 	default:
 		c.add(doctor.OK, "partitions", days, "")
 	}

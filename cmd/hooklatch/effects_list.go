@@ -26,8 +26,8 @@ effects found so far. If there may be more effects, the output ends with the com
 that continues the list.
 
 --when and --contains check the effect's event, and only match while the event's body
-is stored. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before
-now, such as 36h.`,
+is stored. A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or
+a duration before now, such as 36h.`,
 		Example: "  " + c.name + ` effects list --state parked --destination crm
   ` + c.name + ` effects list --event stripe/evt_123`,
 		Args: cobra.NoArgs,

@@ -35,8 +35,10 @@ bulk run and carries it out, oldest effects first. An interrupt pauses the run, 
 workers carry out the run.
 
 Effects that may have been applied are counted and left out. --in-doubt includes them
-and requires --reason when used with --yes. Times are like 2026-11-21T08:00:00Z or
-2026-11-21 (UTC), or a duration before now, such as 36h.`,
+and requires --reason when used with --yes.
+
+A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
+before now, such as 36h.`,
 		Example: fmt.Sprintf("  %[1]s effects %[2]s hl_0123... --reason \"requested by support\"\n"+
 			"  %[1]s effects %[2]s --state %[3]s --destination app --since 1h\n"+
 			"  %[1]s effects %[2]s --state %[3]s --source stripe --when 'body.livemode' --rate 20 --yes", c.name, v.Name, v.Usual),
@@ -76,8 +78,8 @@ type effectsFlags struct {
 func (f *effectsFlags) register(cmd *cobra.Command) {
 	// To act on the effects of one event, name each effect by its key, or replay the event.
 	f.selected = selectBy[find.Effects](cmd, "select ", map[string][]string{"state": textsOf(ledger.StatesFor(f.action))}, "event")
-	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out effects that were created or changed state after this `time`, as a preview prints it (default now)")
-	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "include effects that may have been applied; with --yes it requires --reason")
+	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out effects that were created or changed state after this `time`, which a preview prints (default now)")
+	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "include effects that may have been applied; requires --reason when used with --yes")
 	f.runFlags.register(cmd, "effects")
 	f.by.register(cmd)
 }

@@ -20,9 +20,9 @@ func (c *cli) newEventsErase() *cobra.Command {
 		Long: `Erase the personal data of one event, or of all matching events: the body, the requests
 that the event's effects sent, the responses and the errors. If the delivery contained
 other events too, only this event's part is erased. The headers are erased with the
-delivery's last remaining event. The event's id and outcome and the keys of its effects are kept, so
-that a redelivery is a duplicate. The event is never dispatched again, and its effects
-are never attempted again.
+delivery's last remaining event. The event's id and outcome and the keys of its effects
+are kept, so that a redelivery is a duplicate. The event is never dispatched again, and
+its effects are never attempted again.
 
 The command refuses events with unfinished work; --cancel cancels that work first.
 Nothing is erased until --yes is given. Kept ids and keys may contain personal data: the
@@ -30,15 +30,17 @@ command prints ids and keys that contain the searched text, or an email address 
 telephone number of the event.
 
 With --yes a selection becomes a bulk run, which this command carries out in the order in
-which the events were accepted. Events accepted later are left out. An interrupt pauses
-the run, and 'hooklatch runs resume' continues it. With --detach, or if the command is
-killed, workers carry out the run.
+which the events were accepted. Events accepted after the run starts are left out. An
+interrupt pauses the run, and 'hooklatch runs resume' continues it. With --detach, or if
+the command is killed, workers carry out the run.
 
 Backups still contain the data. Keep the list of erased events that this command prints,
 and after a restore pass it to --again. --list prints the list of a run that other
 processes continued. An erasure cannot be undone. docs/privacy.md lists the kept data,
-its places and its retention. Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a
-duration before now, such as 36h.`,
+its places and its retention.
+
+A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
+before now, such as 36h.`,
 		Example: "  " + c.name + ` events erase stripe evt_123 --yes --reason "request 17 of the data protection officer"
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"'
   ` + c.name + ` events erase --source stripe --when 'body.data.object.customer == "cus_42"' --cancel --yes >> erased.txt

@@ -42,8 +42,10 @@ state at that moment: an event that is dispatched later is not written again.
 
 Events are written when they are older than %s, because events that were received
 earlier may be committed until then. With --payload each line also contains the event's
-payload: in payload if it is JSON, otherwise in payload_base64. Times are like
-2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`, find.Settled),
+payload: in payload if it is JSON, otherwise in payload_base64.
+
+A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
+before now, such as 36h.`, find.Settled),
 		Example: "  " + c.name + ` events export --source stripe --payload > stripe.jsonl
   ` + c.name + ` events export --source stripe --payload --cursor "$(tail -n 1 stripe.jsonl | jq -r .cursor)" >> stripe.jsonl`,
 		Args: cobra.NoArgs,

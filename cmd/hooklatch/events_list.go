@@ -26,8 +26,9 @@ has found --limit events. Rare matches take longer; an interrupt prints the even
 found so far. If there may be more events, the output ends with the command that
 continues the list.
 
---when and --contains only match events whose body is still stored. Times are like
-2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`,
+--when and --contains only match events whose body is still stored. A time is a
+timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration before now,
+such as 36h.`,
 		Example: "  " + c.name + ` events list --state failed --since 36h
   ` + c.name + ` events list --source stripe --when 'body.data.object.customer == "cus_42"'
   ` + c.name + ` events list --type invoice.paid --follow`,

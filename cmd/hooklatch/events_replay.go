@@ -75,8 +75,9 @@ fails. An interrupt pauses the run, and 'hooklatch runs resume' continues it. Wi
 
 --state is the state of the event, not of its effects. To retry failed effects, use
 'hooklatch effects retry'.
-Times are like 2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such
-as 36h.`,
+
+A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
+before now, such as 36h.`,
 		Example: "  " + c.name + ` events replay stripe evt_123
   ` + c.name + ` events replay --state skipped --since 36h
   ` + c.name + ` events replay --state skipped --when 'body.data.object.amount_paid > 0' --yes

@@ -17,8 +17,10 @@ func (c *cli) newEventsVerb(v desk.Verb) *cobra.Command {
 
 Without --yes the command counts the selected events and shows a sample. With --yes the
 selection becomes a bulk run, which this command carries out. 'hooklatch runs pause',
-'hooklatch runs stop' and 'hooklatch runs resume' control the run. Times are like
-2026-11-21T08:00:00Z or 2026-11-21 (UTC), or a duration before now, such as 36h.`,
+'hooklatch runs stop' and 'hooklatch runs resume' control the run.
+
+A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
+before now, such as 36h.`,
 		Example: "  " + c.name + " events " + v.Name + ` github 72d3162e-cc78-11e3-81ab-4c9367dc0958 --reason "asked the team"
   ` + c.name + " events " + v.Name + " --source github --since 2h --yes",
 		Args: cobra.MaximumNArgs(2),

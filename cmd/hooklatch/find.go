@@ -38,8 +38,8 @@ func (c *cli) newFind() *cobra.Command {
 		Short: "Find what an id, a key, a name, a URL or any text belongs to",
 		Long: `Find the events, effects, runs, deliveries, sources, destinations and routes that a text
 names: an event id, SOURCE/EVENT_ID, an effect key as it was sent, a run's number, a
-delivery id, a name, the URL of a console page, or a value of a source with search.
-These matches are printed first.
+delivery id, a name, the URL of a console page, or a value that a source's search
+setting selects. These matches are printed first.
 
 The command then searches payloads for the text, from the newest event back, and prints
 events as it finds them. The search is case-sensitive. For rare texts it takes a while:
@@ -67,7 +67,7 @@ With --json each result is one line.`,
 	}
 	c.database.register(cmd.Flags())
 	cmd.Flags().StringVar(&source, "source", "", "only events of this `source`")
-	cmd.Flags().BoolVar(&f.exact, "exact", false, "search no payloads")
+	cmd.Flags().BoolVar(&f.exact, "exact", false, "do not search payloads")
 	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue the search in payloads from this `cursor`, which an earlier search printed")
 	limitFlag(cmd, &f.limit)
 	c.jsonFlag(cmd)

@@ -20,11 +20,12 @@ func (c *cli) newReady() *cobra.Command {
 		Use:   "ready",
 		Short: "Report whether the running process can do its work",
 		Long: `Ask the admin listener of a running process whether the process can do its work, for
-health checks of containers and service managers. The exit code is 0 if it can, and 1
-with the reason if it cannot, or if there is no response within 3 seconds.
+health checks of containers and service managers. The exit code is 0 if the process can.
+It is 1 if the process cannot or does not respond within 3 seconds; the command then
+prints the reason.
 
-The listener is admin.listen of the configuration, on this machine. With --url no
-configuration is read.`,
+The listener's address is admin.listen in the configuration, on this machine. With --url
+the command reads no configuration.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			listener, err := c.adminListener(given)

@@ -40,9 +40,9 @@ promoted, or the whole database was moved to another server.
 
 Until an operator confirms a new server with one of these flags, workers on it start no
 at_most_once effect. Without --yes the command only shows what it would do. Each
-confirmation is recorded with its operator, time and reason. TIME is like
-2026-11-21T08:00:00Z, or a duration before now, such as 36h. If the command is
-interrupted, run it again to continue.`,
+confirmation is recorded with its operator, time and reason. TIME is a
+timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration before now,
+such as 36h. If the command is interrupted, run it again to continue.`,
 		Example: "  " + c.name + " repair\n" +
 			"  " + c.name + ` repair --restored-to 2026-11-21T08:00:00Z --reason "disk of db1" --yes`,
 		Args: cobra.NoArgs,

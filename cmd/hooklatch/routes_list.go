@@ -18,7 +18,7 @@ import (
 func (c *cli) newRoutesList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List routes, with the effects that each created recently",
+		Short: "List routes and count the effects that each created recently",
 		Long: `List the routes of the configuration, with the numbers of effects created, failed and
 left out in the last hour and the last day. An effect counts as failed if it failed
 permanently, was parked, or could not be rendered. It is left out if an earlier event
@@ -48,10 +48,11 @@ many effects need attention, only the newest 1000 are read.`,
 func (c *cli) newRoutesShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show one route with its settings, its effects and its last error",
-		Long: `Show one route of the configuration: its fields, the settings of its destination with
-defaults and without secrets, its effects in the last hour and the last day, and its last
-error. The counts of the last day are up to five minutes old.`,
+		Short: "Show one route with its settings, effect counts and last error",
+		Long: `Show one route of the configuration: its fields and its destination's settings, with
+defaults and without secrets. The output also has the numbers of its effects in the last
+hour and the last day, and its last error. The counts of the last day are up to five
+minutes old.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withRoutes(cmd.Context(), func(r routes.Reader, list []routes.Route) error {

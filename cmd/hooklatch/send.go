@@ -41,8 +41,8 @@ The body is read from FILE ("-" is standard input), or is the provider's sample.
 deliveries of one call are the same event, unless --new-ids is given: the first is
 accepted and the others are duplicates. If the provider puts the event id into the body,
 a FILE is sent unchanged, with the id that it contains. If the provider puts the id into
-an unsigned header, --new-ids with a FILE makes every delivery but the first look like a
-replay, and each is marked as a suspected replay.`,
+an unsigned header, the deliveries of --new-ids with a FILE look like replays: every
+delivery but the first is marked as a suspected replay.`,
 		Example: "  " + c.name + " send stripe --type invoice.paid --times 340 --parallel 64\n" +
 			"  " + c.name + " send github push.json --header X-GitHub-Event=push",
 		Args: cobra.RangeArgs(1, 2),

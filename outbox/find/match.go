@@ -17,7 +17,7 @@ import (
 // match. An effect is selected by the event that created it.
 type Content struct {
 	// When is a CEL expression with the names and functions of a route's `when`.
-	When string `json:"when,omitempty" find:"when" help:"for which this CEL 'expression' is true; it is written like a route's when" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
+	When string `json:"when,omitempty" find:"when" help:"for which this CEL 'expression' is true (same syntax as a route's 'when' condition)" label:"Condition on the payload" hint:"body.data.object.customer == \"cus_42\""`
 	// Contains is a text that occurs in any field of the payload.
 	Contains string `json:"contains,omitempty" find:"contains" help:"whose payload contains this 'text', in any field" label:"Text in the payload" hint:"jane@example.com"`
 }

@@ -87,7 +87,7 @@ func Verbs() []Verb {
 		{
 			On: Effects, Name: "resend", Action: ledger.ActionResendEffect, Role: signin.Operator, Button: "Resend",
 			Short: "Send an effect's request again as a new effect, edited or unchanged",
-			Means: "The effect's request is sent to the same destination by a new effect with another key, edited or unchanged. The old effect stays as it is. The new effect belongs to no order (order_by). The pages of both effects link to each other.",
+			Means: "The effect's request is sent to the same destination again, edited or unchanged. A new effect with another key sends it. The old effect stays as it is. The new effect belongs to no order (order_by). The pages of both effects link to each other.",
 			Past:  "resent", Done: "Resent and recorded: this is the new effect.", TakesRequest: true, Doubt: otherKey,
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
 				_, err := o.Ledger().Resend(ctx, of.Name, t.Request, by)
@@ -97,14 +97,14 @@ func Verbs() []Verb {
 		{
 			On: Destinations, Name: "resume", Action: ledger.ActionResumeDestination, Role: signin.Operator, Button: "Resume", Idempotent: true,
 			Short: "End a destination's pause",
-			Means: "The destination receives its effects again. If the destination's breaker is open, the effects still wait until a probe succeeds.",
+			Means: "The destination is resumed: workers start attempts at it again. If the destination's breaker is open, the effects still wait until a probe succeeds.",
 			Past:  "resumed", From: []string{Paused}, Do: paused(false),
 		},
 		{
 			On: Destinations, Name: "probe", Action: fleet.ActionProbe, Role: signin.Operator, Button: "Probe now", Asks: "Probe",
 			Short: "Attempt the oldest due effect while the breaker is open",
-			Means: "The destination is probed now, although its breaker is open: a worker attempts the oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
-				"If the receiver answers, all other effects are sent again; if not, the effects wait for the next probe. A worker starts the probe within ten seconds, if an effect is due.",
+			Means: "The destination is probed now, although its breaker is open. A worker attempts the oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
+				"If the probe succeeds, the breaker closes and attempts of all effects resume; if not, the effects wait for the next probe. A worker starts the probe within ten seconds, if an effect is due.",
 			Past: "due for a probe", Done: "Requested and recorded: a worker probes the destination within ten seconds, if an effect is due.", From: []string{BreakerOpen},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
 				return o.Fleet().ProbeNow(ctx, of.Name, by)
@@ -120,7 +120,7 @@ func Verbs() []Verb {
 		{
 			On: Sources, Name: "backfill", Action: coverage.ActionRun, Role: signin.Operator, Button: "Run now", Asks: "Read the list of",
 			Short: "Compare a source with its provider's list now",
-			Means: "The source is compared with its provider's list now, as on schedule: a worker reads the list and fetches missing events; with mode: report the worker only counts them. " +
+			Means: "The source is compared with its provider's list now, as on schedule. A worker reads the list and fetches missing events; with mode: report the worker only counts them. " +
 				"A pass that is running finishes first, and the next one starts right after it. A delay that the provider asked for is still respected.",
 			Past: "due for a pass", Done: "Requested and recorded: a worker reads the list within a minute, or when the running pass has finished.", From: []string{Listed},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
@@ -130,7 +130,7 @@ func Verbs() []Verb {
 		{
 			On: Sources, Name: "send", Action: ActionSendEvent, Role: signin.Operator, Button: "Send a test event", Own: true,
 			Short: "Sign a test event as its provider does, and deliver it",
-			Means: "The source receives a test event with a new id, signed as its provider signs it, with the source's first secret that is valid now. The gateway verifies and stores the event like any other, and its routes cause real effects. The event's page shows who sent it.",
+			Means: "The source receives a test event with a new id. The event is signed as the source's provider signs, with the first secret that is valid now. The gateway verifies and stores the event like any other, and its routes cause real effects. The event's page shows who sent it.",
 			Past:  "sent", Done: "Test event sent, accepted and recorded.",
 		},
 		{
