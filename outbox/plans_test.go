@@ -76,7 +76,7 @@ func newPlans(t *testing.T) *plans {
 		"settings":   "SELECT\n\tset_config('synchronous_commit'",
 		"by_indexes": "SELECT set_config('enable_seqscan'",
 		"river":      "-- name: ",
-		// This statement is in a trigger.
+		// These statements are in a trigger.
 		"is_settled":        "EXISTS (\n            SELECT\n            FROM hooklatch.attempts",
 		"record_lost":       "INSERT INTO hooklatch.attempts (\n            effect_id",
 		"record_transition": "INSERT INTO hooklatch.transitions",

@@ -124,7 +124,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 
 	a.restore(t, restoredTo)
 	var err error
-	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // the workers' pools must find the server by themselves
+	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // for the test's own queries; the workers' pools must reconnect by themselves
 	require.NoError(t, err)
 	t.Cleanup(b.pool.Close)
 	accept("since") // no operator has confirmed yet

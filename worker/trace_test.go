@@ -57,7 +57,8 @@ func requireRoot(t *testing.T, span tracetest.SpanStub, origin trace.SpanContext
 	require.Equal(t, origin.SpanID().String(), span.Links[0].SpanContext.SpanID().String())
 }
 
-// received returns the span that accept records as the receiving span.
+// received returns the context of the span that bundle.accept stores as the trace parent of a
+// delivery.
 func received(t *testing.T) trace.SpanContext {
 	t.Helper()
 	traceID, err := trace.TraceIDFromHex("0af7651916cd43dd8448eb211c80319c")

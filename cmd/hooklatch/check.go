@@ -57,10 +57,10 @@ them or, with --yes, replaces them and keeps a copy of the old file.
 
 With --engine, check tests whether a Postgres server, a pooler or a compatible server can
 do what Hooklatch needs, in a schema that it creates and drops. It reads no configuration
-and takes some seconds, at most 5 minutes. A problem is a missing capability without
-which Hooklatch cannot work. A warning is a missing capability without which Hooklatch
-can work, and names the setting for that. Use an empty database, because the check waits
-for long transactions in the same database.`,
+and takes some seconds, at most 5 minutes. A problem names a missing capability that
+Hooklatch needs. A warning names a missing capability that Hooklatch can do without, and
+the setting to use in that case. Use an empty database, because the check waits for long
+transactions in the same database.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {

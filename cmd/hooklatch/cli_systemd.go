@@ -26,8 +26,8 @@ func inheritedListener() (net.Listener, error) {
 	return sockets[0], nil
 }
 
-// tellSystemd returns a function that tells systemd about the process; without systemd, it does
-// nothing. See sd_notify(3).
+// tellSystemd returns a function that notifies systemd of the process's state. Without systemd, the
+// function does nothing. See sd_notify(3).
 func tellSystemd(logger *slog.Logger) func(state string) {
 	return func(state string) {
 		if _, err := daemon.SdNotify(false, state); err != nil {

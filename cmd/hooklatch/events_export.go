@@ -40,9 +40,10 @@ line contains a cursor. Pass the cursor of the last line to the next export as -
 to continue after it. Exports that continue each other write each event once, in its
 state at that moment: an event that is dispatched later is not written again.
 
-Events are written when they are older than %s, because events that were received
-earlier may be committed until then. With --payload each line also contains the event's
-payload: in payload if it is JSON, otherwise in payload_base64.
+An event is written once it is older than %s. A transaction can commit up to that long
+after its event was received, so newer events may still be missing and would be skipped.
+With --payload each line also contains the event's payload: in payload if it is JSON,
+otherwise in payload_base64.
 
 A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
 before now, such as 36h.`, find.Settled),

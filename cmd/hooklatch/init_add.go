@@ -96,7 +96,8 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	return i.printSender(provider, url)
 }
 
-// printPassing prints how the secret reaches a process that this file alone does not start.
+// printPassing prints how to pass the secret to a process that systemd or Compose starts, because
+// .env alone does not reach it.
 func (i *initial) printPassing(variable string) {
 	if i.answers.Target == firstrun.Systemd {
 		fmt.Fprintf(i.stdout, "add the secret to the unit, with: systemctl edit hooklatch\n  %s\n", firstrun.LoadCredential(variable))

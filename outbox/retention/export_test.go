@@ -209,8 +209,8 @@ func TestAFailureOfTheExportLosesNothing(t *testing.T) {
 	}
 }
 
-// A part that is not stored as it was written is found when it is read back. The day stays in its
-// table, and is written again.
+// A damaged part is detected when the export reads it back. The rows of its day are not dropped, and
+// the day is exported again.
 func TestADamagedPartIsFoundBeforeItsDayIsDropped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

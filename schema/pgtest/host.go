@@ -55,7 +55,7 @@ func startHost(ctx context.Context, durable bool, settings map[string]string) (*
 	}
 	h := &host{server: server, base: mustParse(server.URL("postgres")), template: template}
 	if server.Major() >= 15 && !durable {
-		// Without fsync copying files is faster than logging every page.
+		// Without fsync, copying files is faster than logging every page.
 		h.strategy = " STRATEGY file_copy"
 	}
 	return h, nil

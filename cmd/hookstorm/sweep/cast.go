@@ -44,7 +44,7 @@ const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"
 // breakers open and close.
 func flaky() []string { return []string{"flaky_1", "flaky_2", "flaky_3"} }
 
-// The destinations of a sweep that the code names.
+// Names of the destinations to which the code of the sweep refers.
 const (
 	// destExtra shares its queue. A process that lacks it fetches its jobs, and has to give them back.
 	destExtra = "extra"

@@ -138,7 +138,7 @@ func TestATypedRouteIsTriedOnStoredEvents(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, page)
 	page = html.UnescapeString(page)
 	require.Contains(t, page, "Compared with the configured route paid.")
-	require.Contains(t, page, "2 events planned")
+	require.Contains(t, page, "Events planned: 2")
 	require.Contains(t, page, `parked: route "paid": http.body: no such key: customer`)
 	require.Contains(t, page, "gone")
 
@@ -200,7 +200,7 @@ func TestABadRouteIsRefusedWithItsLine(t *testing.T) {
 		{"evt_1", "", http.StatusUnprocessableEntity, "SOURCE/EVENT_ID"},
 		{"stripe/\x00", "", http.StatusUnprocessableEntity, "SOURCE/EVENT_ID"},
 		{"stripe/none", "", http.StatusNotFound, "Event not found"},
-		{"", "nothing", http.StatusOK, "0 events planned"},
+		{"", "nothing", http.StatusOK, "Events planned: 0"},
 	} {
 		status, page := a.ask(t, "operator", "/try", url.Values{"route": {typed}, "event": {test.event}, "source": {test.source}})
 		require.Equal(t, test.status, status, test)

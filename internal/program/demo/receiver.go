@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// maxBody is the largest body any provider sends.
+	// maxBody is the maximum size of a request's body, in bytes.
 	maxBody = 32 << 20
 	// maxKept is the maximum number of stored values. The oldest values are removed first.
 	maxKept = 10_000

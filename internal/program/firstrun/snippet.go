@@ -21,5 +21,6 @@ func Source(d catalog.Description, indent, secret string) string {
 	return b.String()
 }
 
-// Reference returns the text of a secret that is in an environment variable.
+// Reference returns a quoted reference to an environment variable, as a configuration file uses it
+// for a secret: "${VARIABLE}".
 func Reference(variable string) string { return `"${` + variable + `}"` }

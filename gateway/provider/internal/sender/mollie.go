@@ -99,8 +99,8 @@ func mollieEvents(r *provider.Request) ([]provider.Event, error) {
 	if !proof.IsForm(r) {
 		return proof.Facts{ID: proof.Verbatim(proof.At("/id")), Kind: proof.At("/type"), Occurred: proof.Clock{Pointer: "/createdAt"}}.Of(d)
 	}
-	// Every change has the same id and no other content. A key built from it would lose all
-	// changes but the first.
+	// A form contains only the object's id, which is the same for every change of the object. If it
+	// were the key, all changes but the first would be lost as duplicates.
 	id := proof.InForm("id")
 	return proof.Facts{ID: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
 }

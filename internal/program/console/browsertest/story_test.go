@@ -215,7 +215,7 @@ func TestATypoInARouteIsSeenBeforeItIsLive(t *testing.T) {
 			b.press(t, kb.Enter)
 		}
 		try("invoice.payed")
-		b.has(t, "3 are routed differently")
+		b.has(t, "routed differently: 3")
 		require.Equal(t, []string{"gone", "3", "invoice.paid"}, eval[[]string](t, b, `[...document.querySelectorAll("main tbody tr:first-child td")].slice(0, 3).map((e) => e.innerText.trim())`))
 		try("invoice.paid")
 		b.has(t, "The effects are the same.")

@@ -131,7 +131,7 @@ func (b *tab) expectError(path string) {
 	b.refused[b.site+path] = true
 }
 
-// refuse expects an error response for an address with any query.
+// refuse expects an error response for a URL. The query of a URL of /auth/callback is ignored.
 func (b *tab) refuse(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
