@@ -189,7 +189,7 @@ func TestWrongBinariesAreRefused(t *testing.T) {
 func TestALargeImageIsRefused(t *testing.T) {
 	t.Parallel()
 	err := run([]string{"-dist", release(t, repository(t)), "-version", "v1.2.3", "-limit", "1000"}, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "and may have 1000") {
+	if err == nil || !strings.Contains(err.Error(), "and the limit is 1000") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func TestRatiosAreMadeWithinARound(t *testing.T) {
 		}
 	}
 	require.Len(t, outcomes, 3)
-	naive := outcomes["accept: rate, of naive's"]
+	naive := outcomes["accept: rate, relative to naive"]
 	require.InDelta(t, 2.5, naive.Median, 1e-9, "the faster naive variant counts")
 	require.InDelta(t, naive.Low, naive.High, 1e-9, "the drift of the machine affects both alike")
 	require.True(t, naive.Met)
