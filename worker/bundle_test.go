@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
@@ -79,9 +80,16 @@ func (b *bundle) worker(t *testing.T) *Worker {
 // start starts w and stops it at the end of the test.
 func (b *bundle) start(t *testing.T, w *Worker) <-chan *river.Event {
 	t.Helper()
+	// Jobs that already wait run only after the subscription. Otherwise their events could be missed.
+	rows, err := b.pool.Query(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = scheduled_at + interval '1 hour' WHERE state = 'available' RETURNING id`)
+	require.NoError(t, err)
+	waiting, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	require.NoError(t, err)
 	require.NoError(t, w.Start(t.Context()))
 	events, unsubscribe := w.client.Subscribe(river.EventKindJobCancelled, river.EventKindJobCompleted,
 		river.EventKindJobFailed, river.EventKindJobInterrupted, river.EventKindJobSnoozed)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = scheduled_at - interval '1 hour' WHERE id = ANY($1)`, waiting)
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		stop(t, w)
 		unsubscribe()
