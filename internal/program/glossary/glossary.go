@@ -48,7 +48,7 @@ func Terms() []Term {
 			Name: "Bulk run", Means: "An operator action that is applied to every match of a filter. It is stored in the database and carried out by any worker. It can be paused, resumed and stopped.",
 			Not: []string{"order about many", "orders about many", "worked off", "works off", "gone on with", "stands in the database"},
 		},
-		{Name: "Needs attention", Means: "The state of anything that no process resolves by itself. The overview, alerts and status list everything in this state.", Not: []string{"needs a person", "need a person"}},
+		{Name: "Needs attention", Means: "The state of an event, effect, source or destination that stays as it is until an operator acts. The overview, alerts and status list all of them.", Not: []string{"needs a person", "need a person"}},
 		{Name: "Alert", Means: "A condition that needs attention. It fires when the condition begins, notifies its receivers, and resolves when the condition ends.", Not: []string{"told at once", "tell nobody"}},
 		{Name: "Backfill", Means: "The reading of a provider's list of events or deliveries, to fetch events that its webhooks did not deliver. One reading of the list is a pass."},
 		{Name: "Retention", Means: "The time for which rows are kept. Expired rows are deleted.", Not: []string{"past its time", "past their time", "time was over"}},

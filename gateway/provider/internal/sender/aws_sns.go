@@ -174,8 +174,8 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	return provider.Verified{SecretIndex: index}, nil
 }
 
-// snsMatch returns the index of the message's topic, or of the key that signed it. own is true
-// if the index is that of a key.
+// snsMatch returns the index of the message's topic, or of the key that signed it. own is true if a
+// key signed the message.
 func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err error) {
 	if len(secrets) == 0 {
 		return 0, false, proof.ErrNoSecret
