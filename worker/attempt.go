@@ -83,6 +83,7 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 		RetryIn:         max(retryIn, time.Until(c.notBefore)),
 		GiveUp:          usedUp || c.outcome.NeedsPerson,
 		Unauthorized:    lane.Unauthorized(c.outcome.Status),
+		Uncounted:       c.outcome.Left && !t.probe,
 		RotateKey:       c.outcome.StoredError && l.OnStoredError == OnStoredErrorNewKey,
 		EndsJob:         t.endsJob && c.effect.Attempt == 1,
 		KeepsJob:        t.keepsJob,

@@ -200,11 +200,6 @@ var errLeft = errors.New("another process has a newer configuration and renders 
 // (I7). It returns an outcome if the attempt has nothing to send. An older configuration may lack
 // the route, or render another request, so it leaves the effect to a newer one.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
-	event, err := a.events.Event(ctx, effect.Event)
-	if err != nil {
-		out := notSent(fmt.Errorf("load event: %w", err))
-		return effect, &out
-	}
 	routing := a.routing.Load()
 	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced)
 	if err != nil {
@@ -213,6 +208,11 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	}
 	if left {
 		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Left: true, Err: errLeft}
+	}
+	event, err := a.events.Event(ctx, effect.Event)
+	if err != nil {
+		out := notSent(fmt.Errorf("load event: %w", err))
+		return effect, &out
 	}
 	type rendered struct {
 		request ledger.Request

@@ -56,6 +56,7 @@ func TestNewestConfigurationRenders(t *testing.T) {
 			stop(t, old) // the deploy goes on
 			waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE state NOT IN ('done', 'failed', 'parked')) = 0)::integer FROM hooklatch.effects`)
 			require.Equal(t, eventsOfADeploy, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
+			require.Zero(t, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE uncounted_attempts <> attempt - 1`), "an attempt that was left counted")
 			require.Equal(t, map[string]int{`"new"`: eventsOfADeploy}, bodies)
 		})
 	}

@@ -195,7 +195,7 @@ type Effect struct {
 
 	State             EffectState `json:"state"`
 	Attempt           int         `json:"attempt"` // attempts started so far
-	UncountedAttempts int         `json:"-"`       // probes among them that do not count toward the attempt limit
+	UncountedAttempts int         `json:"-"`       // attempts among them that do not count toward the attempt limit
 	LeaseUntil        time.Time   `json:"lease_until"`
 	NextAttemptAt     time.Time   `json:"next_attempt_at"`
 	CreatedAt         time.Time   `json:"created_at"`

@@ -32,6 +32,9 @@ type Settlement struct {
 	// Unauthorized is true if the response indicates that the receiver refused the credentials.
 	// Such responses alone do not show whether the effect or its destination is at fault.
 	Unauthorized bool
+	// Uncounted is true if the attempt does not count toward the attempt limit, because another
+	// process has to make it. Claim already left out the probes that do not count.
+	Uncounted bool
 	// RotateKey gives the next attempt another key, because the receiver stored an error under this
 	// key and replays it. The ledger records each attempt's key. RotateKey is ignored when the
 	// effect is done or failed.
@@ -134,6 +137,7 @@ type endedRow struct {
 	Error           string
 	RotateKey       bool
 	Unauthorized    bool
+	Uncounted       bool
 	JobWaits        bool
 	JobEnds         bool
 	JobStays        bool
@@ -166,6 +170,7 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 			Error:           column.Reason(s.Error),
 			RotateKey:       s.RotateKey,
 			Unauthorized:    s.Unauthorized,
+			Uncounted:       s.Uncounted,
 			JobWaits:        s.Effect.jobWaits,
 			JobEnds:         s.EndsJob && state == EffectDone,
 			JobStays:        s.KeepsJob,

@@ -139,7 +139,7 @@ type Outcome struct {
 	// the effect.
 	NeedsPerson bool
 	// If true, nothing was sent, because a process with a newer configuration decides what to send.
-	// Such attempts do not use up the effect.
+	// Such attempts do not count.
 	Left bool
 	// RetryAfter is the wait that the receiver requested, or 0.
 	RetryAfter time.Duration

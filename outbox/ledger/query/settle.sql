@@ -6,7 +6,7 @@ WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
         scope text, key text, generation integer, attempt integer, claim_id uuid, new_state text, applied text, duration_seconds float8,
-        retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean,
+        retry_seconds float8, response_status integer, response_excerpt text, error text, rotate_key boolean, unauthorized boolean, uncounted boolean,
         job_waits boolean, job_ends boolean, job_stays boolean, job_metadata jsonb, job_tags text
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
@@ -33,6 +33,7 @@ WITH ended AS (
         maybe_applied_since = CASE WHEN ended.applied = 'unknown' THEN COALESCE(e.maybe_applied_since, {{began}}) ELSE e.maybe_applied_since END,
         refused_since = CASE WHEN ended.unauthorized THEN COALESCE(e.refused_since, {{began}}) END,
         finished_at = CASE WHEN ended.new_state IN ('done', 'failed', 'parked', 'cancelled') THEN now() END,
+        uncounted_attempts = e.uncounted_attempts + CASE WHEN ended.uncounted THEN 1 ELSE 0 END,
         response_status = ended.response_status,
         response_excerpt = ended.response_excerpt,
         error = ended.error,
