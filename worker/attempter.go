@@ -193,15 +193,16 @@ func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, l
 }
 
 // errLeft means that an effect's request is rendered by another process.
-var errLeft = errors.New("another process has a newer configuration and renders the request")
+var errLeft = errors.New("another process has the newest configuration for the source and renders the request")
 
 // render renders the request of an effect whose route has a refetch, with the current routes,
 // and commits it before anything is sent: this attempt and all later ones send the same request
 // (I7). It returns an outcome if the attempt has nothing to send. An older configuration may lack
-// the route, or render another request, so it leaves the effect to a newer one.
+// the route, or render another request, so it leaves the effect to a newer one. A process without
+// the source leaves the effect to any process that has it.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	routing := a.routing.Load()
-	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced)
+	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced, routing.has(string(effect.Event.Source)))
 	if err != nil {
 		out := notSent(err)
 		return effect, &out

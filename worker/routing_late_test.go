@@ -16,7 +16,7 @@ import (
 
 // A request that is rendered at the first attempt is rendered by the newest configuration, whichever
 // process takes the job. An older process neither parks the effect because it lacks the route, nor
-// sends what its own route would send.
+// sends what its own route would send. A process without the source does neither, even if it is newer.
 func TestNewestConfigurationRenders(t *testing.T) {
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
@@ -28,9 +28,11 @@ func TestNewestConfigurationRenders(t *testing.T) {
 			HTTP:    &route.HTTPRequest{Body: `"` + body + `"`},
 		}
 	}
-	for name, before := range map[string][]route.Route{
-		"route added":   {named("other", "stripe", "charge.*")},
-		"route changed": {late("old")},
+	next := Routing{Sources: []string{"stripe"}, Routes: []route.Route{late("new")}, ConfigHash: "next"}
+	for name, started := range map[string][]Routing{ // in the order in which they start
+		"route added":    {{Sources: []string{"stripe"}, Routes: []route.Route{named("other", "stripe", "charge.*")}, ConfigHash: "other"}, next},
+		"route changed":  {{Sources: []string{"stripe"}, Routes: []route.Route{late("old")}, ConfigHash: "other"}, next},
+		"another source": {next, {Sources: []string{"billing"}, Routes: []route.Route{named("bill", "billing")}, ConfigHash: "other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,14 +48,18 @@ func TestNewestConfigurationRenders(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, sender.Close()) })
 			p := &programs{bundle: setup(t), destination: DestinationOptions{Name: "app", Sender: sender}}
-			old := p.run(t, Routing{Sources: []string{"stripe"}, Routes: before, ConfigHash: "old"})
-			p.run(t, Routing{Sources: []string{"stripe"}, Routes: []route.Route{late("new")}, ConfigHash: "next"})
+			var other *Worker
+			for _, program := range started {
+				if w := p.run(t, program); program.ConfigHash == "other" {
+					other = w
+				}
+			}
 			for i := range eventsOfADeploy {
 				p.deliver(t, "stripe", fmt.Sprint("evt_", i), "invoice.paid")
 			}
 			p.settled(t)
 			waitFor(t, p.bundle, `SELECT (count(*) > 0)::integer FROM hooklatch.all_attempts WHERE attempt = 1 AND error <> ''`)
-			stop(t, old) // the deploy goes on
+			stop(t, other)
 			waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE state NOT IN ('done', 'failed', 'parked')) = 0)::integer FROM hooklatch.effects`)
 			require.Equal(t, eventsOfADeploy, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
 			require.Zero(t, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE uncounted_attempts <> attempt - 1`), "an attempt that was left counted")

@@ -188,15 +188,18 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	return moved, nil
 }
 
-// RendersElsewhere reports whether a process with a configuration newer than by should render the
-// requests of the source's events to a destination, because it has other routes. It must also have
-// the source, and serve the destination. A process that did not announce a configuration decides
-// everything itself. Errors: ErrUnavailable.
-func (f *Fleet) RendersElsewhere(ctx context.Context, source identity.Source, destination string, by Configuration) (elsewhere bool, err error) {
+// RendersElsewhere reports whether another process should render the requests of the source's events
+// to a destination. That process has the source, serves the destination, and has a configuration
+// newer than by with other routes. If the asking process does not have the source, any configuration
+// counts. A process that did not announce a configuration decides everything itself. Errors:
+// ErrUnavailable.
+func (f *Fleet) RendersElsewhere(ctx context.Context, source identity.Source, destination string, by Configuration, hasSource bool) (elsewhere bool, err error) {
 	if by.Number == 0 {
 		return false, nil
 	}
-	asked := rendersElsewhere{Source: source, Destination: destination, Configuration: by.Number, Routes: by.Routes, SeenSeconds: PresumedGone.Seconds()}
+	asked := rendersElsewhere{
+		Source: source, HasSource: hasSource, Destination: destination, Configuration: by.Number, Routes: by.Routes, SeenSeconds: PresumedGone.Seconds(),
+	}
 	err = f.db.Statement("renders_elsewhere", func(db pipeline.ByIndex) error {
 		return f.sql.RendersElsewhere.With(asked).QueryRow(ctx, db).Scan(&elsewhere)
 	})

@@ -1,12 +1,12 @@
--- True if a running process that serves the destination has a newer configuration, with other
--- routes for the source.
+-- True if another running process should render the source's requests to the destination. It has the
+-- source and serves the destination, and it has a newer configuration with other routes, unless the
+-- asking process does not have the source at all.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.workers AS w
-    WHERE w.configuration > :configuration::bigint
+    WHERE (NOT :has_source::boolean OR w.configuration > :configuration::bigint AND w.routes <> :routes)
         AND w.seen_at > now() - make_interval(secs => :seen_seconds::float8)
         AND w.dispatches
-        AND w.routes <> :routes
         AND w.destinations @> ARRAY[:destination::text]
         AND w.sources && ARRAY[:source::text, '*']
 )
