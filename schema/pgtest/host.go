@@ -34,10 +34,14 @@ type database struct {
 	name string
 }
 
-// sharedConnections is the number of connections that a shared server allows. While a test
-// waits for its parallel subtests, its programs keep up to 30 connections, and several tests
-// of a package can wait at the same time.
-const sharedConnections = "1000"
+// sharedSettings are the settings of the shared servers.
+var sharedSettings = map[string]string{
+	// While a test waits for its parallel subtests, its programs keep up to 30 connections, and
+	// several tests of a package can wait at the same time.
+	"max_connections": "1000",
+	// Otherwise autovacuum would start ten processes a second for hundreds of short-lived databases.
+	"autovacuum_naptime": "1h",
+}
 
 // startHost starts a server whose cluster already contains the template, from the cache.
 func startHost(ctx context.Context, durable bool, settings map[string]string) (*host, error) {

@@ -90,7 +90,7 @@ func sharedHost(ctx context.Context, durable bool) (*host, error) {
 		if rawURL != "" {
 			shared.hosts[which], shared.errs[which] = foreignHost(ctx, rawURL)
 		} else {
-			shared.hosts[which], shared.errs[which] = startHost(ctx, durable, map[string]string{"max_connections": sharedConnections})
+			shared.hosts[which], shared.errs[which] = startHost(ctx, durable, sharedSettings)
 		}
 	}
 	return shared.hosts[which], shared.errs[which]
