@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -208,25 +207,22 @@ type plan struct {
 }
 
 // run sends the events of a plan over all connections.
-func (c *Client) run(ctx context.Context, p plan) (Run, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+func (c *Client) run(parent context.Context, p plan) (Run, error) {
+	sending, ctx := errgroup.WithContext(parent)
 	var next, repeated atomic.Int64
-	var all sync.WaitGroup
 	perConn := make([][]time.Duration, len(c.conns))
 	sent := make([][]Sent, len(c.conns))
 	run := Run{Began: time.Now()}
 	for w, one := range c.conns {
-		all.Go(func() {
+		sending.Go(func() error {
 			for ctx.Err() == nil {
 				began, more := p.begin(ctx, int(next.Add(1))-1)
 				if !more {
-					return
+					return nil
 				}
 				id, times, err := one.deliver(ctx)
 				if err != nil {
-					cancel(err)
-					return
+					return err
 				}
 				repeated.Add(int64(times))
 				perConn[w] = append(perConn[w], time.Since(began))
@@ -234,11 +230,12 @@ func (c *Client) run(ctx context.Context, p plan) (Run, error) {
 					sent[w] = append(sent[w], Sent{ID: id, Began: began})
 				}
 			}
+			return nil
 		})
 	}
-	all.Wait()
+	err := sending.Wait()
 	run.Ended = time.Now()
-	if err := context.Cause(ctx); err != nil {
+	if err = cmp.Or(err, context.Cause(parent)); err != nil {
 		return run, fmt.Errorf("send events: %w", err)
 	}
 	run.Sent = slices.Concat(sent...)

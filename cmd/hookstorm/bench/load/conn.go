@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,23 +63,25 @@ func (c *conn) close() {
 var errRefused = errors.New("not accepted")
 
 // deliver sends a new event until the server accepts it, as providers do. It returns the
-// number of repetitions.
+// number of repetitions. If ctx ends first, the error names the last refusal, too.
 func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error) {
 	id, request, err := c.maker.next(time.Now())
 	if err != nil {
 		return "", 0, err
 	}
+	var refused error
 	for {
 		err := c.post(ctx, request)
 		if err == nil {
 			return id, repeated, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
-			return id, repeated, cause
+			return id, repeated, fmt.Errorf("%w: last request: %w", cause, cmp.Or(refused, err))
 		}
 		if !errors.Is(err, errRefused) {
 			return id, repeated, err
 		}
+		refused = err
 		repeated++
 		_ = retry.Wait(ctx, again) // the loop checks ctx
 	}

@@ -1,7 +1,9 @@
 package load_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -143,6 +145,29 @@ func TestARefusedEventIsSentAgain(t *testing.T) {
 	require.Equal(t, 3, run.Repeated)
 	require.Len(t, s.came(t), 5)
 	require.Equal(t, 2, s.different(t))
+}
+
+// A time limit alone does not say what the server did until then.
+func TestTheEndOfAContextNamesTheLastRefusal(t *testing.T) {
+	t.Parallel()
+	s := newTaker(t)
+	s.refuse = 1 << 30
+	client := s.dial(t, load.Options{Connections: 2})
+	for name, send := range map[string]func(context.Context) error{
+		"one":    func(ctx context.Context) error { _, _, err := client.One(ctx); return err },
+		"each":   client.Each,
+		"closed": func(ctx context.Context) error { _, err := client.Closed(ctx, 2); return err },
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		late, before := errors.New("it took too long"), len(s.came(t))
+		ended := make(chan error, 1)
+		go func() { ended <- send(ctx) }()
+		require.Eventually(t, func() bool { return len(s.came(t)) >= before+10 }, 2*time.Minute, time.Millisecond)
+		cancel(late)
+		err := <-ended
+		require.ErrorIs(t, err, late, name)
+		require.ErrorContains(t, err, "it was answered 503", name)
+	}
 }
 
 func TestLatencyCountsFromWhenAnEventWasDue(t *testing.T) {
