@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// modesMatter reports whether file modes define who may read and write a file. They do so only on
-// Unix.
+// modesMatter is true on systems where file modes decide who may read and write a file: all but
+// Windows.
 const modesMatter = runtime.GOOS != "windows"
 
 func writableByAll(info fs.FileInfo) bool { return modesMatter && info.Mode().Perm()&0o002 != 0 }
@@ -22,8 +22,9 @@ func readable(info fs.FileInfo) string {
 	return fmt.Sprintf("can be read by every user of this machine (mode %s)", mode(info))
 }
 
-// checkTrusted refuses a file that the program found by itself and that another user may have
-// written. The file decides where events go, and which environment variables go with them.
+// checkTrusted refuses a file that the program found by itself if the file or its directory belongs
+// to another user, or if every user can write to it. The file decides where events go, and which
+// environment variables are sent with them.
 func checkTrusted(path string) error {
 	for _, one := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(one)
@@ -48,7 +49,8 @@ func checkTrusted(path string) error {
 	return nil
 }
 
-// checkAccess refuses a file that every user of the machine can write.
+// checkAccess returns the information about a file, and refuses a file that every user of the
+// machine can write to.
 func checkAccess(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {

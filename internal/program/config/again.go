@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// Again parses the original configuration text again, with the current contents of the files that
-// it names. Errors: Problems.
+// Again parses the configuration's original text once more, and reads the files that the text names
+// again. Errors: Problems.
 func (c *Config) Again() (*Config, error) {
 	return parseWith(c.origin.file, c.origin.text, c.origin.env, c.origin.deprecatedKeys)
 }
 
-// Files returns the paths of the secret and certificate files, as this process opens them.
+// Files returns the sorted paths of the secret and certificate files. A relative path in the
+// configuration is resolved against the configuration's directory.
 func (c *Config) Files() []string {
 	named := slices.Collect(maps.Values(c.origin.files))
 	for _, pair := range []*KeyPair{c.Gateway.TLS, c.Admin.TLS} {
@@ -28,8 +29,9 @@ func (c *Config) Files() []string {
 	return slices.Compact(files)
 }
 
-// ChangedFiles returns the paths of the secrets whose files have different contents in another
-// reading of the same configuration.
+// ChangedFiles returns the configuration paths, such as sources.stripe.secrets, of the secrets
+// whose files had different contents when other was read. c and other are two readings of the same
+// text.
 func (c *Config) ChangedFiles(other *Config) []string {
 	var changed []string
 	for _, path := range slices.Sorted(maps.Keys(other.origin.sums)) {
@@ -40,7 +42,7 @@ func (c *Config) ChangedFiles(other *Config) []string {
 	return changed
 }
 
-// SameButSecrets reports whether another configuration has the same destination, except for its
+// SameButSecrets reports whether a destination has the same settings in other, apart from its
 // secrets.
 func (c *Config) SameButSecrets(other *Config, destination string) bool {
 	shown := func(c *Config) any {

@@ -22,9 +22,9 @@ func (c *Config) CellNames() []string {
 	return append([]string{MainCell}, slices.Sorted(maps.Keys(c.Cells))...)
 }
 
-// InCell returns the configuration of one cell: its database and its sources. The checks are queries
-// of the application's database, so only the main cell has them. Without cells, it returns the
-// configuration itself.
+// InCell returns the configuration of one cell, which has only this cell's database and sources.
+// Only the main cell has the checks, because they query the application's database. Without cells,
+// InCell returns c itself.
 func (c *Config) InCell(name string) *Config {
 	if len(c.Cells) == 0 {
 		return c
@@ -63,7 +63,8 @@ func (s Source) InCell() string {
 	return s.Cell
 }
 
-// checkCells reports what cannot be divided among cells: see docs/cells.md.
+// checkCells reports invalid cells and settings that are not possible with cells: see
+// docs/cells.md.
 func (c *Config) checkCells(d *decoder) {
 	used := map[string]string{databaseID(c.Database): "database"}
 	for _, name := range slices.Sorted(maps.Keys(c.Cells)) {

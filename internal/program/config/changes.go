@@ -15,8 +15,8 @@ type Change struct {
 	Kind    ChangeKind `json:"change"`
 	// To is the new name, if Kind is Renamed.
 	To string `json:"to,omitzero"`
-	// Fields are the fields that differ, such as http.body, if Kind is Changed. A field named secrets
-	// stands for all secrets of a destination, whose values are not shown.
+	// Fields are the fields that differ, such as http.body, if Kind is Changed. The field secrets
+	// stands for all secrets of a destination; their values are not shown.
 	Fields []string `json:"fields,omitempty"`
 }
 
@@ -38,7 +38,7 @@ const (
 	SectionRoute       = "route"
 )
 
-// Line describes the change in a line, without its section and name.
+// Line describes the change on one line, without its section and name.
 func (c Change) Line() string {
 	switch c.Kind {
 	case Renamed:
@@ -50,7 +50,7 @@ func (c Change) Line() string {
 	return string(c.Kind)
 }
 
-// Changes returns the differences of next from c, in sources, destinations and routes.
+// Changes returns how the sources, destinations and routes of next differ from those of c.
 func (c *Config) Changes(next *Config) []Change {
 	list := changesOf(SectionSource, c.sourceSettings(), next.sourceSettings())
 	list = append(list, changesOf(SectionDestination, c.destinationSettings(), next.destinationSettings())...)
@@ -63,7 +63,7 @@ type setting struct {
 	whole any // with the secrets
 }
 
-// sourceSettings omits the secrets: a rotation changes no decision.
+// sourceSettings omits each source's secrets, retention and cell, because they change no decision.
 func (c *Config) sourceSettings() map[string]setting {
 	settings := make(map[string]setting, len(c.Sources))
 	for name, one := range c.Sources {

@@ -64,7 +64,7 @@ func (db Database) check(d *decoder, at string) {
 	d.faults(at, c.Err())
 }
 
-// checkMemory requires memory for at least one body of every source.
+// checkMemory requires that gateway.max_buffered has room for one body of each source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		limit := c.maxBodies[name]

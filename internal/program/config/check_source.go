@@ -64,7 +64,7 @@ func (s Source) checkBackfill(d *decoder, at string, p *provider.Provider) {
 	}
 }
 
-// dedupPath returns the path of the dedup rule, which is a text or inside a mapping.
+// dedupPath returns the path of the dedup rule, which the file gives as text or in a mapping.
 func (d *decoder) dedupPath(at string) string {
 	if _, inside := d.origin.lines[at+".dedup.rule"]; inside {
 		return at + ".dedup.rule"

@@ -64,7 +64,8 @@ type Config struct {
 	whole      *Config          // set by InCell
 }
 
-// origin records the position of each path in the file.
+// origin records how the file gives the configuration: its text, the line of each path, and the
+// secret files.
 type origin struct {
 	file  string
 	lines map[string]int
@@ -117,8 +118,8 @@ func parseWith(name string, data []byte, env LookupEnv, deprecated []DeprecatedK
 	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}, sums: map[string][sha256.Size]byte{}, text: data, env: env, deprecatedKeys: deprecated}}
 	d := newDecoder(cfg.origin, env)
 	d.document(data, cfg)
-	// Some checks of a partly invalid file would only report consequences of its first mistakes.
-	// The other checks still run.
+	// The checks also run on a partly invalid file, so that all problems are reported together.
+	// They skip values that already have a problem.
 	cfg.fillIn()
 	cfg.check(d)
 	if len(d.problems) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxDepth is far above the depth that the file can use. It limits aliases that contain themselves.
+// maxDepth is far above the depth of any valid file. It stops aliases that contain themselves.
 const maxDepth = 32
 
 var (
@@ -28,7 +28,7 @@ var (
 	timeType     = reflect.TypeFor[time.Time]()
 )
 
-// decoder fills Go values from YAML nodes. Unlike the library's own decoder it continues after a
+// decoder fills Go values from YAML nodes. Unlike the library's own decoder, it continues after a
 // mistake, records the line of every path, expands ${NAME} only in scalars, and never shows a
 // secret field's text.
 type decoder struct {
@@ -97,7 +97,7 @@ func (d *decoder) structure(node ast.Node, path string, target reflect.Value, de
 		return
 	}
 	fields := fieldsOf(target.Type())
-	var files []fileEntry // processed after all values: only one of both may be given
+	var files []fileEntry // processed after all values, because only one of a value and its file may be given
 	for _, e := range entries {
 		field, known := fields.find(e.key)
 		if !known {

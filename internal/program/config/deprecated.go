@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// DeprecatedKey is an earlier name of a key, with the same values. The file may contain it until
-// a version removes it. After that, the error about the key says what to write instead.
+// DeprecatedKey is a former name of a key that accepts the same values. A file may contain the
+// former name until a version removes it. From then on, the error about the name says what to write
+// instead.
 type DeprecatedKey struct {
 	Path    string // such as "sources.*.largest_body": without indexes; * is any name
 	Key     string // what to write in the same mapping
@@ -27,7 +28,7 @@ func (c *Config) Deprecated() Problems { return c.deprecated }
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// deprecated returns the deprecation at a path, or nil.
+// deprecated returns the deprecated key that matches a path, or nil.
 func (o *origin) deprecated(at string) *DeprecatedKey {
 	slashed := strings.NewReplacer(".", "/").Replace
 	for _, k := range o.deprecatedKeys {
@@ -38,8 +39,8 @@ func (o *origin) deprecated(at string) *DeprecatedKey {
 	return nil
 }
 
-// current returns the key to use for an entry. It reports a deprecated key that was removed, or that
-// is given beside its key.
+// current returns the key to use for an entry. It reports a deprecated key that was removed, or
+// that is given together with its current name; ok is then false.
 func (d *decoder) current(at string, e entry, given []entry) (key string, ok bool) {
 	k := d.origin.deprecated(join(at, e.key))
 	if k == nil {
@@ -64,7 +65,7 @@ func (d *decoder) current(at string, e entry, given []entry) (key string, ok boo
 }
 
 // WithoutDeprecated returns the text of the file with every deprecated key replaced. Nothing else
-// changes. Error: a key that must be replaced by hand, such as one in an alias.
+// changes. It returns an error if a key must be replaced by hand, such as a key in an alias.
 func (c *Config) WithoutDeprecated() ([]byte, error) {
 	lines := strings.SplitAfter(string(c.origin.text), "\n")
 	for _, found := range c.deprecated {

@@ -13,7 +13,7 @@ var (
 )
 
 // bareReference matches a shell-style variable, which this file does not support: the whole text is
-// a $ and a name in capitals. With another $ in front it is a literal.
+// a $ and a name in capitals. With another $ in front, the text is a literal.
 var bareReference = regexp.MustCompile(`^\$?\$([A-Z_][A-Z0-9_]*)$`)
 
 // checkBare refuses a variable without braces. It shows a secret field's text only if a variable
@@ -32,9 +32,9 @@ func (d *decoder) checkBare(path, text string, isSecret bool) bool {
 	return false
 }
 
-// YAML ends an unquoted scalar inside {...} at the first brace, so ${NAME}
-// would need quotes there. While the file is parsed the braces of references
-// are replaced by two characters of the private use area.
+// YAML ends an unquoted scalar inside {...} at the first brace, so ${NAME} would need quotes there.
+// While the parser runs, two characters of the private use area therefore stand for the braces of
+// references.
 const (
 	maskOpen  = "\ue000"
 	maskClose = "\ue001"

@@ -13,8 +13,8 @@ type field struct {
 	Type  reflect.Type
 	Owner reflect.Type // struct that declares the field; a different one for inlined fields
 	Go    string       // name of the field in that struct
-	// File is the key that this key replaces, if it names a file: every secret field has such an
-	// additional key.
+	// File is set for the additional key of a secret field that names a file. It is the key of the
+	// secret itself, such as secrets for secrets_file.
 	File string
 }
 

@@ -14,7 +14,7 @@ const (
 	DevPath     = ".hooklatch/dev.yaml" // written by the dev command
 )
 
-// InstalledPath is the path that the image and the units for systemd name.
+// InstalledPath is the path of the configuration file in the image and in the systemd units.
 const InstalledPath = "/etc/hooklatch/hooklatch.yaml"
 
 // toInstall explains how a file gets to InstalledPath.
@@ -31,9 +31,9 @@ const smallest = `  sources: {stripe: {provider: stripe, secrets: ["${STRIPE_WEB
   routes: [{name: everything, from: stripe, to: app}]
 `
 
-// Find returns the path of the configuration file: explicit if given, otherwise ./hooklatch.yaml
-// if it exists, and otherwise the file that the dev command wrote. A file that Find chooses must
-// belong to the user or root.
+// Find returns the path of the configuration file: explicit if given, otherwise ./hooklatch.yaml if
+// it exists, and otherwise the file that the dev command wrote. Find refuses a file of its own
+// choice that another user may have written.
 func Find(explicit string) (string, error) {
 	if explicit != "" {
 		info, err := os.Stat(explicit)

@@ -15,7 +15,7 @@ func (c *Config) MaxBodyOf(source string) int64 {
 	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as in the gateway
 }
 
-// fillInMaxBodies sets each source's largest body that is not a form.
+// fillInMaxBodies sets, for each source, the maximum size of a body that is not a form, in bytes.
 func (c *Config) fillInMaxBodies() {
 	c.maxBodies = make(map[string]int64, len(c.Sources))
 	for name, s := range c.Sources {

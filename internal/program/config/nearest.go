@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// nearest returns the word that was probably meant: the closest word, if at most a third of it must
-// change.
+// nearest returns the word that was probably meant: the closest word, if at most a third of its
+// letters, or one letter, must change.
 func nearest(given string, words []string) (string, bool) {
 	best, bestDistance := "", len(given)+1
 	for _, word := range words {

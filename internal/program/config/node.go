@@ -43,7 +43,7 @@ func parse(text string) (file *ast.File, err error) {
 			file, err = nil, errors.New("is not valid YAML")
 		}
 	}()
-	// The function entries reports all equal keys, with both lines.
+	// The function d.entries reports every duplicate key, with both lines.
 	return parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
 }
 

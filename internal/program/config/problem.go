@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in the file. It never contains a secret (I12): it has only a secret
-// field's name, and an expanded value's text before expansion.
+// Problem is one mistake in the file. A Problem never contains a secret (I12): of a secret field it
+// has only the name, and of an expanded value only the text before expansion.
 type Problem struct { //nolint:errname // operators fix problems; the list is the error
 	File    string
 	Line    int    // counted from 1; 0 for the whole file
@@ -83,8 +83,8 @@ func oneOf(value string, allowed []string) string {
 	return "allowed: " + list(allowed)
 }
 
-// oneOf is the function oneOf, without the guess if the value is from the environment: a similar
-// name would reveal too much.
+// oneOf does the same as the function oneOf, but makes no guess for a value from the environment: a
+// similar name would reveal too much.
 func (d *decoder) oneOf(path, value string, allowed []string) string {
 	if _, fromEnv := d.expanded[path]; fromEnv {
 		return "allowed: " + list(allowed)

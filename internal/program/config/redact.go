@@ -14,7 +14,8 @@ const (
 	minRedactAfter = time.Hour
 )
 
-// checkRedaction reports impossible redactions. p is nil for an unknown provider.
+// checkRedaction reports redactions that are not possible, and a redact_after that is too short. p
+// is nil for an unknown provider.
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
 	d.checkPointers(redact, s.Redact)
@@ -30,7 +31,7 @@ func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	}
 }
 
-// checkSearch reports pointers that lead to no value.
+// checkSearch reports invalid pointers, and more pointers than are allowed.
 func (s Source) checkSearch(d *decoder, at string) {
 	search := join(at, "search")
 	d.checkPointers(search, s.Search)
@@ -39,7 +40,7 @@ func (s Source) checkSearch(d *decoder, at string) {
 	}
 }
 
-// checkPointers reports texts that are no pointers to a part of an event.
+// checkPointers reports texts that are not JSON pointers to a part of an event.
 func (d *decoder) checkPointers(path string, pointers []string) {
 	for _, pointer := range pointers {
 		if !isPointer(pointer) {

@@ -128,8 +128,8 @@ func (c *Config) checkRetention(d *decoder) {
 	}
 }
 
-// beforeExport is the time for which events must outlive their deliveries, so that a day is exported
-// with its events.
+// beforeExport is how much longer an event must be kept than its delivery, so that a day is
+// exported with its events.
 const beforeExport = 2 * retention.Day
 
 func (c *Config) checkExport(d *decoder) {

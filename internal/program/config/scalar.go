@@ -171,7 +171,7 @@ func isPublic(path, text string) bool {
 	return !has
 }
 
-// secret stores a secret. No reported problem quotes any of its text.
+// secret stores a secret, or reports a mistake without quoting the secret's text.
 func (d *decoder) secret(node ast.Node, path, text string, target reflect.Value) {
 	if node.Type() == ast.LiteralType {
 		text = strings.TrimRight(text, "\n") // a block scalar ends with a line break

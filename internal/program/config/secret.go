@@ -65,7 +65,7 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 			if _, inFile := d.origin.files[path+".value"]; !inFile && !d.reported(path) {
 				d.missingf(path, "", "has no secret; give value or file")
 			}
-			continue // or reported when it was read
+			continue // the value is missing, or was reported when it was read
 		}
 		if usable != nil {
 			key, err := s.Key(one)

@@ -13,8 +13,8 @@ import (
 // Setting is a field of the file with its value as a line of text.
 type Setting struct{ Field, Value string }
 
-// RouteSettings returns the fields of a route, in the order of the reference. A value with an
-// environment variable is as written: the variable may be a secret.
+// RouteSettings returns the fields of a route, in the order of the reference. A value that refers
+// to an environment variable is returned as written, because the variable may be a secret.
 func (c *Config) RouteSettings(at int) []Setting {
 	path := "routes[" + strconv.Itoa(at) + "]"
 	return c.settings(path, reflect.ValueOf(c.Routes[at]))
@@ -32,7 +32,7 @@ func (c *Config) DestinationSettings(name string) []Setting {
 	return settings
 }
 
-// RouteText returns a route as YAML, with the variables of the environment as written.
+// RouteText returns a route as YAML, with references to environment variables as written.
 func (c *Config) RouteText(at int) string {
 	path := "routes[" + strconv.Itoa(at) + "]"
 	text, err := yaml.Marshal(printer{written: c.origin.expanded}.value(path, reflect.ValueOf(c.Routes[at])))
@@ -55,7 +55,8 @@ func withoutQuery(text string) string {
 	return u.String()
 }
 
-// settingsIn lists the values of a printed setting that are not mappings.
+// settingsIn lists the fields of a printed setting whose values are not mappings, including the
+// fields of nested mappings.
 func settingsIn(path string, value any) []Setting {
 	mapping, is := value.(yaml.MapSlice)
 	switch {
@@ -75,7 +76,7 @@ func settingsIn(path string, value any) []Setting {
 	return list
 }
 
-// lineOf returns a value of the file in a line.
+// lineOf formats a value of the file on one line.
 func lineOf(value any) string {
 	switch v := value.(type) {
 	case []any:

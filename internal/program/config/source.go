@@ -103,7 +103,8 @@ func (s Source) ProviderOptions() provider.Options {
 	return o
 }
 
-// OverridesKey reports whether the source's key differs from the key that its provider documents.
+// OverridesKey reports whether the keys of the source's events are built differently from what its
+// provider documents.
 func (s Source) OverridesKey(p *provider.Provider) bool {
 	return p.About.Confirmed.EventID != provider.Configured && (s.EventID.Text() != "" || len(s.Dedup.Ignore) > 0)
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// trialName is the name of the text in problems.
+// trialName is the file name in problems about a route that a user typed.
 const trialName = "route"
 
 // WithRoute returns the configuration with a single route, which a user typed: as a mapping, as a
-// list with one route, or below routes. The positions of problems are lines of the text. Variables
-// are not expanded: their values may be secrets. Errors: Problems.
+// list with one route, or below routes. The positions of problems are lines of the text.
+// Environment variables are not expanded, because their values may be secrets. Errors: Problems.
 func (c *Config) WithRoute(text string) (*Config, error) {
 	o := &origin{file: trialName, lines: map[string]int{}, files: map[string]string{}, deprecatedKeys: c.origin.deprecatedKeys}
 	d := newDecoder(o, func(name string) (string, bool) { return "${" + name + "}", true })
