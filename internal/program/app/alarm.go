@@ -27,12 +27,12 @@ const (
 	heartbeatTimeout = 5 * time.Second
 )
 
-// alarmDestination returns the name of the copy of a destination that sends alerts. Configured
-// names have no colon.
+// alarmDestination returns the name of the copy that sends alerts to a destination. Configured
+// names contain no colon, so the copy's name is never taken.
 func alarmDestination(name string) string { return "alerts:" + name }
 
-// addAlarms adds copies of the destinations that send alerts, with a separate queue and without
-// rate and breaker.
+// addAlarms adds a copy of each destination to which alerts are sent. The copies have a separate
+// queue, and neither a rate limit nor a breaker.
 func (made *destinations) addAlarms(cfg *config.Config) {
 	wanted := map[string]bool{}
 	for _, to := range cfg.Alerts.To {
@@ -97,7 +97,8 @@ func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error
 	return target, nil
 }
 
-// beat requests a URL. Its errors do not contain the URL, which is a secret.
+// beat returns a function that requests a URL and requires a 2xx response. Its errors do not
+// contain the URL, which is a secret.
 func beat(address string) func(ctx context.Context) error {
 	client := &http.Client{
 		Timeout:   heartbeatTimeout,

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// announceTimeout limits the announcement of another configuration.
+// announceTimeout limits each announcement of a gateway.
 const announceTimeout = 5 * time.Second
 
 // routingOf returns the part of a configuration that determines the effects of events. A
@@ -51,14 +51,15 @@ func (a *App) announce(ctx context.Context) error {
 func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
 	digest := route.Digest(routesOf(cfg), policies(cfg))
 	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
-	if len(cfg.Routes) > 0 { // without routes, the workers have a separate file
+	if len(cfg.Routes) > 0 { // a gateway's file without routes is separate from the workers' file
 		p.Sources = slices.Sorted(maps.Keys(cfg.Sources))
 	}
 	return p
 }
 
-// reannounce announces another configuration of a gateway, before it takes effect. Before the first
-// announcement there is nothing to do, and the database may be away.
+// reannounce announces a gateway's next configuration before it takes effect, if its routes or
+// sources differ. Before the first announcement, reannounce does nothing: the database may be
+// unavailable.
 func (a *App) reannounce(ctx context.Context, next *config.Config) error {
 	p := a.gatewayOf(next)
 	if a.told == nil || p.Hash == a.told.Hash && slices.Equal(p.Sources, a.told.Sources) {
@@ -90,8 +91,8 @@ func policies(cfg *config.Config) []route.Target {
 	return targets
 }
 
-// keepAnnounced keeps a gateway's announcement fresh until ctx is done. A worker keeps its own
-// announcement fresh.
+// keepAnnounced renews a gateway's announcement until ctx is done, and then withdraws it. A worker
+// renews its own announcement.
 func (a *App) keepAnnounced(ctx context.Context) {
 	if a.worker != nil {
 		return

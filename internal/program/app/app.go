@@ -34,8 +34,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Maximum time of a stop in addition to worker.soft_stop, or to gateway.drain_timeout if no worker
-// runs. Including the log flush, the process ends within 5 seconds after that.
+// Maximum time of a stop beyond worker.soft_stop, or beyond gateway.drain_timeout if no worker
+// runs. Including the log flush, the process ends within 5 seconds of that time-out.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
@@ -89,8 +89,8 @@ type Options struct {
 	// Listener is the gateway's listener if another process keeps its port open, such as systemd.
 	// If nil, the gateway binds gateway.listen.
 	Listener net.Listener
-	// Tell tells the service manager about the process, in lines such as READY=1: see sd_notify(3).
-	// It may be nil.
+	// Tell notifies the service manager of the process's state, in lines such as READY=1: see
+	// sd_notify(3). It may be nil.
 	Tell func(state string)
 	// LargeBody is called before memory is allocated for a large delivery body. It may be nil.
 	LargeBody func()
@@ -163,9 +163,9 @@ type App struct {
 	process  string                        // name of this process for other processes
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool
-	left     sync.Once // waits for gateway.drain_delay
+	left     sync.Once // lets only the first Stop wait for gateway.drain_delay
 	teardown Teardown
-	cell     string        // the name of its cell
+	cell     string        // name of this App's cell
 	cells    []*App        // the other cells, without listeners
 	away     cellsAway     // set by readyCells
 	prepared chan struct{} // closed once the database is known to be migrated and all parts run
@@ -234,7 +234,8 @@ func (a *App) assemble(ctx context.Context) error {
 	return nil
 }
 
-// openDatabase creates the connections to the database, and the readers that operators use.
+// openDatabase creates the pools, and the parts that every process has: migrator, outbox, counters,
+// gauges and console.
 func (a *App) openDatabase(ctx context.Context) error {
 	err := a.openPools(ctx)
 	if err != nil {
@@ -278,7 +279,7 @@ func (a *App) openDatabase(ctx context.Context) error {
 	return err
 }
 
-// makeCell creates the parts that work on the database.
+// makeCell creates the worker, and the gate and the quarantine of the gateway, for this App's cell.
 func (a *App) makeCell() (err error) {
 	if a.opts.Worker {
 		if err := a.makeWorker(); err != nil {
@@ -368,7 +369,7 @@ func (a *App) Prepared() <-chan struct{} { return a.prepared }
 // Failed returns a channel for an error that ends the App: an error that waiting cannot fix.
 func (a *App) Failed() <-chan error { return a.failed }
 
-// GatewayAddr returns the address of the gateway, or nil before Start.
+// GatewayAddr returns the address of the gateway, or nil before Start or without a gateway.
 func (a *App) GatewayAddr() net.Addr {
 	if a.gateway == nil {
 		return nil
@@ -379,12 +380,12 @@ func (a *App) GatewayAddr() net.Addr {
 // AdminAddr returns the address of the admin listener, or nil before Start.
 func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 
-// Stop waits for gateway.drain_delay, in which deliveries are accepted as before, and drains: the
-// gateway accepts nothing new and finishes requests in flight while the worker finishes its jobs.
-// Then the outbox commits all submitted work, and the connections close. /readyz fails from the
-// beginning of Stop. After the delay, Stop returns within stopSlack after
-// worker.soft_stop, or after gateway.drain_timeout if no worker runs. Its error names the parts that
-// are still running. It may be called again, and before Start.
+// Stop waits for gateway.drain_delay, during which deliveries are accepted as before, and then
+// drains: the gateway accepts nothing new and finishes requests in flight while the worker finishes
+// its jobs. Then the outbox commits all submitted work, and the connections close. /readyz fails
+// from the beginning of Stop. After the delay, Stop returns within stopSlack after
+// worker.soft_stop, or after gateway.drain_timeout if no worker runs. Its error names the parts
+// that are still running. Stop may be called again, and before Start.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
 	a.left.Do(func() { a.leave(ctx) })

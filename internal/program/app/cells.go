@@ -54,8 +54,8 @@ func (a *App) addCells(ctx context.Context) error {
 // all returns the Apps of all cells.
 func (a *App) all() []*App { return append([]*App{a}, a.cells...) }
 
-// endpoints returns the sources of the gateway, each with the cell that stores its deliveries.
-// During a reload, the sources belong to the next configuration instead of the current one.
+// endpoints returns the gateway's sources in the configuration next, each with the cell that stores
+// its deliveries.
 func (a *App) endpoints(next *config.Config) ([]gateway.Source, error) {
 	if len(a.cells) == 0 {
 		return sourcesOf(next, a.outbox)
@@ -74,8 +74,9 @@ func (a *App) endpoints(next *config.Config) ([]gateway.Source, error) {
 	return list, nil
 }
 
-// refuseMoved refuses a configuration that moves a source to another cell, or to one that does not
-// run: the new database would accept duplicates of the events in the old one.
+// refuseMoved refuses a configuration that moves a source to another cell: the new database would
+// accept duplicates of the events in the old one. It also refuses a source in a cell that does not
+// run yet.
 func refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {
@@ -119,7 +120,7 @@ func (a *App) consoles() http.Handler {
 	return signin.AtBase(base, mux)
 }
 
-// otherCells returns the cells other than the main one, for the main one's console.
+// otherCells returns the cells other than the main one, for the console of the main cell.
 func (a *App) otherCells(ctx context.Context) (list []console.Cell) {
 	for _, one := range a.askCells(ctx, a.cells) {
 		c := console.Cell{Name: one.Cell, Path: config.CellPath(one.Cell) + "/"}
@@ -142,8 +143,8 @@ func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] 
 	})
 }
 
-// readyCells is like Ready, for several cells: the process can do its work if one of the cells can.
-// Otherwise no cell could be used while one cell's database is unavailable.
+// readyCells is Ready for a process with several cells: it returns nil if at least one cell can do
+// its work. Otherwise no cell could be used while one cell's database is unavailable.
 func (a *App) readyCells(ctx context.Context) error {
 	answers := a.askCells(ctx, a.all())
 	away := cells.Away(answers)
@@ -154,8 +155,8 @@ func (a *App) readyCells(ctx context.Context) error {
 	return errors.Join(cells.Errors(answers)...)
 }
 
-// whileAllAnswer returns a heartbeat that is sent only while all other cells can do their work. A missing
-// heartbeat then reports a cell that is away.
+// whileAllAnswer returns a heartbeat that is sent only while all other cells can do their work, so
+// that a missing heartbeat reports an unavailable cell.
 func (a *App) whileAllAnswer(send func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if errs := cells.Errors(a.askCells(ctx, a.cells)); len(errs) > 0 {

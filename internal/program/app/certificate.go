@@ -16,7 +16,7 @@ import (
 // of paths is fixed when a process starts.
 type certificates map[string]*certificate
 
-// use makes new connections use pairs.
+// use sets the key pairs that new connections get.
 func (c certificates) use(pairs map[string]KeyPair) {
 	for path, one := range c {
 		if next, ok := pairs[path]; ok {

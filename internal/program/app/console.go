@@ -176,7 +176,7 @@ func consoleDestinations(cfg *config.Config) []console.Destination {
 	return shown
 }
 
-// currentRoutes compiles the routes of each current configuration once.
+// currentRoutes caches the compiled routes of the current configuration.
 type currentRoutes struct {
 	config func() *config.Config
 

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// attemptSlack is the time by which the worker's time-out is longer than the destination's own. The
-// destination ends the attempt first, because only the destination knows what was sent.
+// attemptSlack is how much the worker's time-out exceeds the destination's own. The destination
+// ends the attempt first, because only the destination knows what was sent.
 const attemptSlack = time.Second
 
 // destinations contains all destinations, and separately the destinations whose secrets may change.

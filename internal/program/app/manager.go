@@ -10,10 +10,12 @@ import (
 )
 
 // inheritedDelay is the minimum of gateway.drain_delay if a service manager keeps the gateway's
-// port. New connections wait there for the next process, so only the accepted ones need an answer.
+// port. New connections wait at the port for the next process, so the delay is only for connections
+// that the gateway has accepted.
 const inheritedDelay = time.Second
 
-// tell tells the service manager about the process, if there is one. A status is one line.
+// tell notifies the service manager, if there is one, of a state such as READY=1, and of a status.
+// Line breaks in a status are replaced, because a status is one line.
 func (a *App) tell(state, status string) {
 	if a.opts.Tell == nil {
 		return
@@ -24,7 +26,8 @@ func (a *App) tell(state, status string) {
 	a.opts.Tell(state)
 }
 
-// tellReload tells the service manager about a reload, around do.
+// tellReload runs do, which reloads, and notifies the service manager when the reload begins and
+// ends.
 func (a *App) tellReload(do func() error) error {
 	a.tell(daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec(), "reloads the configuration")
 	err := do()
@@ -36,7 +39,8 @@ func (a *App) tellReload(do func() error) error {
 	return err
 }
 
-// leave lets the gateway work for gateway.drain_delay, or until ctx is done.
+// leave lets the gateway continue to accept deliveries for gateway.drain_delay, or until ctx is
+// done.
 func (a *App) leave(ctx context.Context) {
 	a.tell(daemon.SdNotifyStopping, "finishes its work")
 	delay := a.opts.Config.Gateway.DrainDelay

@@ -20,8 +20,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Settings of every pool. Connections are replaced periodically, so that a failover or a new
-// replica is noticed, but not all simultaneously.
+// Settings of every pool. Connections are replaced periodically, but not all simultaneously, so
+// that the process notices a failover or a new replica.
 const (
 	connectTimeout        = 5 * time.Second
 	maxConnLifetime       = 8 * time.Minute
@@ -108,10 +108,10 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-// resetAtDemotion replaces all connections of a pool when its server refuses to write: it was
-// demoted, and every connection still points at it. Hooklatch's own transactions do the same, but
-// River's statements would try one such connection after another. River's completer waits for
-// seconds between these tries, and a stop would wait for the completer.
+// resetAtDemotion replaces all connections of a pool when their server refuses to write because it
+// was demoted. Hooklatch's own transactions also reset the pool, but River's statements would try
+// one such connection after another. River's completer pauses for seconds between these tries, and
+// a stop would wait for the completer.
 func resetAtDemotion(config *pgx.ConnConfig, made *atomic.Pointer[pgxpool.Pool]) {
 	before := config.OnPgError // never nil in a parsed configuration
 	config.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {

@@ -156,7 +156,8 @@ func CheckConns(cfg *config.Config) (problem, warning error) {
 	return nil, together
 }
 
-// connsInDestinations returns the maximum number of attempts inside a transaction.
+// connsInDestinations returns the maximum number of simultaneous attempts that each hold a
+// connection: the attempts of sql destinations.
 func connsInDestinations(cfg *config.Config) int {
 	n := 0
 	for _, d := range cfg.Destinations {

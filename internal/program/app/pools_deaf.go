@@ -17,9 +17,10 @@ import (
 const (
 	// hearEvery is the interval at which the pools are checked.
 	hearEvery = 5 * time.Second
-	// hearTimeout limits the query of a check, and the connection and query that follow if it fails.
+	// hearTimeout limits the query through the pool, and the new connection with its query if the
+	// first query fails.
 	hearTimeout = 2 * time.Second
-	// deafChecks is the number of consecutive failed checks, of 2 minutes, after which only a
+	// deafChecks is the number of consecutive failed checks, made in 2 minutes, after which only a
 	// restart can help.
 	deafChecks = int(2 * time.Minute / hearEvery)
 )
@@ -27,8 +28,8 @@ const (
 //go:embed long_sessions.sql
 var longSessions string
 
-// hearing finds a pool that is deaf: Postgres answers a new connection, but the pool answers
-// nothing. While Postgres is unavailable, or executes a statement on every connection, no pool is
+// hearing detects a deaf pool: Postgres answers a new connection, but the pool answers nothing.
+// While Postgres is unavailable, or executes a statement on every connection, no pool counts as
 // deaf, because a restart would not help.
 type hearing struct {
 	name string
@@ -41,8 +42,8 @@ type hearing struct {
 	deaf     int       // consecutive checks in which the pool was deaf
 }
 
-// listen checks the pool, and replaces the connections of a deaf pool. Like a part's look, it
-// counts checks, so that an hour of machine sleep changes nothing.
+// listen checks the pool, and replaces the connections of a deaf pool. Like [part.look], it counts
+// checks instead of measuring time, so that an hour of machine sleep changes nothing.
 func (h *hearing) listen(ctx context.Context) {
 	acquired, checked := h.acquired, h.checked
 	err := h.ask(ctx)
@@ -52,7 +53,8 @@ func (h *hearing) listen(ctx context.Context) {
 		h.deaf = 0
 		return
 	}
-	// A transaction begins a moment after its connection is acquired.
+	// Half of the time since the last check is enough, because a transaction begins a moment after
+	// its connection is acquired.
 	long, err := h.dial(ctx, time.Since(checked)/2)
 	if err != nil || unanswered && long >= int(h.pool.Config().MaxConns) {
 		h.deaf = 0
@@ -76,7 +78,7 @@ func (h *hearing) exhausted() bool {
 }
 
 // dial opens a separate connection with the pool's settings, and counts the sessions that have been
-// in one transaction or statement for a duration.
+// in one transaction or statement for at least a duration.
 func (h *hearing) dial(ctx context.Context, duration time.Duration) (long int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.dialTimeout)
 	defer cancel()

@@ -45,8 +45,9 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 	return g.accepter.Accept(ctx, d)
 }
 
-// passes waits at a closed gate for at most its patience: a process that has just started opens it
-// within the time that a delivery may wait for its commit.
+// passes reports whether the gate is open. At a closed gate, it first waits for at most patience: a
+// process that has just started usually opens the gate within the time that a delivery may wait for
+// its commit.
 func (g *gate) passes(ctx context.Context) bool {
 	select {
 	case <-g.opened:

@@ -89,7 +89,8 @@ func (p *progress) stalled() error {
 	return errors.Join(errs...)
 }
 
-// watchProgress checks the parts until ctx is done, and logs when they stall or resume.
+// watchProgress checks the parts until ctx is done. It notifies the service manager's watchdog
+// while the process is healthy, and logs when parts stall or resume.
 func (a *App) watchProgress(ctx context.Context) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
@@ -118,8 +119,9 @@ func (a *App) watchProgress(ctx context.Context) {
 	}
 }
 
-// troubles returns the errors of the log, and the cells that are away. They do not make the process unready: it works
-// without a log. Otherwise all processes with the same log reader would become unready.
+// troubles returns the errors of the log streams, and the unavailable cells. They do not make the
+// process unready: it can work without a log. Otherwise all processes with the same log reader
+// would become unready.
 func (a *App) troubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
 		if err := q.Trouble(); err != nil {

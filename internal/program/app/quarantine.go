@@ -24,8 +24,8 @@ func (a *App) makeKeeper() (*quarantine.Keeper, error) {
 	return keeper, err
 }
 
-// NewVerifier returns a Verifier that verifies quarantined deliveries with a configuration and
-// accepts them through an outbox, until it is stopped.
+// NewVerifier returns a function that verifies quarantined deliveries with a configuration and
+// accepts them through an outbox. Call stop when the function is no longer needed.
 func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Verify, stop func(context.Context) error, err error) {
 	verifier, err := deafGateway(cfg, box)
 	if err != nil {
@@ -37,7 +37,8 @@ func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Veri
 	}, verifier.Stop, nil
 }
 
-// verdictOf separates verdicts from errors.
+// verdictOf converts the gateway's result into a verdict. A refusal is a verdict, unless Hooklatch
+// is at fault.
 func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
 	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
 		return quarantine.Verdict{Refused: refused.Reason}, nil

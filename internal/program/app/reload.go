@@ -84,8 +84,9 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 	return nil
 }
 
-// apply changes the workers first, because only they can still find an error. The other processes
-// learn of the change before an event is accepted under it.
+// apply changes the workers first and the gateway's sources last, so that the other processes know
+// the new routes before the gateway accepts an event under them. After an error, apply restores the
+// old routing.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	sources, err := a.endpoints(next)
 	if err != nil {
@@ -126,8 +127,8 @@ func (a *App) applyRouting(ctx context.Context, one *App, next *config.Config) e
 	return one.reannounce(ctx, next)
 }
 
-// explainRoutes explains in the error of a route to a new destination that destinations need a
-// restart.
+// explainRoutes replaces the error if a route leads to a new destination, because a new destination
+// needs a restart. It adds positions in the file to other errors.
 func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	for _, r := range next.Routes {
 		_, known := old.Destinations[r.To]

@@ -41,8 +41,8 @@ func ExportOf(cfg *config.Config) export.Storage {
 	return export.Directory(cfg.Retention.Export.Directory)
 }
 
-// exported returns the storage of the export. A process without a worker has none: the console of a
-// gateway must not show deliveries.
+// exported returns the storage of the export, or nil in a process without a worker: the console of
+// a gateway must not show exported deliveries.
 func (a *App) exported() export.Storage {
 	if !a.opts.Worker {
 		return nil
@@ -56,8 +56,8 @@ func processName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
 }
 
-// stayAnnounced announces this process's retention settings to the other processes, and creates
-// partitions ahead of time if no worker does, until ctx is done.
+// stayAnnounced announces this process's retention settings to the other processes until ctx is
+// done. If the process has no worker, stayAnnounced also creates partitions ahead of time.
 func (a *App) stayAnnounced(ctx context.Context) {
 	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
 	a.minutes.Of(measure.OfTimeline, a.opts.Version, measure.Started).Add(1)

@@ -10,7 +10,7 @@ import (
 )
 
 // Run starts an App, reloads it at each reload request, and stops it when ctx is done or the App
-// cannot continue. Ready is called once all parts run; it may be nil.
+// cannot continue. The function ready is called once all parts run; it may be nil.
 func Run(ctx context.Context, opts Options, reloads <-chan struct{}, ready func(*App)) error {
 	a, err := New(ctx, opts)
 	if err != nil {

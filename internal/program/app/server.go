@@ -11,8 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// checkServer fails if the database server breaks a guarantee. Its advisory locks must work. A gateway must not answer 2xx for
-// deliveries that the server may lose, unless the configuration allows it.
+// checkServer returns an error if the database breaks a guarantee. Advisory locks must work, and a
+// pooler must not break LISTEN. A gateway must not answer 2xx for deliveries that the server may
+// lose, unless the configuration allows it. checkServer logs other findings as warnings.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
 	between, err := doctor.Pooler(ctx, a.pools.direct)

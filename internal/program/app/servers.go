@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Servers records the servers that a process has used. After a failover the former primary may
+// Servers records the servers that a process has used. After a failover, the former primary may
 // accept connections again. Commits that it acknowledges would be lost once it follows the new
-// primary. Its timeline is lower than a timeline that this process has seen, so it is refused and
-// the next host of the URL is tried.
+// primary. Its timeline is lower than one that this process has seen. The process therefore refuses
+// this server, and pgx tries the next host of the URL.
 type Servers struct {
 	question string
 

@@ -42,7 +42,7 @@ func peopleOf(cfg config.Admin) signin.Secrets {
 	return s
 }
 
-// Routes returns all addresses of the admin listener, with the required roles.
+// Routes returns all routes of the admin listener, with the role that each route requires.
 func (a *App) Routes() []signin.Route { return append(a.admin.Routes(), a.console.Routes()...) }
 
 // tokensOf returns the tokens in a configuration. The bearer of the unnamed token has all

@@ -97,7 +97,8 @@ func (t *Teardown) names() []string {
 	return names
 }
 
-// run returns when the step has ended, or at its time-out, even if the step is still running.
+// run returns when the step has ended, or shortly after its time-out, even if the step is still
+// running.
 func (s step) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

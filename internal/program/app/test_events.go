@@ -51,7 +51,8 @@ func (t testEvents) Prepare(source, eventType string) (console.TestEvent, error)
 	}, nil
 }
 
-// withoutURL returns the cause of a failed request. The URL may contain a signature or a secret.
+// withoutURL returns the cause of a failed request without the URL, which may contain a signature
+// or a secret.
 func withoutURL(err error) error {
 	if failed, is := errors.AsType[*url.Error](err); is {
 		return failed.Err

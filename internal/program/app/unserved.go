@@ -42,8 +42,8 @@ func (u Unserved) Fix() string {
 	return "to have them rendered, add the route again until they are done"
 }
 
-// FindUnserved compares the waiting effects with a configuration. If a route is missing, only its
-// effects without a rendered request count: the others are sent anyway.
+// FindUnserved compares the waiting effects with a configuration. A missing route is reported only
+// if some of its effects are not rendered yet: rendered effects are sent anyway.
 func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
 	routes := map[string]bool{"": true} // "" stands for effects that the application enqueued
 	for _, r := range cfg.Routes {

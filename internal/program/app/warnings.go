@@ -69,7 +69,7 @@ func keyWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// personalWarnings returns warnings about keys and ids that contain personal addresses: keys and
+// personalWarnings returns warnings about keys and ids that are built from personal data: keys and
 // ids stay when an event is erased.
 func personalWarnings(cfg *config.Config) []Warning {
 	const stays = "reads %q, which identifies a person: keys and ids stay when an event is erased"
@@ -95,7 +95,7 @@ func personalWarnings(cfg *config.Config) []Warning {
 }
 
 // routeWarnings returns warnings about sources whose events lead nowhere. If there are no routes,
-// check reports this once for all sources.
+// the check command reports this once for all sources.
 func routeWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -155,7 +155,8 @@ func forwardWarnings(cfg *config.Config) []Warning {
 }
 
 // chatWarnings returns warnings about routes that forward events unchanged to a chat, which accepts
-// messages in its own format only. A route with forward may have such events.
+// messages in its own format only. A route with forward is not reported: its events may have that
+// format.
 func chatWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for i, r := range cfg.Routes {
@@ -229,8 +230,8 @@ func databaseWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// unverifiedHost returns the first host on another machine without a certificate verified against
-// its name, or "" if there is none.
+// unverifiedHost returns the first host on another machine that has no TLS, or whose certificate is
+// not verified against the host's name. It returns "" if there is none.
 func unverifiedHost(c *pgx.ConnConfig) string {
 	tries := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
 	for _, try := range tries {

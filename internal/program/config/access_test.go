@@ -101,7 +101,7 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 				t.Skip("only root can change the owner of a file")
 			}
 			require.NoError(t, os.Chown(name, 4711, -1))
-			// This case needs root, which owns every file except this one.
+			// Root runs this part of the test. Only this file does not belong to root.
 			_, err = Find("")
 			require.ErrorContains(t, err, "because it belongs to another user (4711)")
 		})

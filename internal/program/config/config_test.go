@@ -38,7 +38,7 @@ func lookup(name string) (string, bool) {
 	return value, ok
 }
 
-// files returns the cases of one kind, by name.
+// files returns the paths of the files in testdata that match a pattern, by name.
 func files(t *testing.T, pattern string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", pattern))
@@ -205,8 +205,8 @@ func TestRetentionIsFilledIn(t *testing.T) {
 	require.Equal(t, 2*day, cfg.Retention.Payloads, "payloads are not kept longer than events")
 }
 
-// The default is never below a provider's floor. One second less than the floor is refused, with
-// the number and the reason.
+// The default dedup is never below a provider's floor. A dedup one second below the floor is
+// refused, with the floor and its reason.
 func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {
@@ -231,7 +231,8 @@ func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	}
 }
 
-// A form is longer than its content, whose size GitHub limits.
+// GitHub limits the content, but a form is longer than the content that it carries. A source of
+// GitHub therefore accepts forms up to gateway.max_buffered.
 func TestMaxBodyOf(t *testing.T) {
 	t.Parallel()
 	cfg, err := Parse("max.yaml", []byte(`

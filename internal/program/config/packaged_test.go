@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// The configuration in the packages is valid as soon as the secrets are in /etc/hooklatch.
+// The configuration in the packages is valid once the files with the database URL and the admin
+// token exist.
 func TestThePackagedConfigurationIsValid(t *testing.T) {
 	t.Parallel()
 	credentials := t.TempDir()

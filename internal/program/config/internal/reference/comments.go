@@ -109,7 +109,7 @@ func withoutName(name, comment string) string {
 	return comment
 }
 
-// withKeys replaces the names of a struct's fields within sentences by their keys.
+// withKeys replaces the names of Go fields inside sentences with their keys in the file.
 func withKeys(owner reflect.Type, comment string) string {
 	for field := range owner.Fields() {
 		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// examples is a file with every key.
+// examples is the path of a file with every key, relative to the repository.
 const examples = "internal/program/config/testdata/good.everything.yaml"
 
 const opening = `# Configuration
@@ -166,7 +166,9 @@ func nameOf(t reflect.Type) string {
 	}
 }
 
-// within returns the values of a key in several mappings, or all values of mappings by name.
+// within returns the values that several mappings give for a key. If byName is true, each of these
+// values is itself a mapping, and within returns its values, sorted by name. A list of mappings
+// counts as its elements.
 func within(given []any, key string, byName bool) []any {
 	var found []any
 	for _, one := range given {
@@ -221,5 +223,5 @@ func exampleOf(f config.Field, given []any) string {
 	return cell("`" + strings.TrimSpace(strings.ReplaceAll(string(text), "\n", " ")) + "`")
 }
 
-// cell returns a text for a table cell.
+// cell escapes a text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

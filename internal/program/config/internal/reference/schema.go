@@ -128,7 +128,7 @@ func (g *generator) structure(typ reflect.Type) object {
 			s = object{"type": "string", "description": g.docs.field(f)}
 		}
 		properties[f.Name] = s
-		if f.File != "" && typ != keyType { // oneOf requires exactly one
+		if f.File != "" && typ != keyType { // a Secret has this rule in requirements
 			exclusive = append(exclusive, object{"not": object{"required": []string{f.File, f.Name}}})
 		}
 	}
