@@ -20,8 +20,8 @@ import (
 
 const cellSecret = "the-secret-of-cells-0123456789"
 
-// celled returns a configuration with the source shop in the main cell and pay in the cell payments.
-// Effects go to the receiver.
+// celled returns a configuration file with the source shop in the main cell and the source pay in
+// the cell payments. The effects of both sources go to receiver.
 func celled(t *testing.T, shopDatabase, payDatabase, receiver string) *file {
 	t.Helper()
 	f := newFile(t, shopDatabase)

@@ -32,9 +32,9 @@ func (a *App) HoldAcceptPool(ctx context.Context) (giveBack func(), err error) {
 // DeafChecks is the number of checks after which a deaf pool needs a restart.
 const DeafChecks = deafChecks
 
-// Listen checks the pools once, with time limits of the test. Only the named pool gets the short
-// limit ask. The other pools work, and on a loaded machine may need longer than that for one
-// connection.
+// Listen checks the pools once, with the test's time limits. Only the named pool gets the short
+// limit ask. The other pools get dial, because on a loaded machine they may need longer than ask
+// for one connection.
 func (a *App) Listen(ctx context.Context, pool string, ask, dial time.Duration) {
 	a.listening.Lock()
 	for _, h := range a.hearings {
@@ -53,7 +53,7 @@ const FewestConnsToWork = fewestConnsToWork
 // WorkPoolIsExhausted reports whether all connections of the working pool are in use.
 func (a *App) WorkPoolIsExhausted() bool { return (&hearing{pool: a.pools.work}).exhausted() }
 
-// WhileAllAnswer is the heartbeat of a process with cells.
+// WhileAllAnswer returns a heartbeat that is sent only while all other cells can do their work.
 func (a *App) WhileAllAnswer(send func(context.Context) error) func(context.Context) error {
 	return a.whileAllAnswer(send)
 }

@@ -91,7 +91,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, http.StatusUnauthorized, page(t, a, "the-first-grafana"))
 	require.NotContains(t, logs.String(), "take effect after a restart")
 
-	// The files are written one after another.
+	// One file is written, and another one is still empty.
 	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
 	logged(t, &logs, "files changed, and the secrets and certificates in effect stay")
 	deliver(t, a, "stripe", "the-second-secret")
@@ -123,8 +123,8 @@ func page(t *testing.T, a *app.App, token string) int {
 	return response.StatusCode
 }
 
-// With short-lived database passwords, the next connection uses the new user, but never another
-// server.
+// A new connection logs in with the current user and password, which may be short-lived, but never
+// connects to another server.
 func TestConnectionsTakeTheLoginOfTheirTime(t *testing.T) {
 	t.Parallel()
 	owner := pgtest.New(t)

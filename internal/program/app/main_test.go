@@ -44,7 +44,7 @@ func newFile(t *testing.T, database string) *file {
 	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database}
 }
 
-// write replaces the text after the listeners.
+// write writes the file: the database, the listeners, and then rest.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()
 	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\"}\nadmin: {listen: \"localhost:0\"}\n" + rest
@@ -53,7 +53,7 @@ func (f *file) write(t *testing.T, rest string) {
 
 func (f *file) load() (*config.Config, error) { return f.loadWith(nil) }
 
-// loadWith reads the configuration with variables of the environment.
+// loadWith reads the configuration with environment variables.
 func (f *file) loadWith(variables map[string]string) (*config.Config, error) {
 	return config.Load(f.path, func(name string) (string, bool) {
 		value, set := variables[name]

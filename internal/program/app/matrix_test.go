@@ -16,8 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// wildcards are values for the wildcards in patterns. A route with a new wildcard must be added
-// here.
+// wildcards returns values for the wildcards in patterns. Add each new wildcard of a route here.
 func wildcards() map[string]string {
 	return map[string]string{
 		"{source}": "stripe", "{id}": "evt_0", "{any}": "x", "{key}": "hl_0", "{action}": "retry", "{name}": "app", "{hash}": "0", "{file...}": "x.css", "{$}": "",
@@ -73,7 +72,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 					require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, status, "%s %s", method, path)
 				case role.May(needed):
 					require.NotEqual(t, http.StatusForbidden, status, "%s: %s %s", role, method, path)
-				case method == http.MethodHead && status == http.StatusMethodNotAllowed: // an operator action, which only GET has a form for
+				case method == http.MethodHead && status == http.StatusMethodNotAllowed: // only GET shows the form of an operator action
 				default:
 					require.Equal(t, http.StatusForbidden, status, "%s: %s %s", role, method, path)
 				}

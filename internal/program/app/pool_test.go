@@ -44,8 +44,8 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	require.Equal(t, []string{"3s", "serializable", "on", "on", "5MB"}, settings(app.PoolOptions{Pooled: true}), "a pooler shares its sessions with other clients")
 }
 
-// A database that is read-only by default stops neither deliveries nor the queue. The check says so
-// for the sessions of applications.
+// A database that is read-only by default stops neither deliveries nor the queue. The process logs
+// a warning, because the setting applies to the sessions of applications.
 func TestADatabaseThatIsReadOnlyByDefaultIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -24,7 +24,8 @@ func healthz(t *testing.T, a *app.App) int {
 	return recorder.Code
 }
 
-// A pool that answers nothing for 2 minutes while Postgres answers needs a restart.
+// If a pool answers nothing for 2 minutes while Postgres does, liveness fails, so that the process
+// is restarted.
 func TestADeafPoolFailsLiveness(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -52,7 +53,7 @@ func TestADeafPoolFailsLiveness(t *testing.T) {
 	require.Contains(t, logs.String(), "the pool works again")
 }
 
-// A pool whose connections are all in use, and change hands, is busy.
+// A pool whose connections are all in use and change hands is busy, not deaf.
 func TestABusyPoolIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -68,7 +69,7 @@ func TestABusyPoolIsNotDeaf(t *testing.T) {
 	require.Equal(t, http.StatusOK, healthz(t, a))
 }
 
-// A restart does not help while Postgres is away, however long that takes.
+// A restart does not help while Postgres is unavailable, however long that takes.
 func TestADatabaseThatIsAwayIsNoReasonForARestart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own())
@@ -85,8 +86,8 @@ func TestADatabaseThatIsAwayIsNoReasonForARestart(t *testing.T) {
 	require.Equal(t, http.StatusOK, healthz(t, a))
 }
 
-// A lock of another session may hold every connection of the worker for as long as it likes: a
-// restart would wait for the same lock.
+// A lock of another session may block every connection of the worker for any time. A restart would
+// not help: the new process would wait for the same lock.
 func TestAPoolThatWaitsForALockIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -58,7 +58,8 @@ routes:
     to: app
 `
 
-// reloading is an App that follows reloads in a synctest bubble. It does not listen or connect.
+// reloading is an App that follows reload requests in a synctest bubble. It does not listen or
+// connect.
 type reloading struct {
 	*App
 
@@ -113,7 +114,7 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// inBubble follows reloads of a new App while f runs.
+// inBubble runs f in a synctest bubble, in which a new App follows reload requests.
 func inBubble(t *testing.T, f func(t *testing.T, r *reloading)) {
 	t.Helper()
 	r := newReloading(t)

@@ -167,8 +167,8 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	require.NoError(t, after.verify(t, after.delivery(t, now), now))
 	require.EqualValues(t, 45, b.asked.Load())
 
-	// The stored key ages like any other: it is requested again after an hour. A day later, it is
-	// not used without a response.
+	// The stored key ages like any other key. After an hour the process requests it again. After a
+	// day the process does not use it unless the sender responds.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.sender_keys SET proven_at = now() - interval '2 hours'`)
 	require.NoError(t, err)
 	b.asked.Store(0)
@@ -204,8 +204,8 @@ func TestKeysThatASenderTookBackAreNotKeptAsGood(t *testing.T) {
 	require.ErrorContains(t, after.verify(t, after.delivery(t, now), now), string(provider.ReasonUnknownKey))
 }
 
-// While the database is unavailable, a process keeps using the keys that it knows. It queries the
-// database again when that is available.
+// While the database is unavailable, a process requests keys from the sender, and keeps using the
+// keys that it knows.
 func TestKeysOfASenderWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()

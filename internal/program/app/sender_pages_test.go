@@ -31,7 +31,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// follower acts as the sender on a page.
+// follower acts as the sender that a provider's page describes.
 type follower struct {
 	secret string // as shown by the sender
 	// sign returns a delivery of a body, signed with a key.
@@ -97,7 +97,8 @@ func packed(text string) string {
 	return b.String()
 }
 
-// followers returns followers by page, and by the block number if it is not the first.
+// followers returns the followers by the name of the page, followed by the number of the YAML block
+// if it is not the first.
 func followers() map[string]follower {
 	const long = "a-secret-of-the-sender-0123456789"
 	xero := func(body, key string) delivery {
@@ -194,8 +195,8 @@ var (
 	variable  = regexp.MustCompile(`\$\{(\w+)\}`)
 )
 
-// The pages of senders with a generic provider are followed word for word: the source is
-// configured, tested, and delivered to as the sender would.
+// The pages of senders with a generic provider work as written: the test configures each source
+// from its page, sends the sender's probes, and delivers events as the sender does.
 func TestPagesOfGenericSendersAreFollowed(t *testing.T) {
 	t.Parallel()
 	const directory = "../../../gateway/provider/internal/pages/others"

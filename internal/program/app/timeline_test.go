@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A process that starts is on the time line, with its version and its configuration.
+// The start of a process is recorded on the time line, with its version and its configuration.
 func TestAStartIsOnTheTimeLine(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

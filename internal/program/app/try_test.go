@@ -73,7 +73,7 @@ routes:
 	return &tried{App: a, pool: pool}
 }
 
-// ask requests a page with the token of a role: a POST if there is a form.
+// ask requests a page with the token of a role: with POST if form is not nil, otherwise with GET.
 func (a *tried) ask(t *testing.T, role, path string, form url.Values) (int, string) {
 	t.Helper()
 	method, body := http.MethodGet, io.Reader(http.NoBody)
@@ -122,7 +122,8 @@ http:
   body: body.customer
 `
 
-// A typed route is compared with the configured route of its name, on one event or on a source.
+// A typed route is compared with the configured route of the same name, on one event or on the
+// events of a source.
 func TestATypedRouteIsTriedOnStoredEvents(t *testing.T) {
 	t.Parallel()
 	a := newTried(t)
@@ -206,13 +207,15 @@ func TestABadRouteIsRefusedWithItsLine(t *testing.T) {
 		require.Equal(t, test.status, status, test)
 		require.Contains(t, page, test.says)
 	}
-	// An expression that backtracks in other engines ends: RE2 needs linear time.
+	// A regular expression on which backtracking engines hang ends quickly, because RE2 needs
+	// linear time.
 	bomb := strings.Replace(typed, "body.amount > 10", `'"`+strings.Repeat("a", 400)+`".matches("(a+)+$") && body.amount > 10'`, 1)
 	status, page := a.ask(t, "operator", "/try", url.Values{"route": {bomb}, "source": {"stripe"}})
 	require.Equal(t, http.StatusOK, status, page)
 }
 
-// A route reveals what a condition would reveal, so the same roles may try one.
+// A trial of a route reveals as much of a payload as a search condition does, so both require the
+// same role.
 func TestARouteIsTriedByThoseWhoSeePayloads(t *testing.T) {
 	t.Parallel()
 	a := newTried(t)
