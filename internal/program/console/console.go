@@ -54,8 +54,9 @@ type Options struct {
 	Quarantine Quarantine
 	// Measure reads the counts of all processes. Required.
 	Measure *measure.Reader
-	// Standby is a standby of the database, and Shown the same data read there. Lists are read from
-	// it while it is usable. If nil, everything is read from the primary.
+	// Standby is a standby of the database, and Shown reads the data of the lists from it. The
+	// console uses Shown while the standby is usable. If Standby is nil, everything is read from
+	// the primary.
 	Standby *standby.Standby
 	Shown   Shown
 	// Sources and Destinations return the configured sources and destinations. They may be nil.
@@ -65,8 +66,8 @@ type Options struct {
 	Cells func(ctx context.Context) []Cell
 	// TestEvents delivers test events. If nil, the console sends none.
 	TestEvents TestEvents
-	// Try compiles a route that a user typed, beside the configured route with its name. Its errors
-	// are *RouteError. If nil, no route can be tried.
+	// Try compiles a route that a user typed, and separately the configured route of the same name.
+	// Its errors are *RouteError. If nil, no route can be tried.
 	Try func(text string) (Trial, error)
 	// URL is where users reach the console, such as https://ops.example.com/hooklatch. Links begin
 	// with this URL's path, whether a proxy keeps or strips the path.
@@ -75,7 +76,7 @@ type Options struct {
 	MaxRun int64
 	// Sight defines the roles that see payloads.
 	Sight desk.Sight
-	// Reads records every payload that a user viewed. If nil, nothing is recorded.
+	// Reads records which payloads a user viewed. If nil, nothing is recorded.
 	Reads *signin.Reads
 	// RiverUI is the URL of River UI, for links to jobs. If empty, there are no links.
 	RiverUI string
@@ -99,7 +100,7 @@ type Cell struct {
 	Name string
 	// Path leads to the cell's console, relative to the path of this console.
 	Path string
-	// Away is why the cell does not work. It is empty if it works.
+	// Away is the reason why the cell does not work. It is empty if the cell works.
 	Away string
 }
 

@@ -59,7 +59,7 @@ func (c *Console) orData(pages http.Handler) http.Handler {
 	})
 }
 
-// orderOf returns the page of an entry. A POST page reads its form from JSON.
+// orderOf returns the page of an entry for the API, in which the form of a POST page is JSON.
 func (c *Console) orderOf(e entry) page {
 	if !strings.HasPrefix(e.pattern, http.MethodPost+" ") {
 		return e.page

@@ -37,8 +37,8 @@ func listEffects(r *request) error {
 	})
 }
 
-// effectFilter returns the filter in a query, if the caller may search for it. Errors: *invalid and
-// *problem.
+// effectFilter returns the filter that a query describes, or an error if the caller may not use it.
+// Errors: *invalid and *problem.
 func effectFilter(r *request, q query) (find.Effects, error) {
 	asked, err := filterOf[find.Effects](q, r.opts.Now())
 	if err != nil {

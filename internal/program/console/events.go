@@ -25,8 +25,8 @@ func listEvents(r *request) error {
 	})
 }
 
-// eventFilter returns the filter in a query, if the caller may search for it. Errors: *invalid and
-// *problem.
+// eventFilter returns the filter that a query describes, or an error if the caller may not use it.
+// Errors: *invalid and *problem.
 func eventFilter(r *request, q query) (find.Events, error) {
 	asked, err := filterOf[find.Events](q, r.opts.Now())
 	if err != nil {

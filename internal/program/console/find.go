@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// inPayloads is the value of the field `in` that searches payloads even if the text names
-// something.
+// inPayloads is the value of the parameter `in` with which payloads are searched even if the text
+// names something.
 const inPayloads = "payloads"
 
 func findFields(r *request) []field {
@@ -125,8 +125,8 @@ func (p findPage) data() (any, error) {
 	return plainjson.Joined{hits{orEmpty(p.Hits), p.Searched, p.Unread}, events}, nil
 }
 
-// findAnything shows what a text names: a single thing on its own page, several in a list. If it
-// names nothing, the page searches payloads for it.
+// findAnything finds the things that a text names. It redirects to the page of a single thing, and
+// lists several things. If the text names nothing, findAnything searches payloads for it.
 func findAnything(r *request) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("q"))
 	if to := r.addressOf(asked); to != "" && !r.asData {
@@ -209,7 +209,8 @@ func searchPayloads(r *request, shown findPage, filter find.Events) error {
 	})
 }
 
-// addressOf returns the local address for the URL of a page of this console, or "".
+// addressOf converts the URL of a page of this console into a local address. It returns "" for any
+// other text.
 func (r *request) addressOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http") {

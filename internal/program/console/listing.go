@@ -98,7 +98,8 @@ func (l listing[Row]) Commands() []command {
 	return []command{{"list", "The same list", l.Query.commandOf(l.Command)}}
 }
 
-// list renders a listing. ask runs the query for at most this number of rows.
+// list renders a listing. The function ask runs the query and returns at most the given number of
+// rows.
 func list[Row any](r *request, shown listing[Row], ask func(ctx context.Context, rows int) (find.Page[Row], error)) error {
 	shown.Query.Presets = presets(r, shown.Query)
 	var found find.Page[Row]

@@ -20,27 +20,28 @@ const (
 	liveEvery = 5
 	// maxTails is the maximum number of filters whose rows are shared.
 	maxTails = 64
-	// tailIdle is how long the rows of an unused filter are kept.
+	// tailIdle is how long a filter may be unused before its rows are dropped.
 	tailIdle = time.Minute
 )
 
 // eventPages is a page of events.
 type eventPages = find.Page[*inbox.Event]
 
-// tail is the newest events of one filter, shared by all users who watch it.
+// tail holds the newest events that match one filter, for all users who watch it.
 type tail struct {
 	shared.Answer[eventPages]
 
 	used time.Time
 }
 
-// tails are the watched filters, by query. They are read only while a page asks for them.
+// tails contains the tails of the watched filters, by query. Events are read only when a page
+// requests them.
 type tails struct {
 	mu sync.Mutex
 	of map[string]*tail
 }
 
-// named returns the tail of a filter. ask reads its rows.
+// named returns the tail of a filter. The function ask reads its rows.
 func (t *tails) named(query string, now func() time.Time, ask func(context.Context) (eventPages, error)) *tail {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +91,7 @@ func showLive(r *request) error {
 	return told
 }
 
-// PauseLink returns the query of the live page that no longer refreshes itself.
+// PauseLink returns the query of the live page without automatic refresh.
 func (l listing[Row]) PauseLink() string {
 	query := l.Query.Encode(find.Beginning)
 	if query == "" {

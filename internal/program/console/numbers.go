@@ -30,7 +30,8 @@ type numbersPage struct { //nolint:recvcheck // a value for its template; only r
 	Of     measure.Of
 	Series *measure.Series // nil if Wrong is set
 	Shown  []numbersLine   // lines of the subject
-	// Line lists what happened meanwhile. More is true if there may have been more operator actions.
+	// Line contains the changes and the operator actions in the shown time. More is true if there
+	// may be more operator actions than Line contains.
 	Line []happening
 	More bool
 }
@@ -57,7 +58,7 @@ func showNumbers(r *request) error {
 	return r.render(http.StatusOK, "numbers", shown)
 }
 
-// read reads the query.
+// read reads the span and the subject from the query.
 func (p *numbersPage) read() *invalid {
 	p.Span, p.Of = measure.Span(p.Default()), measure.Of{Source: p.Query.Get("source"), Destination: p.Query.Get("destination")}
 	if given := measure.Span(p.Query.Get("span")); given != "" {
@@ -77,7 +78,7 @@ func (p *numbersPage) read() *invalid {
 // Default returns the span that is shown if none is chosen.
 func (numbersPage) Default() string { return string(measure.Day) }
 
-// Each returns the length of a period in words, for "per".
+// Each returns the length of a period in words, for use after "per".
 func (p numbersPage) Each() string {
 	switch p.Span {
 	case measure.Hour:

@@ -166,7 +166,8 @@ func onAverage(p numbersPage, l numbersLine) string {
 	return fmt.Sprintf("%s at the end, at most %s", chart.Brief(*latest), chart.Brief(most))
 }
 
-// overAll summarises durations by the share of all first attempts.
+// overAll summarises durations: it formats the time within which a share of all first attempts
+// ended.
 func overAll(share float64) func(numbersPage, numbersLine) string {
 	return func(p numbersPage, _ numbersLine) string {
 		all := map[measure.What]int64{}

@@ -33,7 +33,7 @@ func (c *Console) routeNamed(name string) (route.Route, error) {
 	return route.Route{}, &invalid{"Route", middle(name), "the configuration has no such route"}
 }
 
-// replayForecast describes the changes of a replay under the old keys.
+// replayForecast describes what a replay under the old keys would change.
 type replayForecast struct {
 	Known  bool
 	Routes []forecast.OfRoute // routes for which the replay changes something
@@ -47,8 +47,8 @@ func (r *request) forecastOf(e *inbox.Event) (*replayForecast, error) {
 	return &f, err
 }
 
-// forecasts predicts the replays of a run's sample, under the old keys. It omits events whose
-// replay cannot be predicted.
+// forecasts predicts, under the old keys, the replay of each event in a run's sample. It omits
+// events whose replay cannot be predicted.
 func (c *Console) forecasts(ctx context.Context, o runs.Order, sample []runs.Sampled) (map[identity.EventRef]forecast.Forecast, error) {
 	all := map[identity.EventRef]forecast.Forecast{}
 	replay := forecast.Replay{Outbox: c.opts.Outbox, Table: c.currentRoutes().Table, Route: o.Route}

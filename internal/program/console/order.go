@@ -61,7 +61,8 @@ type door struct {
 	on      desk.Thing
 	page    string // pattern of the thing's page
 	subject func(*request) (subject, error)
-	// several reads the selected rows of a list. It is nil if no list of them has rows to select.
+	// several reads the selected rows of a list. It is nil if no list of these things has rows to
+	// select.
 	several func(*request, []string) ([]selectedRow, error)
 }
 
@@ -86,8 +87,8 @@ type asked struct {
 	Action  string // path of the action, relative to the console's path
 	Pace    string // current pace, which can be changed; empty if the thing has none
 	Doubt   string // why the operator must check the receiver first; empty if no check is needed
-	// Replay describes the changes of a replay, and Routes are the routes to which it may be
-	// limited. Replay is nil for any other verb.
+	// Replay describes what a replay would change, and Routes are the routes to which the replay
+	// may be limited. Replay is nil for any other verb.
 	Replay *replayForecast
 	Routes []string
 	// Request is the request to edit. It is nil if the verb takes none.
@@ -137,7 +138,7 @@ func (d door) asked(r *request) (asked, error) {
 	return what, nil
 }
 
-// ask shows the action's result before anything is done. It changes nothing.
+// ask shows the confirmation page, with what the action would do. It changes nothing.
 func (d door) ask(r *request) error {
 	what, err := d.asked(r)
 	if err != nil {
@@ -172,7 +173,7 @@ type confirmPage struct {
 	Reason string
 }
 
-// data returns the reason, for a program, why its action is not carried out.
+// data returns an error that gives a program the reason why its action was not carried out.
 func (p confirmPage) data() (any, error) {
 	return nil, &problem{status: http.StatusUnprocessableEntity, heading: p.Heading, text: p.Doubt + " " + p.Wrong}
 }

@@ -21,7 +21,7 @@ type overviewPage struct {
 	Empty   bool          // true if no event has been accepted yet, and no source is configured
 }
 
-// showOverview shows the three key numbers, alerts, and waiting work.
+// showOverview shows the key numbers, alerts, and waiting work.
 func showOverview(r *request) error {
 	s, err := r.status.Get(r.Context())
 	if err != nil {

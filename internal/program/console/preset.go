@@ -9,7 +9,7 @@ import (
 // preset is a link that fills in the beginning of a list's time range.
 type preset struct {
 	Words string
-	Query string // of the same list
+	Query string // query of the same list with this time range
 	On    bool   // if true, the list begins at this time
 }
 

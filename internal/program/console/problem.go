@@ -94,7 +94,8 @@ func notAllowed(person signin.Person, needed signin.Role) *problem {
 	}
 }
 
-// away returns the problem that the database does not respond, and since when this process knows.
+// away returns the problem for a database that does not respond, with the time since which this
+// console has had no response.
 func (c *Console) away(err error) *problem {
 	now := c.opts.Now()
 	c.awaySince.CompareAndSwap(nil, &now)

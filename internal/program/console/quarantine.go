@@ -85,7 +85,7 @@ func listQuarantine(r *request) error {
 	return r.render(http.StatusOK, "quarantine", shown)
 }
 
-// verifyOrder returns the action that verifies a query's deliveries again.
+// verifyOrder returns the action that verifies the selected deliveries again.
 func verifyOrder(shown quarantinePage) asked {
 	of := "everything in quarantine"
 	if given := shown.Query.Given(); len(given) > 0 {

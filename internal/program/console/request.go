@@ -34,7 +34,7 @@ type request struct {
 	look   look          // the chosen time zone and colours
 	asData bool          // if true, the caller is a program and gets JSON
 	id     string        // shown in the log and on the page
-	read   string        // says where the page was read, if there is a standby
+	read   string        // names the server that was read, if there is a standby
 }
 
 // page handles a request. Its error is shown as a page.

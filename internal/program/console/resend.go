@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// editable is a request in the form of the page that asks before it is sent again.
+// editable is an effect's request in the form in which an operator edits it before it is resent.
 type editable struct {
 	Method, URL string
 	Headers     string // one header per line
@@ -18,9 +18,9 @@ type editable struct {
 	Once        string // id of the new effect, so that a form that is sent twice creates one effect
 }
 
-// editing returns the request of an effect to edit, as stored or as sent by a form. Callers that must
-// not see the whole request cannot edit it: a mask would replace the masked values. Errors: *problem
-// and *desk.DeniedError.
+// editing returns the request of an effect for editing, as stored or with the changes in a form,
+// and the effect with its body. A caller who must not see the whole request cannot edit it: masks
+// would overwrite the masked values. Errors: *problem and *desk.DeniedError.
 func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
 	if why := r.seen(e.Event.Source).WhyNot(); why != "" {
 		return nil, e, &desk.DeniedError{Heading: "You may not resend this effect", Text: why}

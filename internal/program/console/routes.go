@@ -13,7 +13,7 @@ import (
 // Routes are the routes of one configuration.
 type Routes struct {
 	List  []routes.Route // with their settings, in the order of the configuration
-	Table *route.Table   // the same routes, compiled; nil if Err is not
+	Table *route.Table   // the same routes, compiled; nil if Err is set
 	Err   error          // why they cannot be compiled
 }
 
@@ -67,7 +67,7 @@ type period struct {
 	routes.Counts
 }
 
-// showRoute shows one route: its settings, what it created lately, and its last error.
+// showRoute shows one route: its settings, the counts of its effects, and its last error.
 func showRoute(r *request) error {
 	name := r.PathValue("name")
 	list := r.currentRoutes().List

@@ -121,7 +121,8 @@ func runOfEffects(r *request, q query, o *runs.Order) (err error) {
 	return nil
 }
 
-// fixedQuery returns the same run's query with absolute times.
+// fixedQuery returns the query of a run with absolute times, so that it selects the same rows
+// later.
 func fixedQuery(o runs.Order, q query) url.Values {
 	v := desk.By(o.Action)
 	values := url.Values{"of": {string(v.On)}, "action": {v.Name}}

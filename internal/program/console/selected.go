@@ -42,8 +42,8 @@ func possibleIn(v desk.Verb, states string) bool {
 // Listed returns the path of the list, to return to.
 func (l listing[Row]) Listed() string { return "/" + l.What + l.Query.Encode(l.Query.Cursor) }
 
-// rowOf returns the value that selects an event or an effect in a form. A form would change line
-// breaks.
+// rowOf returns the value that selects an event or an effect in a form. The value is escaped,
+// because a form would change line breaks.
 func rowOf(thing any) string {
 	if ref, is := thing.(identity.EventRef); is {
 		return url.PathEscape(string(ref.Source)) + "/" + url.PathEscape(string(ref.EventID))
@@ -117,7 +117,7 @@ type selectedPage struct {
 	Ended  bool          // the action was carried out
 	Why    string        // why the action ended before its last row
 	Doubts int           // rows for which the operator must check the receiver first
-	Doubt  string        // of the first of these rows
+	Doubt  string        // of the last of these rows
 	From   string        // path and query of the list
 	Reason string
 }

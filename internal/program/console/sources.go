@@ -146,7 +146,7 @@ func (p sourcePage) data() (any, error) {
 // Meaning returns the most likely cause of a refusal.
 func (sourcePage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
-// showSource shows one source: its setup, the secrets that still match, and its refusals.
+// showSource shows one source: its setup, when each secret last matched, and its refusals.
 func showSource(r *request) error {
 	list, err := readSources(r)
 	if err != nil {

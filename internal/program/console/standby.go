@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/standby"
 )
 
-// fromStandby serves a page from the standby while it is usable, and from the primary otherwise. The
-// page must not decide anything, and must not write a response before its last step. The primary
-// also serves a page that fails on the standby: it may lack a row that was just stored, and refuses
-// statements that conflict with what it replays.
+// fromStandby serves a page from the standby while the standby is usable, and from the primary
+// otherwise. The page must not decide anything, and must not write a response before its last step.
+// The primary also serves a page that fails on the standby. The standby may lack a row that was
+// just stored, and it cancels statements that conflict with changes that it replays.
 func fromStandby(p page) page {
 	return func(r *request) error {
 		if r.opts.Standby == nil {
@@ -47,7 +47,7 @@ func (r *request) onStandby(p page, state standby.State) error {
 	return p(&reads)
 }
 
-// say tells the reader where the page was read.
+// say names the server that was read, on the page and in a header of the response.
 func (r *request) say(state standby.State) {
 	r.read = state.String()
 	r.w.Header().Set(api.ReadFrom, r.read)

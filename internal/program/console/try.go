@@ -29,7 +29,7 @@ const (
 	triedRest = 1
 )
 
-// Trial is a route that a user typed, and the configured route with its name.
+// Trial is a route that a user typed, and the configured route of the same name.
 type Trial struct {
 	Name     string
 	Replaces bool         // if true, the configuration has a route with the name
@@ -49,7 +49,7 @@ type tryPage struct {
 
 	Form    url.Values // the form as sent
 	Sources []string
-	Wrong   []string // problems of the form, one in a line
+	Wrong   []string // problems of the form, one per line
 	Trial   *Trial   // nil before a route was tried
 	Report  *whatif.Report
 	Most    int
@@ -85,8 +85,8 @@ func (r *request) showTry(status int, p tryPage) error {
 	return r.render(status, "try", p)
 }
 
-// tryRoute plans stored events with a typed route and with the configured route of its name, and
-// shows the differences. It stores and sends nothing.
+// tryRoute plans stored events with a typed route and with the configured route of the same name,
+// and shows the differences. It stores and sends nothing.
 func tryRoute(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()

@@ -39,7 +39,8 @@ type view struct {
 // disabled; the server refuses them too.
 func (v view) May(role signin.Role) bool { return v.Person.Role.May(role) }
 
-// Time renders a time in the chosen zone. Its tooltip has milliseconds, also in UTC.
+// Time renders a time in the chosen zone. Its tooltip shows milliseconds, in the chosen zone and in
+// UTC.
 func (v view) Time(t time.Time) template.HTML { return v.time(t, time.DateTime) }
 
 // Exact is like Time, with milliseconds, for events close to each other.
@@ -80,10 +81,10 @@ func (v view) When(t time.Time) template.HTML {
 	return v.stamped(t, "data-ago", clock.Roughly(v.Now.Sub(t))+" ago")
 }
 
-// Rendered is the time to which the times in lists refer, for the script.
+// Rendered returns the time to which the times in lists refer, for the script.
 func (v view) Rendered() string { return v.Now.UTC().Format(time.RFC3339) }
 
-// Due returns the time until t, or the time since t if it has passed.
+// Due returns the time until t, or "due" and the time since t if t has passed.
 func (v view) Due(t time.Time) string {
 	if !t.IsZero() && !t.After(v.Now) {
 		return "due " + v.Ago(t)
@@ -155,7 +156,7 @@ func (r *request) render(status int, name string, page any) error {
 	return nil
 }
 
-// marked renders text between backticks as code, like the texts about providers.
+// marked renders text between backticks as code, as the texts about providers use it.
 func marked(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {
@@ -167,15 +168,15 @@ func marked(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // every part went through escape
 }
 
-// middle shortens a long text in its middle, since ids differ at both ends. The page that it links
-// to has the whole text.
+// middle shortens a long text in its middle, because ids differ at both ends. The linked page shows
+// the whole text.
 func middle(text string) string { return cut(text, 44, 20) }
 
-// brief is a shorter middle for tables with many columns.
+// brief is like middle, but shorter, for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut shortens a text of more than most letters: it keeps the first and the last letters, kept of
-// each.
+// cut shortens a text that has more letters than most. It keeps kept letters at the beginning, and
+// as many at the end.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {
