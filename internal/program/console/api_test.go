@@ -185,7 +185,7 @@ func filledAPI(t *testing.T) *bundle {
 	return b
 }
 
-// Every response matches the document, and is about the same thing as the page.
+// Every response of the API matches the document. Exact bytes are the same as from the pages.
 func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)

@@ -38,7 +38,7 @@ func TestAuditListsWhatPeopleOrdered(t *testing.T) {
 	require.Contains(t, b.page(t, "/audit?who=ada&from=-36h"), "hooklatch audit --who ada --since 36h", "the same on the command line")
 }
 
-// A list continues at its last row, even if actions are added meanwhile.
+// All pages of the list together contain each action once, although all actions have the same time.
 func TestAuditGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

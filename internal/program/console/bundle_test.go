@@ -93,7 +93,8 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 			}}
 			return current
 		},
-		// The text is the when of the typed route. The program parses YAML.
+		// In this test, the text is only the condition (when) of the typed route. The real program
+		// parses YAML.
 		Try: func(text string) (trial console.Trial, err error) {
 			trial.Name, trial.Replaces = "paid", true
 			if trial.Old, err = routed(""); err == nil {
@@ -114,7 +115,8 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	return &bundle{console: c, Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
 }
 
-// asked makes a nameless person the caller of every request.
+// asked sets the caller of each request: the person in the request's context, or else nameless.
+// Basic authentication changes the caller's name.
 func asked(h http.Handler, nameless signin.Person) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person := nameless
@@ -128,7 +130,7 @@ func asked(h http.Handler, nameless signin.Person) http.Handler {
 	})
 }
 
-// verified is a quarantine in which only the delivery proven is genuine.
+// verified is a quarantine in which only deliveries with the body proven are genuine.
 type verified struct {
 	*quarantine.Quarantine
 

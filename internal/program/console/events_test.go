@@ -38,8 +38,8 @@ func older(t testing.TB, page string) string {
 	return ""
 }
 
-// found returns the names in a whole list, on any number of pages. A payload search ends a page
-// when its time is over. On a busy machine, that may be before it finds a match.
+// found returns the names in a whole list, on any number of pages. A payload search ends a page at
+// its time limit, which may be before the first match on a busy machine.
 func (b *bundle) found(t testing.TB, list, query string) (names []string) {
 	t.Helper()
 	for at := "?" + query; at != ""; {

@@ -53,7 +53,7 @@ func Parameters() map[string][]string {
 	return all
 }
 
-// HoldSearches occupies a person's turn, and all slots that wait for it.
+// HoldSearches occupies a person's search turn, and all places in the queue for it.
 func (c *Console) HoldSearches(p signin.Person) (release func()) {
 	who := searcher{p.Way, p.Name}
 	for range waitingSearches {

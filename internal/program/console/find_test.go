@@ -26,7 +26,7 @@ func findPath(text string, more ...string) string {
 	return "/find?" + q.Encode()
 }
 
-// A text that names one thing leads to its page.
+// A text that names one thing leads to the page of this thing.
 func TestFindLeadsToTheOneThing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -103,7 +103,7 @@ func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
 		time.Minute, 100*time.Millisecond, "the answer is shared for two seconds")
 }
 
-// seen records that a Stripe count increased now.
+// seen records that a count of the source stripe increased now.
 func (b *bundle) seen(t *testing.T, what string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', $1, now())`, what)

@@ -35,8 +35,8 @@ const (
 	pagesOfOne = 1_500
 )
 
-// backlogOfSlow contains effects of a destination that is down: as many wait as failed. They are
-// older than all other effects.
+// backlogOfSlow creates effects of a destination that is down: half of them wait, and half have
+// failed. They are older than all other effects.
 const backlogOfSlow = `SET session_replication_role = replica;
 	INSERT INTO hooklatch.effects (
 		scope, key, idempotency_key, destination, queue, policy, state, attempt, created_at, next_attempt_at, last_attempt_at, finished_at, response_status
@@ -46,7 +46,7 @@ const backlogOfSlow = `SET session_replication_role = replica;
 	FROM generate_series(1, :rows) AS i;
 	RESET session_replication_role`
 
-// countsOfAll contains counts of every minute of the last day and every hour of the last eight
+// countsOfAll creates counts for every minute of the last day and every hour of the last eight
 // days, as 60 sources and 20 destinations cause them, or a tenth as many.
 const countsOfAll = `INSERT INTO hooklatch.minutes
 	SELECT at, of.kind, of.kind || n, of.what, n

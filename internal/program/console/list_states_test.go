@@ -46,7 +46,7 @@ func wordsOf(of *html.Node) string {
 	return strings.TrimSpace(text.String())
 }
 
-// An event with a failed effect is shown in no list and on no page in the colour of success.
+// No list and no page shows an event with a failed effect in the colour of success.
 func TestAnEventWithAFailedEffectIsNotGreen(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -43,7 +43,7 @@ func (n numbers) sum(name string) (sum float64, known int) {
 	return sum, known
 }
 
-// counted adds counts to the minute half an hour ago, and returns a console whose sums have them.
+// counted adds counts to the minute half an hour ago, and to the sums from which the console reads.
 func counted(t testing.TB, b *bundle) {
 	t.Helper()
 	for _, row := range []struct {
@@ -210,7 +210,7 @@ func TestNumbersNeedNoOperatorLog(t *testing.T) {
 	require.True(t, b.numbers(t, "").More)
 }
 
-// The axes and the table have the times of the chosen zone.
+// The axes and the table show times in the chosen zone.
 func TestTheZoneOfNumbersIsTheChosenOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -230,7 +230,7 @@ func TestTheZoneOfNumbersIsTheChosenOne(t *testing.T) {
 	require.Len(t, ticks, 2, "midnight is at different places")
 }
 
-// The page of a week stays small, whatever happened.
+// The page of a week stays small, however much happened in that week.
 func TestAPageOfNumbersIsSmall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

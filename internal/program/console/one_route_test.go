@@ -35,7 +35,8 @@ func threeRoutes(t *testing.T) *route.Table {
 	return table
 }
 
-// byRoutes dispatches an event by a table, and returns the keys of its effects by route.
+// byRoutes dispatches an event with the routes of a table, and returns the keys of its effects by
+// route.
 func (b *bundle) byRoutes(t *testing.T, table *route.Table, id string) map[string]string {
 	t.Helper()
 	ref := identity.EventRef{Source: "stripe", EventID: identity.EventID(id)}

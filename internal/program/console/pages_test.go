@@ -170,7 +170,7 @@ func TestNothingOfAStrangerIsMarkup(t *testing.T) {
 	wellMade(t, path, b.page(t, path))
 }
 
-// If a column cannot store certain bytes, they match no row. They cause no server error.
+// Bytes that the database cannot store match no row, and cause no server error.
 func TestWhatCannotBeStoredIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

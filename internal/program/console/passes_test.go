@@ -54,7 +54,8 @@ func TestASourceShowsItsLastPasses(t *testing.T) {
 	require.Equal(t, "<b>ann</b>", told.Passes[0].RequestedBy)
 }
 
-// The list becomes due immediately, the operator is recorded, and a running pass is not disturbed.
+// When an operator requests a pass, the list becomes due immediately, the operator is recorded, and
+// a running pass is not disturbed.
 func TestAListIsReadByOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -55,8 +55,9 @@ type query struct {
 	long    *invalid // a value that is too long, or nil
 }
 
-// readQuery reads the known fields from a URL. It leaves out a value that is too long. Callers that
-// act on the query must refuse it, because without the value it would select more.
+// readQuery reads the known fields from a URL. It leaves out a value that is too long and records
+// it in long. Callers that act on the query must then refuse the query, because without the value
+// it would select more.
 func readQuery(fields []field, values url.Values) query {
 	q := query{fields: fields, values: map[string]string{}, Cursor: find.Cursor(values.Get("before"))}
 	for _, f := range fields {

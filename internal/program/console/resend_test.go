@@ -25,8 +25,8 @@ func (b *bundle) bodyOf(t *testing.T, key string) string {
 	return string(e.Request.Body)
 }
 
-// An effect's request is edited on a page and sent again as a new effect. The pages of the two link
-// to each other.
+// An effect's request is edited on a page and sent again as a new effect. The pages of both effects
+// link to each other.
 func TestAnEffectIsEditedAndResent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -87,7 +87,7 @@ func TestAnEffectIsEditedAndResent(t *testing.T) {
 	require.Equal(t, "resent as "+anew, log[0].Result)
 }
 
-// A program sends exactly the bytes that it gives, and an effect without a request is refused.
+// A program sends exactly the bytes that it gives. An effect of a redacted event cannot be resent.
 func TestAProgramResendsAnEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -145,7 +145,7 @@ func TestEventsWithAnyIDAreSelected(t *testing.T) {
 	require.Contains(t, got.Body.String(), "No selected row is in a state that allows this action.")
 }
 
-// A selection is limited, and a viewer has none.
+// The number of selected rows is limited, and a viewer cannot select rows.
 func TestSelectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// testEvents answers a test event as its type says. package app tests the real deliveries.
+// testEvents answers a test event as its type says. The tests of package app deliver real events.
 type testEvents struct{}
 
 // WhyNot implements console.TestEvents.
@@ -45,8 +45,8 @@ func (testEvents) Prepare(source, eventType string) (console.TestEvent, error) {
 	return e, nil
 }
 
-// A test event is sent from its source's page. The action is recorded at the event before it is
-// delivered, and the page shows the response.
+// A test event is sent from its source's page. The action is recorded at the event before the event
+// is delivered, and the page shows the response.
 func TestATestEventIsSentFromThePageOfItsSource(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

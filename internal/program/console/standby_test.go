@@ -202,7 +202,7 @@ func TestEveryListCanBeReadFromAStandby(t *testing.T) {
 	require.Error(t, b.onFollower(t, key), "an outbox on the standby cannot change anything")
 }
 
-// onFollower changes an effect through the standby.
+// onFollower tries to change an effect through an outbox on the standby, and returns the error.
 func (b *beside) onFollower(t *testing.T, key string) error {
 	t.Helper()
 	box, err := outbox.New(outbox.Options{Pool: b.follower})

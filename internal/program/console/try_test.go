@@ -36,8 +36,8 @@ func TestATrialIsAsDescribed(t *testing.T) {
 	require.Contains(t, page, `value="stripe/evt_1"`)
 }
 
-// Only one typed text is compiled at a time. A text that does not end in time, or panics, ends
-// neither the page nor the process.
+// Only one typed text is compiled at a time. A text that is not compiled in time, or that makes CEL
+// panic, breaks neither the page nor the process.
 func TestATypedRouteIsCompiledInTurn(t *testing.T) {
 	t.Parallel()
 	blocked := make(chan struct{})
