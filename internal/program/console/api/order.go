@@ -26,8 +26,8 @@ type OrderError struct {
 // Error implements error.
 func (e *OrderError) Error() string { return e.Why }
 
-// ReadOrder reads a JSON body as the form that a page would send. takes are the allowed fields with
-// their JSON types. Errors: *OrderError.
+// ReadOrder reads a JSON body as the form that a page would send. The map takes contains the
+// allowed fields with their JSON types. Errors: *OrderError.
 func ReadOrder(w http.ResponseWriter, r *http.Request, takes map[string]string) (url.Values, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, &OrderError{http.StatusUnsupportedMediaType, "The body must be JSON: send it with the header Content-Type: application/json."}
@@ -66,7 +66,8 @@ func parseOrder(body []byte, takes map[string]string) (url.Values, error) {
 
 var kinds = map[string]string{"string": "a string", "boolean": "true or false", "integer": "a whole number"}
 
-// asForm converts a value to a form field's text: a form does not send an unticked box.
+// asForm converts a value to the text of a form field. For false, the text is empty, because a form
+// does not send an unticked box.
 func asForm(value any, kind string) (text string, fits bool) {
 	switch value := value.(type) {
 	case string:

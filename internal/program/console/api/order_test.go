@@ -59,7 +59,7 @@ func TestAnOrderThatCannotBeReadSaysWhy(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, wrong.Status)
 }
 
-// FuzzOrder checks that only known fields are accepted, and that all other bodies are an
+// FuzzOrder checks that only known fields are accepted, and that every other body causes an
 // *OrderError.
 func FuzzOrder(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"reason":"x","looked":true,"pace":7}`, `{"reason":"x","reason":"y"}`, `{"pace":-1e9}`, "\xff", `{"a":[{}]}`} {

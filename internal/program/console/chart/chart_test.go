@@ -97,7 +97,7 @@ func TestAnAxisHasTimesOfItsZone(t *testing.T) {
 	}
 }
 
-// Marks that are close to each other have one number.
+// Of marks that are close to each other, only the first has a number.
 func TestMarksDoNotCoverEachOther(t *testing.T) {
 	t.Parallel()
 	c := chart.Chart{Step: time.Minute, Gaps: make([]bool, 60)}

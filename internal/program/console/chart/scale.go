@@ -23,7 +23,8 @@ const Longest = 60.0
 
 const shortest = 0.005
 
-// scaled is a vertical axis: its labelled values, and the share of its height at which a value is.
+// scaled is a vertical axis: its labelled values, and the share of its height at which a value is
+// drawn.
 type scaled struct {
 	ticks []float64
 	share func(value float64) float64
@@ -53,7 +54,8 @@ func (s Scale) upTo(highest float64) scaled {
 	return axis
 }
 
-// round returns the distance of at most five ticks: 1, 2 or 5 times a power of ten.
+// round returns the distance between ticks, of which there are at most five: 1, 2 or 5 times a
+// power of ten.
 func round(highest float64) float64 {
 	for power := 1.0; ; power *= 10 {
 		for _, digit := range []float64{1, 2, 5} {
@@ -64,7 +66,7 @@ func round(highest float64) float64 {
 	}
 }
 
-// Brief returns a number in at most five characters, such as 12.5k.
+// Brief returns a number in a few characters, such as 12.5k.
 func Brief(value float64) string {
 	for _, unit := range []struct {
 		size float64

@@ -32,7 +32,7 @@ type Payload struct {
 	WhyNot string        // why the payload is not shown; empty if it is shown
 }
 
-// Hidden returns a payload that the user must not see.
+// Hidden returns a placeholder for a payload that the user must not see, with the reason.
 func Hidden(whyNot string) Payload { return Payload{WhyNot: whyNot} }
 
 // Of renders a body, or nothing if it is not stored.

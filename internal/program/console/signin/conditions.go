@@ -25,7 +25,7 @@ const (
 )
 
 // Conditions assign roles: CEL expressions over a user's claims, such as groups.exists(g, g ==
-// "oncall"). No user has a role without a condition.
+// "oncall"). A role without a condition is given to no user.
 type Conditions map[Role]string
 
 // compiled contains conditions that are ready to be evaluated.

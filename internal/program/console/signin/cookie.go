@@ -39,8 +39,8 @@ func (g *Guard) cookieOf(r *http.Request) string {
 	return cookie.Value
 }
 
-// setCookie sets a cookie for the maximum time of a login, or deletes the cookie. It is valid for
-// all paths of the host, as its name requires over HTTPS.
+// setCookie sets the login cookie for the maximum duration of a login, or deletes it if value is
+// empty. The cookie is valid for all paths of the host, as its name requires over HTTPS.
 func (g *Guard) setCookie(w http.ResponseWriter, value string) {
 	cookie := &http.Cookie{ //nolint:gosec // Secure if browsers use HTTPS
 		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(longest.Seconds()),

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// flow is a sign-in at the provider that is in progress, as stored by the browser.
+// flow is a sign-in in progress at the provider, as the browser stores it.
 type flow struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -66,7 +66,8 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// takeFlow returns the flow that this browser started, which can be used only once.
+// takeFlow returns the flow that this browser started, and deletes its cookie. It returns false for
+// a flow that is forged, too old, or already completed.
 func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {
@@ -81,7 +82,7 @@ func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok
 }
 
 // usedFlows records the flows that were completed in this process. The limit on requests to the
-// provider also limits their number.
+// provider also limits the number of recorded flows.
 type usedFlows struct {
 	now func() time.Time
 

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// tokens returns one token without a name, and two tokens with names.
+// tokens returns a token without a name, two tokens with names, and a named token without a value.
 func tokens() []signin.Token {
 	return []signin.Token{
 		{Role: signin.Admin, Secret: secret.New("canary-of-all")},

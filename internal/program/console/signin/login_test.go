@@ -212,7 +212,7 @@ func TestOnlyBrowsersAreLedToThePage(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.Code, "static files are public")
 }
 
-// A cookie is valid only while its row exists.
+// A cookie is valid only while its row exists, has not expired, and is unchanged.
 func TestLoginsEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -106,7 +106,7 @@ func (l *Logins) end(ctx context.Context, cookie string) error {
 	return nil
 }
 
-// endAll signs a user out everywhere.
+// endAll ends all logins that have the same person, way and token as a login.
 func (l *Logins) endAll(ctx context.Context, of login) error {
 	if _, err := l.sql.EndLogins.With(ofPerson{of.Name, of.Way, of.token}).Exec(ctx, l.db); err != nil {
 		return fmt.Errorf("end logins: %w", err)

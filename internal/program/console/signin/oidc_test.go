@@ -92,8 +92,8 @@ func back(state string) string {
 	return "/auth/callback?" + url.Values{"code": {"made-up"}, "state": {state}}.Encode()
 }
 
-// The provider gets no request for sign-ins that Hooklatch did not start, and one request for each
-// started sign-in. Attackers cannot cause more than a limited number.
+// The provider gets no request for sign-ins that Hooklatch did not start, and at most one request
+// for each started sign-in. Attackers cannot cause more than a limited number.
 func TestStrangersAskTheProviderLittle(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// maxAddresses is the maximum number of addresses in a paced.
+// maxAddresses is the maximum number of addresses that a [paced] records.
 const maxAddresses = 4096
 
 // paced limits how often each address may act.
@@ -41,8 +41,8 @@ func (p *paced) allow(remote string) bool {
 	return known.AllowN(p.now(), 1)
 }
 
-// makeRoom removes addresses that have been idle for a while, or any addresses if there are none.
-// It removes many at once, so that it rarely runs.
+// makeRoom runs when the map is full. It removes addresses that have been idle for a while, and
+// then any addresses until a quarter of the map is free, so that it rarely runs.
 func (p *paced) makeRoom() {
 	if len(p.of) < maxAddresses {
 		return

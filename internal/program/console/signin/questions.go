@@ -24,7 +24,7 @@ const (
 	ofAddressAtOnce = 5
 	// provedFor is the time that an address stays known.
 	provedFor = 30 * 24 * time.Hour
-	// discoverAgain is the wait before querying a provider again that did not respond.
+	// discoverAgain is the wait before an unresponsive provider is queried again.
 	discoverAgain = 5 * time.Second
 )
 
@@ -63,7 +63,7 @@ type discovery struct {
 	mu     sync.Mutex
 	found  *discovered // nil until the provider has responded
 	failed time.Time
-	err    error // time of the failure
+	err    error // the last failure, at the time failed; nil if there was none
 }
 
 type discovered struct {
@@ -91,8 +91,8 @@ func (d *discovery) get(ctx context.Context, issuer string) (*discovered, error)
 	return d.found, nil
 }
 
-// authStyle returns the way of sending the client secret. Without it, each refused code would be
-// sent twice. The default is from OpenID Connect Discovery 1.0, section 3.
+// authStyle returns how the client secret is sent. If the style were unknown, the library would
+// send each refused code twice. The default is from OpenID Connect Discovery 1.0, section 3.
 func authStyle(provider *oidc.Provider) oauth2.AuthStyle {
 	var says struct {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`

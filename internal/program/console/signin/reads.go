@@ -14,7 +14,7 @@ import (
 // ActionRead is the action in the operator log for a viewed payload.
 const ActionRead = "payload.read"
 
-// Reads records in the operator log the payloads that users viewed.
+// Reads records in the operator log which payloads users viewed.
 type Reads struct {
 	db  pipeline.ByIndex
 	sql statements
