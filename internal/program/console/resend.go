@@ -57,8 +57,9 @@ func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
 	return shown, e, nil
 }
 
-// resending reads the changes of a request from the form. A program's body is taken as it is, while
-// a browser changes line breaks. Errors: *invalid.
+// resending reads the changes to a request from the form. A program's body is used unchanged.
+// Because a browser changes line breaks, its body is compared and corrected: see desk.EditBody.
+// Errors: *invalid.
 func (r *request) resending(e ledger.Effect) (c ledger.Resend, err error) {
 	form := r.PostForm
 	if form.Has("headers") {

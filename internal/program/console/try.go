@@ -25,7 +25,8 @@ const (
 	triedEvents = 1_000
 	// triedFor is the maximum time for these events. It leaves time to compile the route.
 	triedFor = 4 * time.Second
-	// triedRest is the pause after each batch: see whatif.Limits.
+	// triedRest is the pause after each batch, as a multiple of the time that the batch took: see
+	// whatif.Limits.
 	triedRest = 1
 )
 

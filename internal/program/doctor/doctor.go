@@ -34,11 +34,12 @@ type Finding struct {
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"` // advice on what to do
 
-	// Number of waiting rows, and the time since when they wait.
+	// Count is the number of waiting rows, and Since is the time since which they have waited.
 	Count int64     `json:"count,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 
-	// First rows of a user-defined check, by column name. Count is the number of all rows.
+	// Rows are the first rows of a user-defined check, by column name. Count is the number of all
+	// rows.
 	Rows []map[string]*string `json:"rows,omitempty"`
 }
 

@@ -83,8 +83,8 @@ func TestServerSettings(t *testing.T) {
 	require.Equal(t, doctor.Warning, level(t, "synchronous_commit", pgtest.Setting("synchronous_commit", "off")))
 }
 
-// A database in SQL_ASCII has clients in SQL_ASCII. The finding names the encoding, and no check fails
-// before it.
+// Clients of a database in SQL_ASCII use SQL_ASCII too. A finding names the encoding, and no other
+// check fails first.
 func TestADatabaseThatIsNotUTF8IsAFinding(t *testing.T) {
 	t.Parallel()
 	admin := pgtest.New(t, pgtest.Own())

@@ -12,7 +12,7 @@ import (
 const CheckDurability = "durability"
 
 // survival describes the failures that an acknowledged event survives, as far as the server knows.
-// A service may copy the server's disk, which Postgres cannot tell.
+// A service may also copy the server's disk, which Postgres cannot see.
 func (f facts) survival() Finding {
 	found := Finding{Level: OK, Check: CheckDurability}
 	switch {

@@ -23,7 +23,8 @@ func TestLocksThatExcludeNobodyAreFound(t *testing.T) {
 	require.Contains(t, found.Message, "do not work")
 }
 
-// pretending returns a pool of sessions whose advisory locks are taken and lock nothing.
+// pretending returns a pool of sessions in which every advisory lock is granted and excludes no
+// session.
 func pretending(t *testing.T, pool *pgxpool.Pool) *pgxpool.Pool {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `CREATE SCHEMA pretending;

@@ -26,7 +26,8 @@ type rightsQuestions struct {
 	MissingRights statement.Of[struct{ Rights []right }]
 }
 
-// telltale is, for each process, a right that the roles of other processes do not have.
+// telltale contains, for each kind of process, a right that the roles of the other kinds do not
+// have.
 var telltale = map[string]right{
 	"gateway": {"table", "INSERT", "sender_keys"},
 	"worker":  {"table", "INSERT", "effects"},

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// hours is the length of a series.
+// hours is the number of hours in a series of hourly rates.
 const hours = 24
 
 // StatusOptions configure ReadStatus.
@@ -43,7 +43,8 @@ func (o StatusOptions) configured() []string {
 // Status is the state of a system. Times are from the database's clock.
 type Status struct {
 	At time.Time `json:"at"`
-	// DeployedAt is when the newest running process or its configuration began; zero without one.
+	// DeployedAt is the time at which the newest running process, or its configuration, began. It
+	// is zero if no process runs.
 	DeployedAt time.Time `json:"deployed_at,omitzero"`
 	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the
 	// duplicate rate of the events received in that hour.
@@ -220,8 +221,8 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	return s, nil
 }
 
-// keep removes all sources and destinations that of does not select. Share.Hours and Share.Usual
-// still cover all of them.
+// keep removes the sources and destinations that the function of does not select, and their alerts.
+// Share.Hours and Share.Usual still cover all sources and destinations.
 func (s *Status) keep(of func(name string) bool) {
 	if of == nil {
 		return

@@ -22,7 +22,8 @@ var update = flag.Bool("update", false, "write testdata anew")
 func waits(t *testing.T) *pgxpool.Pool {
 	t.Helper()
 	pool := pgtest.New(t)
-	// From half past on, the status compares with a different hour.
+	// At each half hour, the status begins to compare with a different hour, so the test does not
+	// start just before that.
 	require.Eventually(t, func() bool {
 		var middle bool
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1780`).Scan(&middle))

@@ -67,7 +67,7 @@ type waiting struct {
 	measured   reading
 }
 
-// ask runs a query, scans each row into into, and then calls row.
+// ask runs a query. It scans each row into the variables in into, and then calls row.
 func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if w.err != nil {
 		return

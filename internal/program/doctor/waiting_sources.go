@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// bySource finds events that no running worker serves, and skipped events.
+// bySource finds events that no running worker serves, errors of provider lists, and skipped
+// events.
 func (w *waiting) bySource() {
 	if w.err != nil {
 		return

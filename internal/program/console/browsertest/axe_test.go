@@ -36,8 +36,9 @@ var undecided = []doubt{
 	{"color-contrast", "contains an image node", false, "<text ", "a label of a graph stands on the page's background, in a colour of other texts there"},
 }
 
-// readAxe installs the exact versions from the lock file in folder npm into the user's cache. It
-// uses npm's configured registry. Without npm the test is skipped, or fails with CI=true.
+// readAxe installs the versions in the lock file of folder npm into the user's cache, and returns
+// the script of axe-core. It uses npm's configured registry. Without npm, the test is skipped, or
+// fails with CI=true.
 func readAxe(t *testing.T) axe {
 	t.Helper()
 	cache := t.TempDir()

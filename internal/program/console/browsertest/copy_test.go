@@ -51,7 +51,7 @@ func TestCommandsAreCopiedAsTheyAreShown(t *testing.T) {
 	}
 }
 
-// Without scripts, no button without effect is shown.
+// Without scripts, the buttons that need scripts are hidden.
 func TestButtonsOfScriptsAreHiddenWithoutThem(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

@@ -43,7 +43,7 @@ func TestTabReachesAllThatCanBeUsed(t *testing.T) {
 func TestKeysDoWhatTheHelpSays(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
-	const more = 4 // more than any page has
+	const more = 4 // number of events beyond a full page
 	for i := range 50 + more {
 		s.invoice(t, strconv.Itoa(i+1), "cus_1")
 	}

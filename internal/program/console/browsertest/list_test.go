@@ -72,7 +72,7 @@ func TestTheFirstRowIsOnTheFirstScreenOfAPhone(t *testing.T) {
 			eval[struct{}](t, b, `void document.querySelector("details.fold summary").focus()`)
 			b.press(t, kb.Enter)
 			b.until(t, `document.querySelector("form.filter").checkVisibility()`)
-			if scripts { // axe is one
+			if scripts { // axe itself is a script
 				axe.accepts(t, b, "html", "light", phone)
 			}
 			require.LessOrEqual(t, eval[int](t, b, "document.documentElement.scrollWidth"), phone, path)

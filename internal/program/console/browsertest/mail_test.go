@@ -15,7 +15,7 @@ import (
 // refusal is the mail server's response for unknown recipients.
 const refusal = "no mailbox of this name here"
 
-// mailServer is an SMTP server that refuses all recipients until accept is called.
+// mailServer is an SMTP server that refuses all recipients until accepts is true.
 type mailServer struct {
 	addr    *net.TCPAddr
 	accepts atomic.Bool

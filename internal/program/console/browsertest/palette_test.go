@@ -10,8 +10,9 @@ import (
 	"slices"
 )
 
-// frequent is the number of the 256 colours that are chosen by frequency. The other colours differ
-// most from the frequent colours: a state is a few letters in its own colour.
+// frequent is the number of the 256 colours that are chosen by frequency. The others are the
+// colours that the chosen ones represent worst, because a state is only a few letters in its own
+// colour.
 const frequent = 128
 
 // fewColours reduces a picture to 256 colours: a page has few colours except at the edges of letters.
@@ -58,9 +59,9 @@ func fewColours(picture []byte) ([]byte, error) {
 	return small.Bytes(), err
 }
 
-// missed returns the distance between a colour and the nearest chosen colour.
+// missed returns the squared distance between a colour and the nearest chosen colour.
 func missed(palette color.Palette, c color.RGBA) int {
-	nearest := palette[palette.Index(c)].(color.RGBA) //nolint:forcetypeassert // it is made of them
+	nearest := palette[palette.Index(c)].(color.RGBA) //nolint:forcetypeassert // the palette contains only this type
 	square := func(a, b uint8) int { return (int(a) - int(b)) * (int(a) - int(b)) }
 	return square(c.R, nearest.R) + square(c.G, nearest.G) + square(c.B, nearest.B)
 }

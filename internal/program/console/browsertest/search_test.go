@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// filling creates events. Only the first five have a rare customer. One response searches at most
-// 50,000 bodies.
+// The script filling creates fillRows events. Only the first rareOnes events have a rare customer.
+// One response does not reach them, because it searches at most 50,000 bodies.
 const (
 	filling  = "../../../../outbox/find/testdata/fill.sql"
 	fillRows = 51_000
@@ -23,7 +23,7 @@ const (
 // rare is a condition that the database cannot evaluate.
 var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.Encode()
 
-// manyEvents returns a system whose matching events are too old for one response to find.
+// manyEvents returns a tab on a system whose matching events are too old for one response to find.
 func manyEvents(t *testing.T) *tab {
 	t.Helper()
 	s := startSystem(t)

@@ -85,7 +85,8 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 	return server.URL, pool
 }
 
-// stillRefused is a quarantine in which no delivery passes verification.
+// stillRefused is a quarantine in which only deliveries that were refused for wrong_signature pass
+// verification.
 type stillRefused struct{ *quarantine.Quarantine }
 
 // WouldVerify implements console.Quarantine.

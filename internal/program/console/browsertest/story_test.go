@@ -20,8 +20,8 @@ const (
 	reason   = "they corrected the address"
 )
 
-// story is about a customer who did not get an email. Among other events there is this customer's
-// invoice, whose email was refused.
+// story creates the events of a customer who did not get an email. Among other events, there is
+// this customer's invoice, whose email the mail server refused.
 func story(t *testing.T) (s *system, b *tab, key string) {
 	t.Helper()
 	s = startSystem(t)

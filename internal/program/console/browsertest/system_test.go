@@ -181,7 +181,7 @@ func (s *system) effect(t *testing.T, eventID, destination string, state ledger.
 	return key
 }
 
-// settled waits until no effect waits for an attempt.
+// settled waits until this many events are dispatched and no effect waits for an attempt.
 func (s *system) settled(t *testing.T, events int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

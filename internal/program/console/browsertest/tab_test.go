@@ -170,8 +170,8 @@ func (b *tab) until(t *testing.T, condition string) {
 	b.untilOrStill(t, condition, `""`)
 }
 
-// untilOrStill is like until, but its patience counts only the time in which moving, a text, does
-// not change. It is for work of unknown duration.
+// untilOrStill is like until, but its patience counts only the time in which the text of the
+// expression moving does not change. It is for work of unknown duration.
 func (b *tab) untilOrStill(t *testing.T, condition, moving string) {
 	t.Helper()
 	again := time.NewTicker(tick)
@@ -204,7 +204,7 @@ func (b *tab) has(t *testing.T, text string) {
 	b.until(t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// path returns the tab's path.
+// path returns the tab's path and query.
 func (b *tab) path(t *testing.T) string {
 	t.Helper()
 	return eval[string](t, b, "location.pathname + location.search")

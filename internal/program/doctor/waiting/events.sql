@@ -1,6 +1,6 @@
 -- Lists events that wait to be dispatched, by queue, with the last report of the queue's workers:
 -- River reports when it starts and every 10 minutes. Events of sources that no running worker
--- serves are found by source.
+-- serves are not listed: another query reports them by source.
 WITH waits AS MATERIALIZED (
     SELECT found.source
     FROM {{undispatched_sources}} AS found

@@ -1,5 +1,5 @@
 -- True if effect e is unfinished and should have a job, but no live job will attempt or settle it.
--- Statements add a minimum time.
+-- Statements that use this fragment add a minimum age.
 e.state IN ('pending', 'started', 'in_doubt')
     -- In an order, only the first effect and an effect at work have jobs.
     AND (e.order_key = '' OR e.state = 'started' OR NOT {{behind_in_order}})

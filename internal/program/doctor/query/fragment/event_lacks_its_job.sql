@@ -1,4 +1,5 @@
--- True if event p is undispatched, but no live job will dispatch it. Statements add a minimum time.
+-- True if event p is undispatched, but no live job will dispatch it. Statements that use this
+-- fragment add a minimum age.
 p.outcome = 'received'
     AND NOT EXISTS (
         SELECT
