@@ -82,7 +82,7 @@ type Options struct {
 	ConsoleURL string
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
-	// Now defaults to time.Now.
+	// Now defaults to clock.Now.
 	Now func() time.Time
 }
 

@@ -34,8 +34,8 @@ func HeaderLines(r ledger.Request) string {
 	return b.String()
 }
 
-// EditHeaders adds the headers in an edited text to the changes of a request. Headers that the
-// request has already are accepted; others must be headers that a route may set.
+// EditHeaders adds the headers in an edited text to c. Headers that the request has already are
+// accepted; others must be headers that a route may set.
 func EditHeaders(c *ledger.Resend, text string, of ledger.Request) error {
 	text = lines(text)
 	if text == lines(HeaderLines(of)) {
@@ -77,9 +77,9 @@ func IsText(body []byte) bool {
 	return len(body) <= MaxEdited && utf8.Valid(body) && !slices.Contains(body, 0)
 }
 
-// EditBody adds a body that a browser sent to the changes of a request. A browser changes line
-// breaks. A text that differs only in them counts as unchanged, and an edited text keeps the line
-// breaks of the original.
+// EditBody compares a body from a browser with the original, and adds it to c if it was edited.
+// Because a browser changes line breaks, a text that differs only in line breaks counts as
+// unchanged. If all line breaks of the original are CR LF, so are those of the edited body.
 func EditBody(c *ledger.Resend, text string, of []byte) {
 	edited := lines(text)
 	if edited == lines(string(of)) {

@@ -63,8 +63,8 @@ func (v View) Whole() error {
 	return nil
 }
 
-// WhyNot returns the reason why an effect's request and responses are not shown: a request may
-// contain any value of its event. It is empty if they are shown.
+// WhyNot returns the reason why an effect's request and responses are not shown, or "" if they are
+// shown. A request may contain any value of its event.
 func (v View) WhyNot() string {
 	if v.hidden == "" && len(v.masked) > 0 {
 		return "Some values of this source are masked, and requests may contain them. Requests and responses require the role admin."

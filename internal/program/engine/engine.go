@@ -33,10 +33,11 @@ const unsuitable = "use PostgreSQL 15 or newer: Hooklatch cannot work on this se
 // busy is the advice about an experiment that took too long.
 const busy = "run the check again with an empty database on an idle server: this experiment may have waited for a long transaction"
 
-// Check tries every capability. A Problem is a capability that Hooklatch cannot do without. A
-// Warning is a capability that has a substitute, which Fix names. Check creates a schema and drops
-// it, even if ctx ends. Its error says why the experiments could not begin, or did not finish. The
-// pool needs two connections; an experiment opens up to three more.
+// Check tries every capability. A Problem names a missing capability that Hooklatch cannot do
+// without. A Warning names a missing capability that has a substitute; its Fix names the
+// substitute. Check creates a schema and drops it, even if ctx ends. Its error says why the
+// experiments could not begin, or did not finish. The pool needs two connections; an experiment
+// opens up to three more.
 func Check(ctx context.Context, pool *pgxpool.Pool) ([]doctor.Finding, error) {
 	return check(ctx, pool, capabilities())
 }
@@ -77,8 +78,8 @@ func check(ctx context.Context, pool *pgxpool.Pool, wanted []capability) (found 
 	return found, nil
 }
 
-// settings are the server's findings that describe its durability and its data. The others concern
-// Hooklatch's tables, or the load at the time.
+// settings returns the server's findings that describe its durability and its data. Other findings
+// concern the version, Hooklatch's tables, or the load at the time.
 func settings(ctx context.Context, pool *pgxpool.Pool, name schema.Name) []doctor.Finding {
 	found, err := doctor.Server(ctx, pool, doctor.ServerOptions{Schema: name})
 	if err != nil {

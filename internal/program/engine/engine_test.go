@@ -28,12 +28,12 @@ type planted struct {
 	seen       string
 }
 
-// replaced is a server that reads other statements than it was sent.
+// replaced returns a lie with which the server reads each statement with some texts replaced.
 func replaced(pairs ...string) lie {
 	return lie{statement: func(sql string, _ bool) string { return strings.NewReplacer(pairs...).Replace(sql) }}
 }
 
-// instead is a server that carries out another statement than the one it was sent.
+// instead returns a lie with which the server executes another statement in place of the one sent.
 func instead(sent, done string) lie {
 	return lie{statement: func(sql string, _ bool) string {
 		if sql == sent {

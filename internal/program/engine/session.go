@@ -143,7 +143,8 @@ func value[T any](s *session, sql string, args ...any) T {
 	return v
 }
 
-// later runs a statement that waits for another session, and returns a function for its error.
+// later starts a statement that waits for another session. The returned function waits until the
+// statement ends, and returns its error.
 func (s *session) later(sql string, args ...any) (wait func() error) {
 	var err error
 	done := make(chan struct{})

@@ -22,8 +22,8 @@ type Addition struct {
 	Given    secret.Value // empty: generated if possible
 }
 
-// Add returns the configuration's text and .env's text with the source of a provider, named like it.
-// All other lines and comments stay as they are.
+// Add returns the text of the configuration and the text of .env, both with a source that has the
+// provider's name. All other lines and comments stay as they are.
 func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err error) {
 	if err := checkProvider(a.Provider); err != nil {
 		return "", "", err

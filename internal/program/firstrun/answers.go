@@ -36,7 +36,8 @@ type Answers struct {
 	Target    Target
 	// Given are secrets of senders, by variable. Missing secrets are generated if possible.
 	Given map[string]secret.Value
-	// Version is the released version of the program, for the image. If empty, it is BuiltImage.
+	// Version is the released version of the program, for the image. If empty, the image is
+	// BuiltImage.
 	Version string
 }
 
@@ -118,7 +119,8 @@ func targetNames() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckURL refuses a text that is not the URL of an HTTP server, or that has a password.
+// CheckURL refuses a text that is not the URL of an HTTP server, or that contains a user name or a
+// password.
 func CheckURL(what, text string) error {
 	u, err := url.Parse(text)
 	switch {

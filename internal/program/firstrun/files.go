@@ -29,7 +29,7 @@ const (
 // BuiltImage is the image that compose.yaml runs if Answers.Version is empty. The user builds it.
 const BuiltImage = "hooklatch:built"
 
-// Images that compose.yaml runs, without the version of ours.
+// Images that compose.yaml runs. Hooklatch's own image is given without its version.
 const (
 	ourImage      = "ghcr.io/hooklatch/hooklatch"
 	postgresImage = "postgres:18.1"
@@ -114,7 +114,7 @@ func (r *rendering) refer(key string, v variable) string {
 // CredentialsFolder is the folder of a unit's credentials, as the configuration writes it.
 const CredentialsFolder = "${CREDENTIALS_DIRECTORY}/"
 
-// credential returns a secret in a list of secrets.
+// credential returns an entry for a list of secrets, which refers to a systemd credential.
 func credential(variable string) string {
 	return "{file: " + strconv.Quote(CredentialsFolder+Credential(variable)) + "}"
 }
@@ -178,7 +178,8 @@ func (r *rendering) config() (string, error) {
 	return render("hooklatch.yaml", page)
 }
 
-// to returns the application's URL. A query may contain a secret, so it is in .env.
+// to returns the application's URL as YAML. A URL with a query may contain a secret, so it is in
+// .env.
 func (r *rendering) to() (string, error) {
 	u, err := url.Parse(r.To)
 	if err != nil {

@@ -193,7 +193,7 @@ func readArguments(given json.RawMessage) (map[string]any, error) {
 	return values, nil
 }
 
-// text returns a value as a path or a query has it.
+// text returns a value in the form in which it is sent in a path or a query.
 func (a argument) text(value any) (string, error) {
 	fits, text := false, ""
 	switch value := value.(type) {

@@ -142,5 +142,5 @@ func (c *client) document(ctx context.Context) (*document, error) {
 
 func (c *client) close() { c.console.CloseIdleConnections() }
 
-// cutName returns a text of the client's for an error.
+// cutName shortens a text from the client, so that an error can quote it.
 func cutName(text string) string { return safetext.Line(text, maxQuoted) }

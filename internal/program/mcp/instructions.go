@@ -19,7 +19,8 @@ var ways = []struct{ tool, use string }{
 	{"list_quarantine", "list_quarantine shows deliveries that were refused."},
 }
 
-// instructions tell a model what Hooklatch is and how to look for things with the tools.
+// instructions returns the text that tells a model what Hooklatch is, and how to look for things
+// with the tools.
 func instructions(tools map[string]tool) string {
 	look := []string{"How to look for things:"}
 	for _, way := range ways {

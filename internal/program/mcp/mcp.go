@@ -149,7 +149,7 @@ func (s *server) call(ctx context.Context, t tool, r *sdk.CallToolRequest) (*sdk
 	return done, err
 }
 
-// unclosed is a writer that its owner keeps open.
+// unclosed is a writer whose Close does nothing, because its owner keeps it open.
 type unclosed struct{ io.Writer }
 
 // Close implements io.Closer.

@@ -55,7 +55,8 @@ type fixture struct {
 	ended chan error
 }
 
-// serve serves the tools of a console with the document small, or another.
+// serve serves the tools of a console that has the document small. The handler console answers all
+// other requests.
 func serve(t *testing.T, console http.HandlerFunc, allow ...string) *fixture {
 	t.Helper()
 	mux := http.NewServeMux()

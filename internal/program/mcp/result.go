@@ -90,8 +90,8 @@ func shown(part []byte, untrusted bool) (text, note string) {
 }
 
 // visible writes characters that a user would not see as JSON escapes. A text could hide
-// instructions in them that only a model reads. In JSON they occur only within strings, so that the
-// value stays the same.
+// instructions in such characters that only a model reads. In JSON they occur only within strings,
+// where an escape does not change the value.
 func visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

@@ -39,8 +39,9 @@ type Limits struct {
 	Rest float64
 }
 
-// Walk compares the plans of the events that a filter selects, from a position back, the newest
-// first. It calls progress after each batch. It returns what it has found even with an error.
+// Walk compares the plans of the events that a filter selects, from a position backwards, newest
+// first. It calls progress after each batch. If Walk returns an error, it also returns its results
+// so far.
 //
 // Each event is planned alone, as if no other event had its keys. Report.Together counts the effects
 // of the events together.

@@ -134,7 +134,7 @@ func TestAReplayOfOneRouteHidesNoOtherRoute(t *testing.T) {
 	require.Equal(t, 1, r.Effects[whatif.Gone])
 }
 
-// An error of both configurations counts, but is no difference.
+// An error that both configurations have is counted, but is not a difference.
 func TestKnownErrorsAreNoDifference(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -147,7 +147,8 @@ func TestKnownErrorsAreNoDifference(t *testing.T) {
 	require.Contains(t, strings.Join(r.Groups[0].Examples[0].After.Lines(), "\n"), "parked: route \"paid\": when: no such key: none")
 }
 
-// A route that gets more types with the key of another event creates no further effects.
+// If events share a key, only the first event creates the effect, so all events together have fewer
+// effects than planned.
 func TestKeysThatEventsShareAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -247,7 +248,7 @@ func TestEventsWithoutTheirContentAreLeftOut(t *testing.T) {
 	}
 }
 
-// Senders choose types, so the report has a bound whatever they choose.
+// The report is bounded, whatever event types senders choose.
 func TestAReportIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -294,8 +295,8 @@ func TestAWalkEndsWithItsDatabaseAndItsCaller(t *testing.T) {
 	require.Error(t, err)
 }
 
-// 500 routes in both configurations: only the report is kept in memory, not the plan of each
-// route for each event.
+// Two configurations of 500 routes each are compared. Only the report is kept in memory, not the
+// plan of each route for each event.
 func TestManyRoutesAreCompared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

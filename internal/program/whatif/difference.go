@@ -39,7 +39,7 @@ type Difference struct {
 	Fields []string
 }
 
-// Known reports whether an error is the same with the old configuration.
+// Known reports whether the difference is an error that the old configuration has too.
 func (d Difference) Known() bool {
 	return d.Kind == Fails && d.Before != nil && d.Before.Unrendered() && len(d.Fields) == 0
 }

@@ -48,8 +48,8 @@ func drawSettings(t *rapid.T, receiver string) settings {
 	return s
 }
 
-// sharing returns a route whose effects of all events of a source share a key. Each body names the
-// event that made the effect.
+// sharing returns a route with which the effects of all events of a source share a key. The body
+// names the event that caused the effect.
 func sharing(when, to string) generatedRoute {
 	return generatedRoute{"name": "sharing", "from": "'*'", "to": to, "when": quoted(when), "key": quoted(`"one"`), "http": "{body: " + quoted("event.id") + "}"}
 }

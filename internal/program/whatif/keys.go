@@ -75,7 +75,8 @@ func (k *keys) together() *Together {
 	return &t
 }
 
-// SharedKeys is a sentence about keys that compared events share, or empty if they change no count.
+// SharedKeys returns a sentence about keys that compared events share, or "" if such keys change no
+// count.
 func (r *Report) SharedKeys() string {
 	switch {
 	case r.Together == nil:

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// LeftOut describes the events that were not compared, one kind in a line.
+// LeftOut describes the events that were not compared, one kind per line.
 func (r *Report) LeftOut() []string {
 	var lines []string
 	for _, left := range []struct {

@@ -24,8 +24,8 @@ const (
 // Report is the result of comparing the plans of events. Its size is bounded, whatever the number
 // of events and routes.
 type Report struct {
-	// Events is the number of events that both configurations planned, and Different is the number of
-	// events with another plan.
+	// Events is the number of events that both configurations planned, and Different is the number
+	// of events whose plans differ.
 	Events    int `json:"events"`
 	Different int `json:"events_different"`
 	// Effects counts the differences of each kind. KnownErrors counts the errors that are the same with

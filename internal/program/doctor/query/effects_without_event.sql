@@ -1,5 +1,5 @@
--- Finds unfinished effects that send a missing event's content. Finished effects outlive their
--- events. So do effects with a separate body that an operator retried.
+-- Finds unfinished effects whose request is the body of an event that is missing. Finished effects
+-- may outlive their events. So may effects with a separate body that an operator retried.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', of ' || e.source || '/' || e.event_id AS violation
 FROM hooklatch.effects AS e
 WHERE e.source <> ''

@@ -1,4 +1,4 @@
--- Schemas of earlier checks that were killed. A check takes less than ten minutes.
+-- Lists schemas of earlier checks that were killed. A check takes less than ten minutes.
 SELECT n.nspname
 FROM pg_namespace AS n
 WHERE starts_with(n.nspname, 'hooklatch_engine_')
