@@ -20,8 +20,8 @@ type Answer[T any] struct {
 	Err   error
 }
 
-// Ask asks all cells simultaneously. It returns the answers in the order of the names, after the
-// given time at the latest: a cell that is still busy then has not answered.
+// Ask asks all cells simultaneously. It returns after at most the given time, with the answers in
+// the order of the names. A cell that is still busy at that time counts as not having answered.
 func Ask[T any](ctx context.Context, names []string, patience time.Duration, ask func(ctx context.Context, name string) (T, error)) []Answer[T] {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

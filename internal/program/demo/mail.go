@@ -72,7 +72,7 @@ func (m *Mail) Start() {
 // Stop waits for emails in flight until ctx is done.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
-	// The server does not know a Serve call that is only beginning, which would never end.
+	// If Serve is only beginning, Shutdown does not know the listener, and Serve would never end.
 	_ = m.opts.Listener.Close()
 	if err != nil {
 		_ = m.server.Close()

@@ -142,10 +142,11 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	}
 	r.opts.Print(seen.line())
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the client has disconnected
+	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // fails only if the client has disconnected
 }
 
-// hangUpOnce is an example of a receiver that fails without a response.
+// hangUpOnce closes the connection of the first request with each key without a response, as an
+// example of a receiver that fails.
 func (r *Receiver) hangUpOnce(w http.ResponseWriter, request *http.Request) {
 	key := request.Header.Get("Idempotency-Key")
 	if key != "" && r.hungUp.note(key, 0) == 1 {
@@ -183,5 +184,5 @@ func (r *Receiver) list(w http.ResponseWriter, request *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(listed) // the peer has disconnected
+	_ = encoder.Encode(listed) // fails only if the client has disconnected
 }

@@ -61,8 +61,8 @@ func (r Replay) Of(ctx context.Context, ref identity.EventRef) (Forecast, bool, 
 	return sum, known, err
 }
 
-// ByRoute predicts the replay of an event, which includes its body, for each route. It omits routes
-// for which the replay changes nothing, and returns false if no prediction is possible.
+// ByRoute predicts, for each route, the replay of an event that was read with its body. It omits
+// routes for which the replay changes nothing, and returns false if no prediction is possible.
 func (r Replay) ByRoute(ctx context.Context, e *inbox.Event) (routes []OfRoute, known bool, err error) {
 	if r.Table == nil || e.Body == nil || r.Table.LeavesToHandlers(e.Source) {
 		return nil, false, nil

@@ -5,7 +5,7 @@ package glossary
 // Term is a word with one meaning in all texts.
 type Term struct {
 	Name string
-	// Means is its definition, in a sentence or two.
+	// Means is the term's definition, in a sentence or two.
 	Means string
 	// Not are phrases for the same thing that texts must not use.
 	Not []string

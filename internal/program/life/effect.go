@@ -67,6 +67,6 @@ func Meaning(e ledger.Effect) string {
 	return ""
 }
 
-// Ordered reports whether only an operator can cause the transition: no effect leaves its former
-// state by itself.
+// Ordered reports whether only an operator can cause the transition, because no effect leaves the
+// transition's former state by itself.
 func Ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }

@@ -27,8 +27,8 @@ type Event struct {
 	NoRoutes    string // why Routes is unknown
 }
 
-// sentBefore bounds how long before an event's receipt an action on it may be recorded: a test event
-// is recorded before it is delivered.
+// sentBefore is how long before the receipt of an event an action on it may be recorded: sending a
+// test event is recorded before the event is delivered.
 const sentBefore = time.Minute
 
 // maxActions is the maximum number of operator actions shown.
@@ -65,7 +65,7 @@ func ReadEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*Event, e
 	return l, err
 }
 
-// recall reads an event that only the export has.
+// recall reads the history of an event that is stored only in the export.
 func (l *Event) recall(ctx context.Context, o *outbox.Outbox) error {
 	recalled, err := o.Ledger().Recall(ctx, l.Event.Recalled.Effects)
 	if err != nil {
@@ -96,8 +96,8 @@ func (l *Event) readActions(ctx context.Context, o *outbox.Outbox, targets []str
 	return nil
 }
 
-// Explain sets each route's result for the event, with the reason. Another configuration may have
-// dispatched the event.
+// Explain sets each route's result for the event, with the reason, and whether another
+// configuration dispatched the event.
 func (l *Event) Explain(ctx context.Context, table *route.Table) {
 	l.Routes = table.Explain(ctx, l.Event)
 	l.OtherRoutes = l.Event.ConfigHash != "" && l.Event.ConfigHash != table.ConfigHash()

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// AttemptLine describes one attempt in a line.
+// AttemptLine describes one attempt on one line.
 func AttemptLine(a ledger.Attempt) string {
 	parts := []string{fmt.Sprintf("attempt %d", a.Attempt)}
 	if a.KeyRotation > 0 {
@@ -31,7 +31,7 @@ func AttemptLine(a ledger.Attempt) string {
 	return line
 }
 
-// TransitionLine describes one state change in a line.
+// TransitionLine describes one state change on one line.
 func TransitionLine(t ledger.Transition) string {
 	line := string(t.To)
 	if t.From != "" {
@@ -43,13 +43,13 @@ func TransitionLine(t ledger.Transition) string {
 	return line + ReasonSuffix(safetext.Shown(t.Reason))
 }
 
-// ActionLine describes one operator action in a line.
+// ActionLine describes one operator action on one line.
 func ActionLine(a ledger.OperatorAction) string {
 	return strings.TrimSpace(fmt.Sprintf("%s of %s by %s, %s%s", a.Action, safetext.Shown(a.Target), safetext.Shown(a.Who), safetext.Shown(a.Via),
 		ReasonSuffix(safetext.Shown(a.Reason))))
 }
 
-// replayLine describes a replay in a line.
+// replayLine describes a replay on one line.
 func replayLine(r inbox.EventReplay) string {
 	line := "replayed"
 	if r.By != "" {

@@ -19,10 +19,10 @@ const (
 	maxMessages = 64
 )
 
-// Throttled returns a handler that passes at most 10 lines with the same message to next at once,
-// and one a second after that. The next line that passes has the number of omitted lines under
-// logkey.Count. Throttled is for lines that unauthenticated clients or viewers can cause without
-// limit.
+// Throttled returns a handler that limits the lines that it passes to next: at most 10 lines with
+// the same message at once, and then one line per second. The next line that passes has the number
+// of omitted lines under logkey.Count. Throttled is for lines that unauthenticated clients or
+// viewers can cause without limit.
 func Throttled(next slog.Handler) slog.Handler {
 	return &throttled{Handler: next, lines: &lines{of: map[string]*message{}}}
 }
@@ -33,7 +33,7 @@ type throttled struct {
 	lines *lines // shared with handlers from WithAttrs and WithGroup
 }
 
-// lines counts the lines of each message.
+// lines limits and counts the lines of each message.
 type lines struct {
 	mu sync.Mutex
 	of map[string]*message

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// ofAddress reads the URL of one thing's page, wherever the console is served.
+// ofAddress finds the thing whose page has the URL in the text, wherever the console is served.
 func ofAddress(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	u, _ := url.Parse(asked.Text)
 	if u == nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

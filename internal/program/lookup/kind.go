@@ -163,7 +163,8 @@ func ofRefused(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	return []Hit{{Of: desk.Refused, Target: desk.Target{Name: d.ID.String()}, State: d.Reason, About: string(d.Source), At: d.RejectedAt}}, nil
 }
 
-// deliveryID reads an id in its usual form only: a filter treats the nil id as all deliveries.
+// deliveryID parses an id, only in its usual form. It refuses the nil id, which a filter treats as
+// all deliveries.
 func deliveryID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	return id, err == nil && id != uuid.Nil && strings.EqualFold(id.String(), text)

@@ -24,7 +24,7 @@ import (
 // MaxText is the maximum length of a text, in bytes.
 const MaxText = 4 << 10
 
-// MaxHits is the maximum number of hits of one kind: the newest.
+// MaxHits is the maximum number of hits of one kind. If there are more, Find returns the newest.
 const MaxHits = 50
 
 // Errors about a text.
@@ -110,9 +110,9 @@ type Hit struct {
 	At     time.Time   `json:"at,omitzero"`    // when it was received, created or requested
 }
 
-// Find returns the things that a text names, in the order of Kinds, each thing once. unread are the
-// kinds that the database role, such as a gateway's, cannot read. Errors: ErrEmpty, ErrLong, ErrBytes
-// and the database's.
+// Find returns the things that a text names, in the order of Kinds, each thing once. It adds to
+// unread the kinds that the database role, such as a gateway's role, cannot read. Errors: ErrEmpty,
+// ErrLong, ErrBytes and the database's.
 func (l *Lookup) Find(ctx context.Context, asked Asked) (all []Hit, unread []By, err error) {
 	if err := asked.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("find: %w", err)

@@ -97,7 +97,7 @@ func (b *bundle) refuse(t *testing.T) (id string) {
 	return found[0].ID.String()
 }
 
-// found are the hits of a text, each as "by of name".
+// found returns the hits of a text, each as "by, of: name".
 func (b *bundle) found(t *testing.T, asked lookup.Asked) []string {
 	t.Helper()
 	hits, _, err := b.Find(t.Context(), asked)

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// effects are 3,000 effects of the route loud that failed in the last hours, and one effect of the
-// route calm that failed before all of them.
+// effects creates 3,000 failed effects of the route loud, from the last hour, and one parked effect
+// of the route calm that is older than all of them.
 const effects = `SET session_replication_role = replica;
 	INSERT INTO hooklatch.effects (
 		scope, key, idempotency_key, route, destination, queue, policy, state, attempt, created_at, next_attempt_at, finished_at, error, source, event_id
@@ -66,7 +66,8 @@ func TestTheLastErrorIsFoundWithinABound(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Counts of the last hour are by the minute, and those of the last day by the hour.
+// Counts of the last hour have a resolution of a minute, and counts of the last day have a
+// resolution of an hour.
 func TestCountsAreOfTheHourAndTheDay(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

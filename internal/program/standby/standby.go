@@ -22,7 +22,7 @@ const (
 	// Timeout limits a page's or a command's reads from the standby. The primary answers afterwards.
 	Timeout = 4 * time.Second
 
-	// lookTimeout limits the questions to a server.
+	// lookTimeout limits each query that checks a server.
 	lookTimeout = time.Second
 	// usedFor is how long a standby is used after it was checked, and refusedFor how long it is not
 	// used after a failed check. A standby that has not replayed a known change is checked again
@@ -37,7 +37,7 @@ var queries embed.FS
 
 type statements struct{ Primary, Standby statement.Bound }
 
-// State says where reads go.
+// State is the result of a check: whether reads may go to the standby.
 type State struct {
 	// Refused says why the standby cannot be used. If empty, it can.
 	Refused string
@@ -179,7 +179,8 @@ func (r replayed) foreign(w written) string {
 	return ""
 }
 
-// behind returns how far the standby is behind. Both times are from the primary's clock.
+// behind returns the state of a standby by its lag, and refuses the standby if the lag exceeds
+// most. Both times are from the primary's clock.
 func (r replayed) behind(w written, most time.Duration) State {
 	if *r.position >= w.position {
 		return State{}

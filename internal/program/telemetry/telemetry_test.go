@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quietEnvironment unsets the machine's environment variables.
+// quietEnvironment empties the OpenTelemetry variables of the machine's environment.
 func quietEnvironment(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{

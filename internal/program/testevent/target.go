@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/loopback"
 )
 
-// Target is the URL of a delivery, and the URL that its sender would call. Behind a proxy they
-// differ, and some providers sign the latter.
+// Target is the URL of a delivery, and the URL that its sender would call. Behind a proxy, the two
+// URLs differ, and some providers sign the URL that they call.
 type Target struct {
 	Called *url.URL // URL of the request
 	Signed *url.URL // URL that a sender would call
