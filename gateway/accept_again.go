@@ -20,8 +20,8 @@ import (
 // RefusedError explains why a quarantined delivery is still refused.
 type RefusedError struct {
 	Reason string // from a fixed set, as in the log
-	// Ours is true if Hooklatch is at fault and not the delivery. The same call may succeed
-	// later.
+	// Ours is true if Hooklatch is at fault and not the delivery. In that case, the same call
+	// may succeed later.
 	Ours  bool
 	cause error
 }
@@ -92,9 +92,9 @@ func messageOf(r *refusal) error {
 	return nil
 }
 
-// restoreSecrets fills in the secrets that were removed from a quarantined request. Only their
-// HMACs were stored, so it looks for a current secret with the same HMAC. It returns false if
-// there is none.
+// restoreSecrets fills in the secrets that were removed from a quarantined request. The
+// quarantine stored only their HMACs, so restoreSecrets looks for a current secret with the same
+// HMAC. It returns false if it finds none, and true if no secret was removed.
 func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *quarantine.Delivery) bool {
 	names := kept.Carried()
 	if len(names) == 0 {

@@ -186,8 +186,8 @@ func TestEmptyDeliveriesStoreNothing(t *testing.T) {
 	}
 }
 
-// A fault in the last of many events refuses the complete delivery: none of it is stored, and
-// the sender sends all of it again.
+// If the last of many events is invalid, the gateway refuses the complete delivery and stores
+// nothing.
 func TestBatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s := setupStored(t, func(*gateway.Options) {})

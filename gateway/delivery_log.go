@@ -15,16 +15,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Limits for log lines. Any client can cause log lines, so all requests without a valid
-// signature share this many lines a second. Our own faults and each source's replays have
-// separate budgets of the same size, so that an attack cannot hide them.
+// Limits for log lines. Any client can cause log lines, so all refusals and handshakes share
+// this many lines a second. Hooklatch's own faults and each source's replays have separate
+// budgets of the same size, so that an attack cannot hide them.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20
 )
 
-// Limits for duplicate lines. In a storm of duplicates, a line for each would add a third to
-// the cost of its response.
+// Limits for log lines about duplicates. In a storm of duplicates, a line for each would make
+// the response to it a third more expensive.
 const (
 	duplicatesPerSecond = 100
 	duplicatesAtOnce    = 1000
@@ -53,8 +53,8 @@ func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
 	}
 }
 
-// replaysOf returns the throttle for a source's replays. A replay is authentic, so other
-// traffic must not use up its lines.
+// replaysOf returns the throttle for a source's replays. A replay has a valid signature, which
+// not every client can produce, so the lines of other clients must not suppress its line.
 func (l *deliveryLog) replaysOf(src *source) *throttle {
 	found, ok := l.replays.Load(src.Name)
 	if !ok {
@@ -75,7 +75,7 @@ func newThrottle(now func() time.Time) *throttle {
 }
 
 // allow reports whether to write a line, and how many lines were suppressed since the last
-// one.
+// written line.
 func (t *throttle) allow() (suppressed int64, ok bool) {
 	if !t.limiter.AllowN(t.now(), 1) {
 		t.suppressed.Add(1)
@@ -215,7 +215,8 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush logs the number of suppressed lines that no line has reported yet.
+// flush logs how many lines about refusals, handshakes, faults and replays were suppressed and
+// not reported yet. It leaves out duplicates.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {

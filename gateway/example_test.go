@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A gateway for one Stripe endpoint. In your own program Accepter is your database's
-// *outbox.Outbox; this example uses one in memory.
+// This gateway receives the deliveries for one Stripe endpoint. In your own program, Accepter
+// is the *outbox.Outbox of your database; this example uses an Accepter in memory.
 func ExampleNew() {
 	key := secret.New("whsec_of_the_endpoint")
 	stripe, err := catalog.New("stripe", provider.Options{})

@@ -24,12 +24,12 @@ const (
 type flightLimits struct {
 	arriving  int // deliveries whose bodies are being read
 	all       int // deliveries with complete bodies, which are verified, committed and answered
-	perSource int // share of all that one source may use
-	perCell   int // share of all that the sources of one cell may use
+	perSource int // number of the slots in all that one source may use
+	perCell   int // number of the slots in all that the sources of one cell may use together
 	// perAddress limits an address's deliveries in both stages until their sender is verified.
-	// One source may take half of it: behind an unconfigured proxy all senders share one
-	// address, and one source's senders must not block the other sources. A network of unknown
-	// senders may take twice as many.
+	// One source may use half of this number: behind an unconfigured proxy all senders share
+	// one address, and one source's senders must not block the other sources. A network of
+	// unknown senders may use twice this number.
 	perAddress int
 }
 
@@ -42,8 +42,8 @@ type origin struct {
 // flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
 // memory and a connection. Once the body is complete, the delivery takes a commit slot, which
 // is free again within milliseconds, whatever the sender does. Unknown senders may use a part
-// of each stage; the rest is reserved for known addresses. If no slot is free for a new
-// delivery, the slowest unverified delivery is evicted.
+// of each stage; the rest is reserved for known addresses. If the first stage has no free slot
+// for a new delivery, flights evicts the slowest of the bodies that are arriving.
 //
 // One mutex guards the counts and the drain state together: once a drain has begun, no
 // delivery is admitted.
@@ -68,7 +68,8 @@ type flights struct {
 // strangers only until it is verified.
 type stage struct{ all, strangers int }
 
-// full reports whether a stage with limit slots has no free slot for a delivery.
+// full reports whether a stage has no free slot for a delivery. limit is the number of the
+// stage's slots, and known means that the delivery comes from a known sender.
 func (s *stage) full(limit int, known bool) bool {
 	return s.all >= limit || !known && s.strangers >= strangers.Part(limit)
 }
@@ -106,7 +107,7 @@ func (f *flights) of(source string) *sourceFlights {
 	return of
 }
 
-// arrive admits a delivery before its body is read. If it returns admitted, the caller must
+// arrive admits a delivery before its body is read. If arrive returns admitted, the caller must
 // call leave later.
 func (f *flights) arrive(one *flight) admission {
 	f.mu.Lock()
@@ -229,8 +230,7 @@ func count[K comparable, N int | int64](counts map[K]N, key K, n N) {
 	}
 }
 
-// half returns half of a limit, rounded up: the largest share that one source or address may
-// take.
+// half returns half of a limit, rounded up.
 func half[N int | int64](n N) N { return (n + 1) / 2 }
 
 // close refuses all later deliveries, so that underway reaches zero.

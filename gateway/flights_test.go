@@ -20,13 +20,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// behindProxy makes each of a test's clients appear behind a trusted proxy, so that it can
-// choose its own address.
+// behindProxy makes the gateway trust loopback addresses as proxies, so that a test can choose
+// a client's address with X-Forwarded-For.
 func behindProxy(o *gateway.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// dribble begins a delivery from an address and sends one byte of it.
+// dribble begins a delivery from an address and sends one byte of its body.
 func (b *testBundle) dribble(t *testing.T, source, address string) net.Conn {
 	t.Helper()
 	conn := b.dial(t)
@@ -66,14 +66,14 @@ func (b *testBundle) postUntilAccepted(t *testing.T, source, body string) {
 	}
 }
 
-// refusedFor reports whether a delivery was refused for a reason. Others may have been refused
-// because the machine stalled.
+// refusedFor reports whether a delivery was refused for the given reason. Other deliveries may
+// have been refused because the machine stalled.
 func (b *testBundle) refusedFor(t *testing.T, reason string) bool {
 	t.Helper()
 	return slices.ContainsFunc(b.logs.lines(t, "delivery not accepted"), func(line map[string]any) bool { return line["reason"] == reason })
 }
 
-// A source with waiting commits gets half of all slots. The other half is left to the other
+// A source whose commits wait may use half of all slots. The other half is left to the other
 // sources.
 func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 }
 
 // One address (an IPv4 address, or the /64 network of one IPv6 subscriber) may have a share of
-// the arriving deliveries. Beyond the share, a new delivery evicts the address's oldest one.
+// the arriving deliveries. Beyond the share, a new delivery evicts the address's slowest one.
 func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, first, second, same, other string }{
@@ -126,8 +126,8 @@ func TestOneAddressCannotTakeAllPlaces(t *testing.T) {
 	}
 }
 
-// A verified delivery no longer counts against its address: any number of verified deliveries
-// may wait for their commit.
+// A verified delivery no longer counts against its address: more verified deliveries than
+// MaxUnprovenPerAddress may wait for their commits.
 func TestProvenDeliveryGivesThePlaceOfItsAddressBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxUnprovenPerAddress = 2 })
@@ -168,7 +168,7 @@ func TestBodyMustBringTheMinimumRate(t *testing.T) {
 	steady := b.dial(t)
 	body := event("a", 1000)
 	write(t, steady, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Signature: %s\r\nContent-Length: 1000\r\n\r\n%s", sign(testSecret, []byte(body)), body[:900]))
-	go func() { drip(steady, body[900:], 45*time.Millisecond) }() // takes 4.5 s; at 50 bytes per second it may take 22
+	go func() { drip(steady, body[900:], 45*time.Millisecond) }() // takes 4.5 s; at 50 bytes per second, the body may take 22 s
 
 	require.Equal(t, http.StatusRequestTimeout, statusOf(t, bufio.NewReader(silent)).StatusCode)
 	took := time.Since(began)

@@ -30,7 +30,8 @@ const (
 	floodIPs = 200
 )
 
-// floodSize is the number of forgeries before the genuine deliveries, and again after them.
+// floodSize returns the number of forgeries that are sent before the genuine deliveries. The
+// same number is sent after them.
 func floodSize() int {
 	if os.Getenv("HOOKLATCH_LONG") == "1" {
 		return 50_000
@@ -63,7 +64,7 @@ func (q *quarantined) send(ctx context.Context, client *http.Client, source, key
 	return response.StatusCode, time.Since(began), err
 }
 
-// forge sends forgeries from many addresses, at most perSecond a second.
+// forge sends n forgeries through the clients in turn, at most perSecond per second.
 func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.Client, n int, perSecond float64) {
 	t.Helper()
 	var next atomic.Int64
@@ -84,8 +85,9 @@ func (q *quarantined) forge(ctx context.Context, t *testing.T, clients []*http.C
 	workers.Wait()
 }
 
-// Unknown senders send 100,000 forgeries (HOOKLATCH_LONG=1) while the secret is wrong. Once
-// the secret is right, every genuine delivery is still in the quarantine and is accepted once.
+// Unknown senders send 4,000 forgeries (100,000 with HOOKLATCH_LONG=1) while the configured
+// secret is wrong. Once the secret is corrected, every genuine delivery is still in the
+// quarantine and is accepted once.
 func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -121,7 +123,7 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.LessOrEqual(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`), 1000)
 
 	require.NoError(t, q.gateway.SetSources(sourceWith(newKey)))
-	for n := range 20 { // meanwhile the sender repeats some of them
+	for n := range 20 { // the sender repeats some of the genuine deliveries
 		status, _, err := q.send(t.Context(), sender, "orders", newKey, fmt.Sprintf(`{"id":"evt_%d","type":"x"}`, n))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status)
@@ -149,8 +151,9 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 }
 
 // Rounds of deliveries alternate between no flood and a flood of forgeries. With the flood,
-// the 99th percentile is at most twice as high; the upper end of the ratios' spread counts.
-// The result is checked only with HOOKLATCH_LONG=1, on a quiet machine.
+// the 99th percentile of the response times is at most twice as high. The test compares the
+// upper end of the ratios' spread with this limit, but only with HOOKLATCH_LONG=1, on a quiet
+// machine.
 func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not while it measures
 	long := os.Getenv("HOOKLATCH_LONG") == "1"
 	if !long { // a measurement needs the machine to itself

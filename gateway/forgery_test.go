@@ -21,7 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedBy returns a provider's sample delivery with that type and id, signed at a given time.
+// signedBy returns a provider's sample delivery with the given type and id, signed at the given
+// time.
 func signedBy(t *testing.T, p *provider.Provider, key secret.Value, eventType, id string, at time.Time) *provider.Request {
 	t.Helper()
 	r := p.Sample(eventType, id, at)
@@ -38,9 +39,9 @@ func (b *testBundle) deliver(t *testing.T, name string, r *provider.Request) ans
 	return b.do(t, request)
 }
 
-// withCRC changes body, which contains at least 64 letters of padding "aaaa", until it has
-// the wanted CRC-32. The checksum is linear in every bit, so that 64 free bits always leave
-// a solution.
+// withCRC returns a copy of body with the wanted CRC-32. body must contain a run of 64 letters
+// a; withCRC changes some of these to c. The checksum is linear in every bit, so 64 free bits
+// are enough for any checksum.
 func withCRC(t *testing.T, body []byte, want uint32) []byte {
 	t.Helper()
 	at := bytes.Index(body, bytes.Repeat([]byte("a"), 64))
@@ -91,7 +92,7 @@ func paypalSource(t *testing.T) (gateway.Source, secret.Value) {
 	return gateway.Source{Name: "pay", Provider: p, Secrets: []gateway.Secret{{Value: key}}}, key
 }
 
-// forgedPayment returns a payment with another id and amount and the CRC-32 of body.
+// forgedPayment returns a payment with the given id, another amount and the same CRC-32 as body.
 func forgedPayment(t *testing.T, body []byte, id string) []byte {
 	t.Helper()
 	forged, err := json.Marshal(map[string]any{
@@ -103,7 +104,8 @@ func forgedPayment(t *testing.T, body []byte, id string) []byte {
 	return withCRC(t, forged, crc32.ChecksumIEEE(body))
 }
 
-// PayPal signs a checksum of the body, and anyone can construct another body with it.
+// PayPal signs a checksum of the body, and anyone can construct another body with the same
+// checksum.
 func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)

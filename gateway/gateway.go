@@ -20,9 +20,9 @@ import (
 )
 
 // Accepter commits a delivery. When Accept returns without an error, every event of the
-// delivery is committed. Accept calls the delivery's Release when it no longer holds the body;
-// if the sender has hung up, the gateway does not call Release itself. *outbox.Outbox
-// implements Accepter.
+// delivery is committed, except events that the Acceptance reports as refused. Accept calls the
+// delivery's Release when it no longer holds the body; if the sender has hung up, the gateway
+// does not call Release itself. *outbox.Outbox implements Accepter.
 type Accepter interface {
 	Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error)
 }
@@ -41,13 +41,13 @@ type Gateway struct {
 	flights     *flights
 	memory      *memory
 	// acquaintances holds the addresses from which deliveries were accepted, for sources
-	// without a quarantine.
+	// without a quarantine and for sources in cells: see knowsOrigin and knowsPeer.
 	acquaintances *strangers.Known[origin]
 	meters        *meters
 	tracer        trace.Tracer // nil if spans are discarded
 	log           *deliveryLog
 	progress      progress
-	nowhere       tally // counts requests to unknown sources
+	nowhere       tally // counts requests that belong to no source
 	leaving       atomic.Bool
 
 	mu       sync.Mutex // guards listener and stopped
@@ -102,12 +102,14 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Handler returns the gateway as a handler for the caller's own server. The timeouts and the
-// header limit in Options apply only to Start. Stop drains both servers.
+// Handler returns the gateway as a handler for the caller's own server. ReadTimeout and
+// MinBodyRate then limit the body, if that server supports read deadlines. The other timeouts,
+// MaxHeader, MaxConnections and TLS apply only to the server that Start runs. Stop waits for the
+// deliveries through both servers.
 func (g *Gateway) Handler() http.Handler { return g.echo }
 
-// SetSources replaces all sources atomically. Deliveries in flight keep their old sources.
-// After an error all old sources stay.
+// SetSources replaces all sources atomically. Deliveries in flight keep their old sources. If
+// SetSources returns an error, all old sources stay.
 func (g *Gateway) SetSources(sources []Source) error {
 	set, err := newSourceSet(sources, g.opts)
 	if err != nil {

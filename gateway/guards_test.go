@@ -25,8 +25,8 @@ func proves(context.Context, *provider.Request, []secret.Value, time.Time) (prov
 	return provider.Verified{}, nil
 }
 
-// loose returns a sender with weaknesses that real senders have: it signs the body, but its id
-// is in an unsigned header, and it reports a request's retry number.
+// loose returns a sender with a weakness that real senders have: it signs the body, but the
+// event's id is in an unsigned header. The sender also reports a request's retry number.
 func loose() *provider.Provider {
 	p := signer()
 	p.UnsignedID = true

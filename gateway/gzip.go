@@ -78,7 +78,7 @@ func refuseEncoding(src *source) *refusal {
 
 // unpack returns the request with an unpacked body and without its Content-Encoding header, or
 // r itself if the body is not encoded. It enforces the size limit while it unpacks, and
-// reserves memory before it allocates it.
+// reserves memory before it allocates a buffer.
 func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if encodingOf(r.Header) == "" {
 		return r, nil

@@ -24,14 +24,14 @@ func gzipped(t *testing.T, body string) string {
 	return packed.String()
 }
 
-// gzipSource returns the source "orders" with gzip in the form that its sender signs.
+// gzipSource returns the source "orders" with the given Gzip setting.
 func gzipSource(mode gateway.Gzip) gateway.Source {
 	s := source("orders", signer())
 	s.Gzip = mode
 	return s
 }
 
-// sendPacked delivers a body with Content-Encoding: gzip, signed over signed.
+// sendPacked delivers the body packed with Content-Encoding: gzip and a signature of signed.
 func (b *testBundle) sendPacked(t *testing.T, packed, signed string, change ...func(*http.Request)) answer {
 	t.Helper()
 	return b.post(t, "orders", packed, append([]func(*http.Request){func(r *http.Request) {
@@ -40,8 +40,8 @@ func (b *testBundle) sendPacked(t *testing.T, packed, signed string, change ...f
 	}}, change...)...)
 }
 
-// The source determines what the signature covers. The unpacked body is stored, without the
-// Content-Encoding header.
+// The source's Gzip setting determines whether the signature covers the packed or the unpacked
+// body. The gateway stores the unpacked body, without the Content-Encoding header.
 func TestGzipIsAPropertyOfTheSource(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"a","type":"x","text":"Grüße"}`
@@ -140,7 +140,8 @@ func TestGzipIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, `gzip is "inside"; allowed: unpacked, sent`)
 }
 
-// A packed delivery is kept as it was sent, and verified again in that form.
+// The quarantine stores a packed delivery as it was sent. AcceptAgain unpacks it as the source's
+// Gzip setting requires.
 func TestAPackedDeliveryIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"a","type":"x"}`

@@ -31,14 +31,15 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
-// knowsPeer is knowsOrigin for all sources together, because a new connection does not belong
-// to a source yet. It does not query the cells' quarantines: acquaintances also contains the
-// addresses of deliveries that cells accepted since the process started.
+// knowsPeer reports whether an earlier delivery from this address to any source was accepted. A
+// new connection does not belong to a source yet. knowsPeer does not ask the cells' quarantines:
+// acquaintances also contains the addresses of deliveries that cells accepted since the process
+// started.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }
 
-// noteSender records the client address of an accepted delivery.
+// noteSender records the client address of an accepted or duplicate delivery.
 func (rx *reception) noteSender(r *reply) {
 	if r.result != resultAccepted && r.result != resultDuplicate || !rx.flight.from.address.IsValid() {
 		return

@@ -102,7 +102,7 @@ func TestStopThatCannotWait(t *testing.T) {
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
 }
 
-// Deliveries through Handler, on the caller's own server, count too.
+// Stop also waits for deliveries through Handler, on the caller's own server.
 func TestStopWaitsForHandler(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -70,7 +70,7 @@ func TestSlowHeaderIsCutOff(t *testing.T) {
 	if err != nil {
 		requireNoTimeout(t, err)
 	}
-	if len(answered) > 0 { // net/http calls a partial line without a colon a bad header
+	if len(answered) > 0 { // net/http treats a partial line without a colon as a bad header
 		require.Contains(t, string(answered), "400 Bad Request")
 	}
 }
@@ -177,7 +177,8 @@ func TestMaxBodyOfProviderAndSource(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51)).status)
 }
 
-// A sender limits the content of its forms; the encoded forms are longer.
+// A form may be larger than other bodies, up to MaxForm: a sender limits the content of a form,
+// and the encoded form is longer.
 func TestMaxBodyOfAForm(t *testing.T) {
 	t.Parallel()
 	large := signer()
@@ -198,8 +199,8 @@ func TestMaxBodyOfAForm(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "the source's own limit applies to forms too")
 }
 
-// RFC 9112, 6.3: Transfer-Encoding overrides Content-Length. The connection is closed, so that
-// bytes that a proxy might have taken for the next request are never read.
+// RFC 9112, 6.3: Transfer-Encoding overrides Content-Length. The gateway closes the connection.
+// It never reads the bytes after the body, which a proxy might have taken for the next request.
 func TestContentLengthAndChunkedTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
@@ -242,7 +243,7 @@ func TestHeadersOf10MB(t *testing.T) {
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
 }
 
-// A full gateway responds before it reads, even if the sender never sends a body.
+// A full gateway responds before it reads the body, even if the body never arrives.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxInFlight = 1 })

@@ -61,7 +61,8 @@ func TestLivemodeRefusesTests(t *testing.T) {
 	}
 }
 
-// refusals returns the number of requests refused for a reason.
+// refusals returns the number of requests to the source "live" that were refused for the given
+// reason.
 func (b *testBundle) refusals(t *testing.T, reason string) int {
 	t.Helper()
 	var n int64

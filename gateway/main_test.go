@@ -39,7 +39,7 @@ const testSecret = "canary-secret-93b1f0"
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // memory is an Accepter that dedupes like the outbox, for tests that need no database. before,
-// if set, may make an Accept fail or delay it.
+// if set, runs first in each Accept, and may delay it or make it fail.
 type memory struct {
 	before func(ctx context.Context, d outbox.Delivery) error
 
@@ -78,8 +78,8 @@ func (m *memory) all() []outbox.Delivery {
 	return append([]outbox.Delivery(nil), m.deliveries...)
 }
 
-// signer returns a small provider. It uses a hex HMAC of the body in X-Signature, and a body
-// that is one event or {"events": [...]}.
+// signer returns a small provider. Its X-Signature is the body's HMAC-SHA256 in hex, and its
+// body is one event or {"events": [...]}.
 func signer() *provider.Provider {
 	return &provider.Provider{
 		Name:          "signer",

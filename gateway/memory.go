@@ -9,8 +9,8 @@ import (
 // Sizes that control how much memory a body gets.
 const (
 	// unbudgeted is the number of bytes of every body that are outside the budget, so that
-	// large bodies cannot crowd out ordinary deliveries. MaxArriving and MaxInFlight limit how
-	// many such bodies exist.
+	// large bodies cannot crowd out ordinary deliveries. MaxArriving and MaxInFlight limit the
+	// number of bodies.
 	unbudgeted = 64 << 10
 	// believed is the number of bytes that must have arrived before memory is reserved for the
 	// rest of the claimed Content-Length. Before that, the buffer grows by doubling.
@@ -22,9 +22,9 @@ const (
 	chunkStep = 4 << 20
 )
 
-// memory is the budget for the bodies of all deliveries. Nothing is allocated without a
-// reservation here, except the first unbudgeted bytes. Until they are verified, bodies from
-// unknown senders may use only a part of the budget and of each source's share.
+// memory is the budget for the bodies of all deliveries. Except for the first unbudgeted bytes,
+// the gateway allocates no memory for a body that it has not reserved. Until they are verified,
+// bodies from unknown senders may use only a part of the budget and of each source's share.
 type memory struct {
 	mu          sync.Mutex
 	limit       int64
@@ -43,9 +43,9 @@ type reservation struct {
 	memory *memory
 	source *source
 
-	// bytes is guarded by memory.mu.
+	// memory.mu guards bytes and known.
 	bytes int64
-	known bool // true if the sender is verified, or an earlier delivery from its address was
+	known bool // true if the sender is verified or its address is known
 }
 
 func (m *memory) reservation(src *source, known bool) *reservation {
@@ -75,8 +75,9 @@ func (r *reservation) fits(size int64) bool {
 	return r.fitsLocked(size)
 }
 
-// fitsLocked leaves half of the budget to the other sources, and a part of each half to known
-// senders. Each source can still have one body of its maximum size.
+// fitsLocked is fits with memory.mu held. One source may use half of the budget. Unknown senders
+// may use only a part of the budget, and of each source's half. None of these shares is smaller
+// than the source's largest body.
 func (r *reservation) fitsLocked(size int64) bool {
 	m, more := r.memory, size-unbudgeted-r.bytes
 	share := max(half(m.limit), r.source.largest())
@@ -114,7 +115,7 @@ func (r *reservation) prove() {
 	}
 }
 
-// release returns the complete reservation. Any goroutine may call it, also repeatedly.
+// release gives back the complete reservation. Any goroutine may call it, also repeatedly.
 func (r *reservation) release() {
 	m := r.memory
 	m.mu.Lock()

@@ -23,8 +23,8 @@ const (
 	mib = 1 << 20
 )
 
-// budgeted returns a gateway with room for 8 MiB of bodies and two sources with a limit of 4
-// MiB each.
+// budgeted returns a gateway with 8 MiB of memory for bodies and two sources, which accept
+// bodies of up to 4 MiB.
 func budgeted(t *testing.T) *testBundle {
 	t.Helper()
 	return setup(t, func(o *gateway.Options) {
@@ -71,7 +71,7 @@ func requireUnavailable(t *testing.T, conn net.Conn) {
 	require.True(t, response.Close)
 }
 
-// The length that an unknown sender declares is reserved only after the first MiB has arrived.
+// The declared length of a body is reserved only after the first MiB has arrived.
 func TestBodyIsReservedAsItArrives(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)
@@ -167,7 +167,7 @@ func TestGrowingBodyThatFindsNoRoomIsRefused(t *testing.T) {
 	b.requireBuffered(t, 64*kib)
 	b.upload(t, "orders", 3*mib+512*kib, 2*mib)
 	b.requireBuffered(t, 3*mib+512*kib)
-	go func() { _, _ = growing.Write(make([]byte, mib)) }() // cut off at some point
+	go func() { _, _ = growing.Write(make([]byte, mib)) }() // the gateway cuts the body off at some point
 	requireUnavailable(t, growing)
 }
 
@@ -202,7 +202,8 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// One body of a source's maximum size always fits, however small the budget is.
+// One body of a source's maximum size always fits: New refuses a budget that is too small for
+// it.
 func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })

@@ -24,7 +24,7 @@ const (
 	resultEmpty         result = "empty"          // verified, but without an event
 	resultHandshake     result = "handshake"      // the sender's endpoint check was answered
 	resultRejected      result = "rejected"       // not authenticated: 401
-	resultInvalid       result = "invalid"        // verified, but unreadable or without a usable id: 400, 422
+	resultInvalid       result = "invalid"        // unreadable, without a usable event, or an unwanted test event: 400, 422
 	resultIncomplete    result = "incomplete"     // the body did not arrive completely: 400, 408
 	resultTooLarge      result = "too_large"      // 413
 	resultEncoding      result = "encoding"       // 415
@@ -124,8 +124,9 @@ func newMeters(meterProvider metric.MeterProvider, now gauges) (*meters, error) 
 	return m, nil
 }
 
-// begin sets the counters that reveal a wrong secret to 0. Prometheus uses a counter's first
-// value as its start, so it would otherwise miss a burst of refusals right after the start.
+// begin initializes to 0 the counters that reveal a wrong secret. Prometheus uses a counter's
+// first value as its start, so it would otherwise miss a burst of refusals right after the
+// start of the gateway.
 func (m *meters) begin(source string) {
 	for _, reason := range []provider.Reason{provider.ReasonMissingSignature, provider.ReasonWrongSignature, provider.ReasonMissingToken, provider.ReasonWrongToken} {
 		m.rejected.Add(context.Background(), 0, rejectedAs(source, string(reason)))

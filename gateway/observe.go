@@ -68,8 +68,8 @@ func (rx *reception) observeReply(r *reply) {
 	}
 }
 
-// isUntyped reports whether an event has no type from its sender. Some providers append
-// details after a dot to the type that stands for unknown.
+// isUntyped reports whether an event has no type from its sender. Some providers append a dot
+// and details to provider.UnknownType.
 func isUntyped(eventType string) bool {
 	first, _, _ := strings.Cut(eventType, ".")
 	return first == provider.UnknownType

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// patience is a context with a deadline that starts a timer only once a caller waits for it.
+// patience is a context with a deadline. It starts its timer only when Done or Err is called.
 // Few verifications wait for anything, and a timer for each would slow down all of them.
 type patience struct {
 	context.Context

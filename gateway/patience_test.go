@@ -39,7 +39,7 @@ func TestPatienceEndsWithItsParent(t *testing.T) {
 	require.ErrorIs(t, p.Err(), context.Canceled)
 }
 
-// A caller stops waiting when end is called.
+// A caller that waits for Done stops waiting when end is called.
 func TestPatienceEndsWhenItIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	p := withPatience(t.Context(), time.Hour)

@@ -31,8 +31,8 @@ type besieged struct {
 	fetched *fetches
 }
 
-// fetches counts a gateway's requests to a provider. It responds only once answer was called,
-// with 404.
+// fetches counts a gateway's requests to a provider. It responds with 404, but only after
+// answer was called.
 type fetches struct {
 	may      chan struct{}
 	asked    atomic.Int64
@@ -61,7 +61,8 @@ func (f *fetches) askedForCertificate(n int) bool {
 	return asked
 }
 
-// stuck returns a provider whose verification waits until its deadline.
+// stuck returns a provider that verifies an unsigned request only at the deadline of the
+// verification.
 func stuck() *provider.Provider {
 	p := signer()
 	verify := p.Verify
@@ -100,8 +101,8 @@ func besiege(t *testing.T) *besieged {
 	return b
 }
 
-// fill calls one for 500 addresses of unknown senders. It returns when the number of taken
-// slots, which taken reports, no longer grows.
+// fill calls the function one for 500 addresses of unknown senders. It returns when the number
+// of used slots, which the function taken returns, no longer changes.
 func fill(t *testing.T, one func(n int), taken func() int64) {
 	t.Helper()
 	for n := range 500 {
@@ -117,8 +118,8 @@ func fill(t *testing.T, one func(n int), taken func() int64) {
 	}, 2*time.Minute, 10*time.Millisecond, "the unknown senders took no slot")
 }
 
-// Each pool that known and unknown senders share is filled from 500 addresses, and still has
-// room for a known sender.
+// Unknown senders at 200 to 500 addresses fill each pool that they share with known senders. The
+// pool still has room for a known sender.
 func TestNoPoolIsTakenByStrangers(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -184,7 +185,7 @@ func TestNoPoolIsTakenByStrangers(t *testing.T) {
 			name: "memory for bodies",
 			fill: func(t *testing.T, b *besieged) {
 				fill(t, func(n int) {
-					go func() { // it is cut off at some point
+					go func() { // the gateway cuts the body off at some point
 						conn, err := net.Dial("tcp", b.gateway.Addr().String())
 						if err != nil {
 							return

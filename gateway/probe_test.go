@@ -154,8 +154,8 @@ func probeCases(echo string) []probeCase {
 	)
 }
 
-// A probe gets the response that its sender requires, stores nothing, and is never counted as a delivery.
-// Anything more than a probe is refused like any unsigned delivery.
+// A probe gets the response that its sender requires and stores nothing. A request that contains
+// more than a probe is refused like any unsigned delivery.
 func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	t.Parallel()
 	echoes := map[string]provider.EchoOptions{"query": {Query: "challenge"}, "header": {Header: "x-hook-secret"}, "field": {Field: "/challenge"}}

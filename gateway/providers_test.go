@@ -44,8 +44,8 @@ func testKey(p *provider.Provider, of string) (secret.Value, bool) {
 	return secret.Value{}, false
 }
 
-// Every provider's own sample is signed as the provider signs and sent behind a proxy that
-// terminates TLS. It is accepted once; with another key it is not.
+// Every provider's own sample is signed as the provider signs it, and sent to a gateway behind a
+// proxy that terminates TLS. The gateway accepts it once, and refuses it with another key.
 func TestEveryProviderOverHTTP(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {
@@ -127,7 +127,8 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	require.Empty(t, b.accepter.all())
 }
 
-// A GET callback's fields are in its URL, which is stored as its body.
+// The fields of a GET callback are in the query of its URL. The gateway stores the query as the
+// body.
 func TestTwilioByGETStoresTheFields(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("twilio", provider.Options{})

@@ -18,8 +18,9 @@ import (
 // because anyone can send these headers.
 type proxies []netip.Prefix
 
-// ipExtractor finds the sender's address. Echo's default trusts X-Forwarded-For from every
-// peer, and its trusted ranges include all private networks; both are turned off.
+// ipExtractor returns the function that finds the sender's address. Echo's default trusts
+// X-Forwarded-For from every peer, and its trusted ranges include all private networks.
+// ipExtractor turns both off.
 func (p proxies) ipExtractor() echo.IPExtractor {
 	if len(p) == 0 {
 		return echo.ExtractIPDirect()
@@ -59,8 +60,10 @@ func (p proxies) contain(addr netip.Addr) bool {
 	return false
 }
 
-// publicURL returns the URL that the sender called, as senders sign it: path and query exactly
-// as they arrived. A forged host only makes the signature wrong.
+// publicURL returns the URL that the sender called, in the form that senders sign. The source's
+// PublicURL replaces scheme, host and path; PublicURL in Options replaces scheme and host and
+// adds its path in front. The rest is exactly as it arrived. A forged host only makes the
+// signature wrong.
 func (g *Gateway) publicURL(src *source, r *http.Request) *url.URL {
 	called := &url.URL{RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	switch {

@@ -13,11 +13,11 @@ import (
 )
 
 // Quarantine keeps refused deliveries, within its limits, so that they can be verified again.
-// It is called after the response is written and must not block. *quarantine.Keeper implements
-// it.
+// The gateway calls Keep and Accepted after it has written the response. No method may block.
+// *quarantine.Keeper implements Quarantine.
 type Quarantine interface {
-	// Keep offers a request with a body of the given size. It may call refused, which builds
-	// the request, only while Keep runs.
+	// Keep offers a request with a body of the given size, in bytes. The function refused builds
+	// the request. Keep may call it, but not after Keep has returned.
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
 	// Accepted records the address of an accepted delivery.
 	Accepted(source identity.Source, from netip.Prefix)
@@ -33,9 +33,9 @@ func (g *Gateway) keepsRefused(src *source) bool {
 	return src != nil && src.cell.Quarantine != nil && !src.QuarantineOff
 }
 
-// keep offers a refused request to the quarantine if the request may prove genuine once our
-// configuration is corrected. Handshakes and requests refused through our own fault are not
-// offered: their senders try again.
+// keep offers a refused request with a body to the quarantine if the request may prove genuine
+// once the configuration is corrected. It does not offer replays, or requests refused through
+// Hooklatch's own fault, whose senders try again.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
 	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || len(rx.request.Body) == 0 {
@@ -46,8 +46,9 @@ func (rx *reception) keep(r *refusal) {
 	})
 }
 
-// refused builds the request that the quarantine keeps. It omits every secret and everything
-// that repeats a secret (I12).
+// refused builds the request that the quarantine keeps. It puts the secrets that the request
+// carried into the field Secrets, and omits every header value that is or repeats a secret
+// (I12).
 func (rx *reception) refused(r *refusal) quarantine.Refused {
 	original, src := rx.echo.Request(), rx.source
 	scheme, host := rx.gateway.calledAt(original)
@@ -78,7 +79,7 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	return kept
 }
 
-// Prefixes that name the location of a secret in the quarantine.
+// Prefixes that name the location of a secret in a request.
 const (
 	inHeader = "header "
 	inQuery  = "query "
@@ -113,7 +114,8 @@ func (s *source) carried(request *provider.Request) map[string][]string {
 	return found
 }
 
-// shortestShown is the minimum length of a secret that is also searched for in other headers.
+// shortestShown is the minimum length, in bytes, of a carried secret that refused also searches
+// for in the other headers.
 const shortestShown = 4
 
 // shownSecrets returns the texts by which a header could repeat a carried secret: the value,

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// quarantined is a gateway with a database that keeps refused deliveries.
+// quarantined is a gateway with a database, in which it keeps refused deliveries.
 type quarantined struct {
 	*stored
 
@@ -47,7 +47,7 @@ func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Opt
 	return q
 }
 
-// kept waits until all refused deliveries are written and returns them.
+// kept stops the keeper, so that all refused deliveries are written, and returns them.
 func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	t.Helper()
 	require.NoError(t, q.keeper.Stop(t.Context()))
@@ -60,8 +60,9 @@ func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 // carry a token that is always different and is itself a secret.
 var notKept = []string{"google-pubsub", "jwt"}
 
-// A delivery from every provider is refused for a wrong secret, and accepted once after the
-// secret is right. Meanwhile the database contains no value that carried a secret.
+// Each provider's delivery is refused while the configured secret is wrong, and accepted once
+// after the secret is corrected. The quarantine does not contain a secret that the delivery
+// carried.
 func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {
@@ -126,7 +127,8 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	}
 }
 
-// requireNowhere searches the quarantine for a secret, in each form in which it may be sent.
+// requireNowhere checks that the quarantine does not contain a secret in any form in which a
+// sender may send it.
 func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
 	t.Helper()
 	text := key.Reveal()
@@ -209,7 +211,7 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
 }
 
-// The quarantine delays no response, even if its only connection hangs.
+// The quarantine delays no response, even if its statements wait for a table lock.
 func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

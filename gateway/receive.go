@@ -39,7 +39,7 @@ type reception struct {
 	bodyRead bool
 	bodySize int
 	// memory is the body's reservation in the budget, nil before the body is read. Once the
-	// body is handed over, the outbox releases it too.
+	// body is handed over, the outbox also releases the reservation.
 	memory     *reservation
 	handedOver bool
 	judging    bool // counted by progress
@@ -76,8 +76,8 @@ func (g *Gateway) receive(c echo.Context) error {
 
 func (rx *reception) leave() {
 	rx.judged()
-	// If the sender has hung up, the outbox may still hold the body and then releases it
-	// itself.
+	// If the sender has hung up, the outbox may still hold the body. In that case, the outbox
+	// releases the reservation.
 	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
 		rx.memory.release()
 	}
@@ -87,7 +87,7 @@ func (rx *reception) leave() {
 	rx.span.End()
 }
 
-// take is the receive path up to the response. Exactly one result is set. A panic becomes a
+// take handles a request up to its response. Exactly one result is set. A panic becomes a
 // refusal: take fails closed, never with 2xx.
 func (rx *reception) take() (_ *reply, refused *refusal) {
 	defer refuseIfPanicked(&refused)
@@ -250,7 +250,8 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if err != nil {
 		return nil, refuseEvents(err)
 	}
-	// This runs before the commit: if it panics, the response is 500 and nothing is stored.
+	// Provider.Answer runs before the commit: if it panics, the response is 500 and nothing is
+	// stored.
 	var answer *provider.Answer
 	if rx.source.Provider.Answer != nil {
 		answer = rx.source.Provider.Answer(request)
@@ -258,8 +259,8 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if len(events) == 0 || rx.trial {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
-	// The outbox gets the request's context: if the client hangs up while its delivery waits
-	// in the queue, the delivery is dropped there. The outbox never commits with this context.
+	// The outbox gets the request's context: if the client hangs up, Accept returns at once. The
+	// outbox still commits the delivery, and never with this context.
 	rx.handedOver = true
 	acceptance, err := rx.source.cell.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	if err != nil {
@@ -323,8 +324,8 @@ func (rx *reception) hangUpIfNeeded(refused *refusal) {
 
 // startSpan begins a delivery's span. The sender's trace context becomes a link: unknown
 // senders must not choose our trace ids or decide what is sampled. Unknown sources get no
-// span. If spans are discarded, none is started, because building its attributes would cost
-// more than reading the events.
+// span. If spans are discarded, startSpan starts none, because building a span's attributes
+// would cost more than reading the events.
 func (g *Gateway) startSpan(c echo.Context, src *source) (context.Context, trace.Span) {
 	ctx := c.Request().Context()
 	if src == nil || g.tracer == nil {

@@ -22,7 +22,7 @@ type refusal struct {
 	allow   string // Allow header of a 405
 	// challenge is the WWW-Authenticate value of a 401.
 	challenge string
-	// acceptEncoding lists the content encodings that a 415 would accept.
+	// acceptEncoding is the Accept-Encoding value of a 415: the encodings that the source accepts.
 	acceptEncoding string
 	replay         bool // true if the request's signature was used before
 	bare           bool // true if the sender accepts no body in a response
@@ -31,11 +31,11 @@ type refusal struct {
 const (
 	// reasonMemory means that the memory for bodies, or the source's share, is used up.
 	reasonMemory = "overload_memory"
-	// reasonSlow means that the body arrived too slowly while others waited for its slot.
+	// reasonSlow means that the body arrived too slowly while other deliveries needed its slot.
 	reasonSlow = "overload_slow"
 )
 
-// ours reports whether the sender did nothing wrong.
+// ours reports whether Hooklatch is at fault, and not the sender.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
 
 func refuseUnknownSource() *refusal {
@@ -51,8 +51,8 @@ func refuseTooLarge(limit int64) *refusal {
 		message: fmt.Sprintf("the body has more than %d bytes", limit)}
 }
 
-// refuseUnavailable builds the response to every temporary fault of Hooklatch. It is never
-// 4xx, which some senders take as a reason to give up, and never 410.
+// refuseUnavailable builds the response to every temporary fault of Hooklatch. Its status is
+// never 4xx, such as 410, because some senders then give up.
 func refuseUnavailable(reason string, cause error) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, result: resultUnavailable, reason: reason,
 		message: "unavailable, try again later", cause: cause}
@@ -64,8 +64,8 @@ func refuseFault(reason string, cause error) *refusal {
 		message: "internal error", cause: cause}
 }
 
-// refuseProof maps a verification error to a refusal. All such errors get the same response,
-// so that it does not help a forger.
+// refuseProof maps a verification error to a refusal. All VerifyErrors get the same response, so
+// that the response does not help a forger.
 func refuseProof(err error) *refusal {
 	if unproven, ok := errors.AsType[*provider.VerifyError](err); ok {
 		return &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: string(unproven.Reason),

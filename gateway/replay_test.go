@@ -24,7 +24,7 @@ func githubSource(t *testing.T, guard gateway.ReplayGuard) gateway.Source {
 	return gateway.Source{Name: "code", Provider: p, Secrets: []gateway.Secret{{Value: githubSecret}}, ReplayGuard: guard}
 }
 
-// captured returns a signed delivery under another id and type.
+// captured returns a copy of a signed delivery with another id and type.
 func captured(r *provider.Request, id, eventType string) *provider.Request {
 	again := *r
 	again.Header = r.Header.Clone()

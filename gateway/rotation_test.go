@@ -14,13 +14,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedWith signs a delivery with a key other than testSecret.
+// signedWith returns a change that signs a delivery with the given key instead of testSecret.
 func signedWith(key, body string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Signature", sign(key, []byte(body))) }
 }
 
-// The test follows docs/receiving.md under load: no delivery is refused, and the old secret
-// is refused once it has expired.
+// The test rotates a secret under load, as docs/receiving.md describes. No delivery is refused,
+// and the old secret is refused once it has expired.
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -35,14 +35,14 @@ func TestRotationUnderLoad(t *testing.T) {
 		o.Now = func() time.Time { return start.Add(time.Duration(seconds.Load()) * time.Second) }
 	})
 
-	// The senders sign each delivery with the key current at that moment. It may arrive at any
-	// later time.
+	// The senders sign each delivery with the key that is current at that moment. The delivery
+	// may arrive at any later time.
 	var key atomic.Value
 	key.Store("old-key")
 	var sent, refused atomic.Int64
 	stop := make(chan struct{})
 	var senders sync.WaitGroup
-	var signedOld sync.RWMutex // held for reading while a delivery with the old key is on its way
+	var signedOld sync.RWMutex // held for reading while a delivery is on its way
 	for n := range 8 {
 		senders.Go(func() {
 			for i := 0; ; i++ {
@@ -62,7 +62,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	// more waits until every sender has made progress.
+	// more waits until the senders have sent 100 more deliveries.
 	more := func() {
 		t.Helper()
 		target := sent.Load() + 100

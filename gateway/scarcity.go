@@ -23,7 +23,7 @@ type flight struct {
 	from    origin
 	cell    string       // the source's cell, or "" if all sources have one database
 	network netip.Prefix // network that contains the address
-	known   bool         // true if earlier deliveries from there were verified
+	known   bool         // true if the sender is verified or its address is known to the source
 	began   time.Time    // when the body began to arrive
 	hurried bool         // true if scarceGrace applies, because slots are scarce
 
@@ -82,8 +82,8 @@ func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	}
 }
 
-// takenShare finds a share that is full. It returns a test for the bodies in that share and
-// the reason for a refusal.
+// takenShare finds a share that is full. It returns a function that reports whether a body is in
+// that share, and the reason for a refusal. If no share is full, it returns nil and admitted.
 func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flight) bool, reason admission) {
 	address := one.from.address
 	switch {
@@ -101,7 +101,8 @@ func (f *flights) takenShare(one *flight, of *sourceFlights) (inShare func(*flig
 	return nil, admitted
 }
 
-// slowest finds the slowest body in a share, among unknown senders or among known addresses.
+// slowest returns the slowest body in a share, or nil. It considers only the bodies of known
+// senders, or only those of unknown senders.
 func (f *flights) slowest(inShare func(*flight) bool, known bool) (slowest *flight) {
 	var due time.Time
 	for _, other := range f.bodies {

@@ -35,8 +35,8 @@ func bodyFrom(source, address string, known bool) *flight {
 	}
 }
 
-// If no slot is left, the body furthest behind the required rate is evicted, and its reader
-// notices. A faster body, a later one, or one from a known address stays.
+// If no slot is left, the body that is furthest behind the required rate is evicted. A faster
+// body, a later one, or one from a known address stays.
 func TestSlowestBodyGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (g *Gateway) fallback(err error, c echo.Context) {
 		g.observeUnknownPath(c)
 	}
 	hangUpOnUnreadBody(c)
-	_ = writeError(c, status, http.StatusText(status)) // the peer has closed the connection
+	_ = writeError(c, status, http.StatusText(status)) // fails only if the peer has closed the connection
 }
 
 func (g *Gateway) newServer() *http.Server {
@@ -71,8 +71,8 @@ func http1() *http.Protocols {
 	return only
 }
 
-// overHTTP1 returns the configuration without HTTP/2. One HTTP/2 connection carries many
-// deliveries, so connection limits would mean little.
+// overHTTP1 returns the configuration with TLS 1.2 or newer and without HTTP/2. One HTTP/2
+// connection carries many deliveries, so connection limits would mean little.
 func overHTTP1(given *tls.Config) *tls.Config {
 	config := given.Clone()
 	config.NextProtos = []string{"http/1.1"}
@@ -80,8 +80,8 @@ func overHTTP1(given *tls.Config) *tls.Config {
 	return config
 }
 
-// serverLog is net/http's log. Failed TLS handshakes are logged at debug level, because any
-// client can cause them and could fill the log.
+// serverLog is the handler for net/http's error log. It logs failed TLS handshakes at debug
+// level, because any client can cause them and could fill the log.
 type serverLog struct{ slog.Handler }
 
 // Handle implements slog.Handler.
@@ -94,7 +94,8 @@ func (l serverLog) Handle(ctx context.Context, record slog.Record) error {
 	return l.Handler.Handle(ctx, record)
 }
 
-// Start binds Options.Listen and serves until Stop. The error names the address.
+// Start serves on Options.Listener, or binds Options.Listen, until Stop. An error about binding
+// names the address.
 func (g *Gateway) Start() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,9 +148,9 @@ func (g *Gateway) Leave() {
 
 // Stop drains the gateway: it closes the listener and waits for the deliveries in flight.
 // Requests that still arrive on open connections get 503 with Retry-After and Connection:
-// close. If ctx is done first, it cuts the remaining connections and returns an error with
-// their number; committed transactions stay committed. Stop may be called repeatedly, and
-// before Start.
+// close. If ctx is done first, Stop cuts the remaining connections and returns an error with the
+// number of deliveries in flight; committed transactions stay committed. Stop may be called
+// repeatedly, and before Start.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.flights.close()
 	g.stopListening()
@@ -176,7 +177,7 @@ func (g *Gateway) stopListening() {
 	defer g.mu.Unlock()
 	g.stopped = true
 	if g.listener != nil {
-		_ = g.listener.Close() // an earlier Stop may have closed it
+		_ = g.listener.Close() // an earlier Leave or Stop may have closed it
 	}
 }
 

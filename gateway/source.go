@@ -29,7 +29,8 @@ type Source struct {
 	// unless the provider is Keyless.
 	Secrets []Secret
 	// MaxBody overrides the source's body limit, in bytes. Zero means the largest of
-	// Options.MaxBody, Provider.MaxBody and, for a form, Provider.MaxForm.
+	// Options.MaxBody, Provider.MaxBody and, for a form, Provider.MaxForm (but at most
+	// Options.MaxBuffered).
 	MaxBody int64
 	// Gzip accepts bodies with Content-Encoding: gzip. They are stored unpacked.
 	Gzip Gzip
@@ -53,9 +54,9 @@ type Source struct {
 	Cell *Cell
 }
 
-// Cell is one of several databases. It commits, keeps and counts its sources' deliveries. They
-// may use half of Options.MaxInFlight, so that an unavailable database leaves room for the
-// other cells.
+// Cell is one of several databases. It commits, keeps and counts its sources' deliveries. All
+// sources of a cell together may use half of Options.MaxInFlight, so that an unavailable
+// database leaves room for the other cells.
 type Cell struct {
 	// Name of the cell. Required.
 	Name string

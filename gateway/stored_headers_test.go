@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A proxy in front repeats the URL, token included, in its own headers: none of them is
-// stored.
+// A proxy in front repeats the URL, token included, in its own headers. The gateway stores none
+// of these values.
 func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	t.Parallel()
 	const token = "s3cr3t/with spaces+and=more"
@@ -56,7 +56,8 @@ func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	}, headers)
 }
 
-// A source's public name is not a secret, even if the configuration calls it one.
+// A provider without SecretHeaders and SecretQuery never sends its secret. If a header equals
+// the configured secret, the value is a public name, and the gateway stores it.
 func TestPublicSecretsStayInHeaders(t *testing.T) {
 	t.Parallel()
 	p := signer()
@@ -66,7 +67,8 @@ func TestPublicSecretsStayInHeaders(t *testing.T) {
 	require.Equal(t, []string{testSecret}, b.accepter.all()[0].Headers["X-Topic"])
 }
 
-// A request's Host can be anything: a signed URL is compared only with the configured one.
+// A client can send any Host. A provider that signs the URL therefore requires a configured
+// PublicURL.
 func TestSendersThatSignTheURLNeedIt(t *testing.T) {
 	t.Parallel()
 	key := gateway.Secret{Value: secret.New("0123456789abcdef0123456789abcdef")}

@@ -41,7 +41,7 @@ func (t *tally) replied(events, duplicates int, took time.Duration) {
 	}
 }
 
-// refused counts a request that was refused.
+// refused counts a refused request by its reason.
 func (t *tally) refused(reason string) {
 	t.counts.Of(measure.OfSource, t.source, measure.Refused(reason)).Add(1)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The counts per minute equal those that TestMetrics finds in the metrics.
+// The gateway counts outcomes per minute in the database as it counts them in the metrics.
 func TestMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 )
 
-// overTLS returns a gateway with httptest's certificate, and a client that trusts it and
-// prefers HTTP/2.
+// overTLS starts a gateway with httptest's certificate. The bundle's client, and the returned
+// configuration for other clients, trust the certificate and prefer HTTP/2.
 func overTLS(t *testing.T) (*testBundle, *tls.Config) {
 	t.Helper()
 	borrowed := httptest.NewUnstartedServer(nil)
@@ -51,8 +51,8 @@ func TestDeliveryOverTLS(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A connection without a TLS handshake is closed. Its only cleartext response says that it is
-// not TLS, and it does not fill the log.
+// The gateway closes a connection on which a client sends plain HTTP instead of a TLS handshake.
+// It accepts nothing, and net/http logs no warning.
 func TestPlainHTTPOnATLSPort(t *testing.T) {
 	t.Parallel()
 	b, _ := overTLS(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 )
 
-// A request to a path without a source is logged and counted. The log shows a prefix that the
-// proxy failed to remove.
+// A request to a path without a source is logged and counted. If the path begins with a prefix
+// that the proxy should have removed, the log line says so.
 func TestRequestsToUnknownPathsAreLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.PublicURL = mustURL("https://hooks.example.com/in") })

@@ -13,12 +13,13 @@ import (
 var (
 	errHeaderTooLarge = errors.New("the header is larger than max_header")
 	errMalformed      = errors.New("the request is malformed, or needs a feature that this server does not support")
-	// errUnread is used with TLS, where net/http's response is already encrypted.
+	// errUnread is used with TLS, where the status is unknown, because net/http's response is
+	// already encrypted.
 	errUnread = errors.New("the request is malformed, or its header is larger than max_header")
 )
 
-// handler returns the handler for the server that Start runs. It marks requests that reach a
-// handler, to distinguish them from those that net/http itself refuses.
+// handler returns the handler for the server that Start runs. It marks requests that reach it,
+// to distinguish them from requests that net/http itself refuses.
 func (g *Gateway) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		strangers.Handled(r.Context())
@@ -29,7 +30,8 @@ func (g *Gateway) handler() http.Handler {
 	})
 }
 
-// observeUnread logs and counts a request that net/http refused before any handler ran.
+// observeUnread logs and counts a request that net/http refused before any handler ran. status
+// is 0 if it is unknown.
 func (g *Gateway) observeUnread(peer net.Addr, status int) {
 	r := &refusal{status: cmp.Or(status, http.StatusBadRequest), result: resultUnread, reason: "unread_request", cause: errMalformed}
 	switch status {
