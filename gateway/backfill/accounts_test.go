@@ -10,13 +10,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A platform sees connected accounts' events one account at a time. The endpoint belongs to
-// the platform.
+// A platform lists the events of its connected accounts one account at a time. The endpoint
+// belongs to the platform itself.
 func TestEachConnectedAccountIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
 	w.source.Settings.Accounts = []string{"acct_1", "acct_2"}
-	w.turn() // the lists begin here
+	w.turn() // creates the watermark of each list
 	_, err := w.pool.Exec(t.Context(), "UPDATE hooklatch.coverage SET created_at = now() - interval '2 hours', covered_until = now() - interval '1 hour'")
 	require.NoError(t, err)
 	w.happen(9, "invoice.paid", func(int) int { return 0 })

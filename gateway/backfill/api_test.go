@@ -27,8 +27,8 @@ func listings() map[string]listing {
 	}
 }
 
-// subscribe restricts the passes to one type. Some lists belong to the account, and their
-// provider reports the endpoint's subscriptions.
+// subscribe restricts the passes to one type. It does nothing for Stripe and Okta, which report
+// the types to which the endpoint is subscribed.
 func (w *world) subscribe(eventType string) {
 	if name := w.provider.Name; name != "stripe" && name != "okta" {
 		w.source.Settings.Types = []string{eventType}

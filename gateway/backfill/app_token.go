@@ -7,8 +7,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// appToken returns the credential of a GitHub App: a JSON Web Token that is valid for some
-// minutes. Source: docs.github.com, "Generating a JSON Web Token (JWT) for a GitHub App".
+// appToken returns the credential of a GitHub App: a JSON Web Token that expires 8 minutes after
+// now. Source: docs.github.com, "Generating a JSON Web Token (JWT) for a GitHub App".
 func appToken(app, privateKey string, now time.Time) (string, error) {
 	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(privateKey))
 	if err != nil {

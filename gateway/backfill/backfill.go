@@ -13,7 +13,7 @@
 // # Why nothing is missed
 //
 // A pass ends Lag before now, because lists show events late, and begins Overlap before its
-// watermark. Every Deep, one pass covers the complete Window and finds events that the list
+// watermark. Once every Deep, a pass covers the complete Window and finds events that the list
 // showed even later. A feed has its own cursor and needs neither.
 //
 // # What is trusted
@@ -41,7 +41,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Source is a source with a list.
+// Source is a source whose events can be listed at an API.
 type Source struct {
 	Name     string
 	Provider *provider.Provider
@@ -88,7 +88,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Backfill runs the passes over the lists of all sources. It is safe for concurrent use: if
-// two passes read one list, the later pass wins.
+// two passes read one list, only the later pass can still write.
 type Backfill struct {
 	opts    Options
 	clients clients
@@ -141,7 +141,7 @@ type Order struct {
 	Types        []string  // nil: the types in the settings
 	Via          Via       // empty: the value in the settings
 	Limit        int       // maximum number of missing events; 0: no limit
-	// Met is called by a dry run for each listed event. May be nil.
+	// Met is called for each listed item. May be nil.
 	Met func(Item, Fate)
 	// Progress is called after each batch. May be nil.
 	Progress func(coverage.Run)
@@ -153,8 +153,8 @@ func (o Order) partial() bool {
 	return !o.Since.IsZero() || !o.Until.IsZero() || len(o.Types) > 0 || o.Limit > 0
 }
 
-// Run makes one pass over each list of a source at an operator's request. It returns the error
-// that stopped a pass.
+// Run makes one pass over each list of a source at an operator's request. It stops at the first
+// pass that fails, and returns the runs so far and that pass's error.
 func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.Run, error) {
 	for _, s := range b.opts.Sources() {
 		if s.Name != source {

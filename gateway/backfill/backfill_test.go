@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostly returns how often the webhook of the n-th of many events arrives: some never do, some
-// arrive twice.
+// mostly returns how often the webhook of event n arrives: of many webhooks, 10 % never arrive
+// and 5 % arrive twice.
 func mostly(n int) int {
 	switch {
 	case n%10 == 3:
@@ -21,8 +21,8 @@ func mostly(n int) int {
 	return 1
 }
 
-// If our gateway refuses a delivery, its redelivery would be requested forever. After maxTries
-// requests the event is fetched from the list.
+// The provider refuses every redelivery request. After maxTries requests, the pass fetches the
+// event from the list.
 func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")
@@ -110,7 +110,7 @@ func TestARedeliveryIsAwaited(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// While no gateway runs, no process could receive a redelivery.
+// While no gateway runs, no process could receive a redelivery, so no pass requests one.
 func TestNothingIsRedeliveredWithoutAGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A worker's turn reads only some pages. The next turn continues where it ended, however many
-// events an hour or a deep pass's window contains.
+// A worker's turn reads only some pages. The next turn continues where the last one ended,
+// however many events an hour or a deep pass's window contains.
 func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 	t.Parallel()
 	for name, deep := range map[string]time.Duration{"deep": time.Nanosecond, "usual": day} {
@@ -30,7 +30,7 @@ func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 			require.Equal(t, pages*100, w.stored("backfill"))
 			w.happen(3, "invoice.paid", func(int) int { return 0 })
 			w.backfill.opts.Budget = time.Second
-			w.source.Settings.Rate, w.source.Settings.Deep = 10, deep // less than half of a turn's pages
+			w.source.Settings.Rate, w.source.Settings.Deep = 10, deep // a turn reads only a few of the pages
 			require.Eventually(t, func() bool {
 				w.turn()
 				return w.stored("backfill") == pages*100+3
@@ -70,7 +70,7 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
-	w.backfill.sleep = func(ctx context.Context, _ time.Duration) { <-ctx.Done() } // the rest of the turn
+	w.backfill.sleep = func(ctx context.Context, _ time.Duration) { <-ctx.Done() } // sleeps until the turn ends
 	for range 10 {
 		w.happen(100, "invoice.paid", func(int) int { return 0 })
 		w.now = w.now.Add(50 * time.Second)
@@ -88,8 +88,8 @@ func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 	require.Len(t, runs, 1)
 }
 
-// A provider that does not respond uses up the turn. That is a failure of the provider, and not
-// a pass that continues in the next turn.
+// A provider that does not respond uses up the turn. The run records a failure of the provider,
+// and not a pass that continues in the next turn.
 func TestAProviderThatDoesNotRespondIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

@@ -28,8 +28,8 @@ const (
 	maxAnswer = 64 << 20
 	// requestTimeout limits one request including its response.
 	requestTimeout = time.Minute
-	// usualPause is the pause after a 429 without Retry-After. longestPause is the longest
-	// pause.
+	// usualPause is the pause if the provider asks for a pause without its length. longestPause
+	// is the longest pause.
 	usualPause   = time.Minute
 	longestPause = 6 * time.Hour
 )
@@ -58,7 +58,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s: answered %d", e.about, e.status)
 }
 
-// rights compares the rights that the token needs with its scopes, if the provider names them.
+// rights describes the token's scopes and the rights that the token needs, if the provider names
+// the scopes.
 func (e *statusError) rights() string {
 	if e.scopes == "" {
 		return ""
@@ -66,8 +67,8 @@ func (e *statusError) rights() string {
 	return "; the token has the scopes " + e.scopes + " and needs: " + strings.TrimSuffix(e.needs, ".")
 }
 
-// clients holds the HTTP clients for the providers' APIs. Sources with the same credential
-// share a client and its rate limit.
+// clients holds the HTTP clients for the providers' APIs. Sources with the same credential, base
+// URL and rate share a client and its rate limit.
 type clients struct {
 	mu     sync.Mutex
 	byName map[string]*client

@@ -14,13 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/wildcard"
 )
 
-// maxWhy limits the stored text in which the provider describes our endpoint's state, in
-// bytes.
+// maxWhy limits the stored explanation of our endpoint's state, in bytes.
 const maxWhy = 400
 
-// checkEndpoint checks that the endpoint is ours and enabled, and finds out which types it
-// receives. A token that cannot see the endpoint belongs to another account, so nothing that
-// it lists is stored.
+// checkEndpoint checks that the endpoint sends to this gateway, records whether it is enabled,
+// and finds out which types it receives. A token that cannot see the endpoint belongs to another
+// account, so the pass stores nothing that the token lists.
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	facts := p.list.Check
 	if facts == nil {
@@ -120,7 +119,8 @@ func (p *pass) wants(eventType string) bool {
 
 type accountKey struct{}
 
-// withoutAccount marks requests for objects that belong to the credential's owner.
+// withoutAccount marks requests for objects that belong to the credential's owner. They do not
+// name an account.
 func withoutAccount(ctx context.Context) context.Context {
 	return context.WithValue(ctx, accountKey{}, true)
 }

@@ -41,8 +41,8 @@ func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
 	require.EqualValues(t, 150, run.Recovered)
 }
 
-// After its cursor a feed may show events from long before the watermark. A feed that lost its
-// cursor must therefore be read again from the beginning of the window.
+// After its cursor, a feed may show events from long before the watermark. A feed whose cursor
+// the provider has forgotten must therefore be read again from the beginning of the window.
 func TestAFeedWhoseCursorHasAgedShowsOldEventsLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")

@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// handle stores the events of items in the order in which they happened. behind is the pass's
-// position after all items; it is written with the last item. If the pass is lost before that,
-// the next pass begins at the position that the last completed handle wrote.
+// handle recovers the missing events among items, in the order in which they happened. behind is
+// the pass's position after all items. It is committed with the last batch. If the pass is lost
+// before, the next pass begins at the position that the last completed call of handle committed.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -49,8 +49,9 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	return p.accept(ctx, nil, behind)
 }
 
-// once keeps the newest of several deliveries of one event and marks it as delivered if any of
-// them was. It also drops items that appear twice because pages shifted while they were read.
+// once keeps the first listed of several deliveries of one event. It marks that item as
+// delivered if any of the deliveries was, and gives it their earliest time. It also drops items
+// that appear twice because pages shifted while they were read.
 func once(items []Item) []Item {
 	at := map[string]int{}
 	var kept []Item
@@ -75,7 +76,7 @@ func once(items []Item) []Item {
 	return kept
 }
 
-// sift returns the missing items of a batch.
+// sift counts the items of a batch by their fate, and returns the missing ones.
 func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	var ids []identity.EventID
 	for n := range batch {
@@ -112,7 +113,8 @@ func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	return missing, nil
 }
 
-// bring fetches the missing items or requests their redelivery, and then commits move.
+// bring fetches the missing items or requests their redelivery, and then commits move. If the
+// pass only reports, it only commits move.
 func (p *pass) bring(ctx context.Context, missing []*Item, move coverage.Move) error {
 	if p.reports() || len(missing) == 0 {
 		return p.accept(ctx, nil, move)

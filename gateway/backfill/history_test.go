@@ -104,7 +104,7 @@ func (h *history) settle() {
 	require.NoError(h.t, err)
 }
 
-// place returns an event's position in a list without times.
+// place returns an event's position in a list without times, or in a feed.
 func (h *history) place(e *happened) int {
 	if h.provider.Name == "gitlab" {
 		return gitlabNumber(e)
@@ -112,7 +112,7 @@ func (h *history) place(e *happened) int {
 	return slices.Index(h.feed, e)
 }
 
-// pass runs a pass in a separate process, up to what has happened so far.
+// pass runs a pass over everything that has happened so far, as another process would.
 func (h *history) pass(deep bool) error {
 	h.mu.Lock()
 	source, until := h.source, h.now
@@ -128,7 +128,7 @@ func (h *history) pass(deep bool) error {
 		defer h.mu.Unlock()
 		h.kill = before
 		h.working--
-		if h.now.Before(read) { // a busy machine began the pass late: nothing happens before its end
+		if h.now.Before(read) { // a busy machine began the pass late: later events must happen after its period
 			h.now = read
 		}
 	}()
@@ -166,7 +166,7 @@ func (h *history) readUntil() (until time.Time) {
 	return until
 }
 
-// meet decides what happens to a request; it serves as the world's refuse.
+// meet decides what happens to a request. It is the function in world.refuse.
 func (h *history) meet(out http.ResponseWriter, r *http.Request) bool {
 	h.mu.Lock()
 	at := h.request
@@ -242,7 +242,7 @@ func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 	return false
 }
 
-// showAll lists what was hidden.
+// showAll makes the list show all hidden events.
 func (h *history) showAll() {
 	h.mu.Lock()
 	hidden := h.hidden
@@ -253,7 +253,7 @@ func (h *history) showAll() {
 	}
 }
 
-// refuseAfter makes the database refuse a batch after n more events.
+// refuseAfter makes the database refuse every batch after n more backfilled events.
 func (h *history) refuseAfter(n int) {
 	_, err := h.pool.Exec(context.Background(), `INSERT INTO refusals SELECT $1, $2 + count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = 'backfill'
 		ON CONFLICT (source) DO UPDATE SET most = EXCLUDED.most`, h.source.Name, n)

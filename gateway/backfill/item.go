@@ -28,7 +28,7 @@ const (
 	Failed    State = "failed"
 )
 
-// Fate is what a pass does with an item.
+// Fate is the result of a pass's comparison of an item with the stored events.
 type Fate string
 
 // Values of Fate.
@@ -48,7 +48,7 @@ type Item struct {
 	Altered string // differences between the item and the webhook
 
 	raw     gjson.Result
-	request *provider.Request // nil until fetch loads it
+	request *provider.Request // nil if the list does not include it, until fetch loads it
 	invalid error
 }
 
@@ -176,7 +176,7 @@ func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	return FateMissing
 }
 
-// isTest reports whether an item is a test event while the source accepts only live events.
+// isTest reports whether an item is a test event and the source accepts only live events.
 func (p *pass) isTest(i *Item) bool {
 	return i.request != nil && p.source.Livemode && p.source.Provider.TestEvent != nil && p.source.Provider.TestEvent(i.request)
 }

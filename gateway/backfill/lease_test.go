@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
-// A gateway that starts during an operator's pass makes the list due. The pass that is then
-// due must not overtake the operator's pass: it begins right after it.
+// A gateway that starts during an operator's pass makes the list due. The due pass must not
+// overtake the operator's pass: it begins right after the operator's pass has ended.
 func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

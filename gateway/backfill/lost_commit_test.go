@@ -103,8 +103,8 @@ func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 	}
 }
 
-// The COMMIT that begins a pass is lost and rolled back, and another process begins a pass
-// before the COMMIT is repeated. Two passes with one fence would both write.
+// The COMMIT that begins a pass is lost and rolled back. Another process begins a pass before
+// the first process repeats its transaction. Two passes with the same number would both write.
 func TestAPassWhoseBeginIsLostLeavesTheListToAnother(t *testing.T) {
 	t.Parallel()
 	var meanwhile atomic.Pointer[func()]

@@ -36,7 +36,7 @@ func (p *pass) attributes(status int) metric.MeasurementOption {
 	return metric.WithAttributes(attribute.String("source", p.source.Name), attribute.String("status", class))
 }
 
-// count adds what the pass counted since the last call to the metrics.
+// count adds to the metrics what the pass has counted since the last call of count.
 func (p *pass) count(ctx context.Context) {
 	now := p.run.Counts
 	for _, one := range []struct {

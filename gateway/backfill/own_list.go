@@ -68,7 +68,7 @@ func (o OwnList) list() *provider.List {
 	return l
 }
 
-// base is the scheme and host of the list.
+// base returns the scheme and host of the list's URL.
 func (o OwnList) base() string {
 	scheme, rest, _ := strings.Cut(o.URL, "://")
 	host, _, _ := strings.Cut(rest, "/")

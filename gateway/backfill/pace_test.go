@@ -9,7 +9,7 @@ import (
 )
 
 // A pass rests for most of the time while it stores events, so that live events do not wait
-// behind them. It does not rest for events that are already stored.
+// behind backfilled ones. It does not rest for events that are already stored.
 func TestAPassRestsAfterEachBatchItStores(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

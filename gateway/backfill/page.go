@@ -96,7 +96,7 @@ func (p *pass) page(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// next returns the cursor or URL of the list's next page.
+// next returns the cursor or URL of the list's next page, or "" after the last page.
 func (p *pass) next(a answer, q query, items []Item) string {
 	switch n := p.list.Next; {
 	case n.Link:
@@ -144,7 +144,8 @@ func linkTo(header http.Header, relation string) string {
 // numbers do not fit into a float.
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
-// textAt returns the text or whole number at a JSON pointer, or "" if it finds neither.
+// textAt returns the text or whole number at a JSON pointer, or "" if it finds neither. Any other
+// number is an error.
 func textAt(root gjson.Result, place string) (string, error) {
 	found := jsonpointer.Lookup(root, place)
 	if found.Type == gjson.Number {

@@ -43,7 +43,7 @@ type pass struct {
 	endpointTypes []string
 	version       string                    // payload version that our endpoint receives
 	gateway       bool                      // true if a running gateway can receive redeliveries
-	waiting       map[identity.EventID]bool // requested redeliveries that are not due again
+	waiting       map[identity.EventID]bool // events whose redelivery redeliver must not request
 	move          coverage.Move             // the position that is committed
 	stored        time.Duration             // duration of the batch's transaction; 0: it stored no event
 }
@@ -51,15 +51,15 @@ type pass struct {
 // dry reports whether the pass writes nothing.
 func (p *pass) dry() bool { return p.order.DryRun }
 
-// reports is true for a pass that lists missing events and does not fetch them.
+// reports returns true for a pass that only counts missing events and recovers none.
 func (p *pass) reports() bool {
 	return p.dry() || p.order.By == "" && p.source.Settings.Mode == ModeReport
 }
 
 func (p *pass) coverage() *coverage.Coverage { return p.b.opts.Outbox.Coverage() }
 
-// pass runs a pass if it is due or requested. It returns only Hooklatch's own errors; the
-// provider's failures are recorded in the run.
+// pass runs a pass if it is due or requested; otherwise it returns nil. It returns only
+// Hooklatch's own errors; the provider's failures are recorded in the run.
 func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) (*coverage.Run, error) {
 	p := &pass{b: b, source: s, list: s.Settings.List, order: o, waiting: map[identity.EventID]bool{}}
 	if p.list == nil {
@@ -97,7 +97,8 @@ func (p *pass) mode() coverage.Mode {
 	return coverage.ModeAuto
 }
 
-// span returns the period that the pass covers.
+// span returns the period that the pass covers. deep is true for a pass over the complete
+// window.
 func (p *pass) span() (since, until time.Time, deep bool) {
 	settings := p.source.Settings
 	until = p.row.Now.Add(-settings.Lag)
@@ -210,8 +211,8 @@ func (p *pass) end(ctx context.Context, err error) error {
 	return p.coverage().End(ctx, p.row, end)
 }
 
-// tell logs what the pass found, and why the list could not be read. A silent repair would hide the
-// outage that made it necessary.
+// tell logs missing events that the pass found, or why the list could not be read. A silent
+// repair would hide the outage that made it necessary.
 func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
 	p.tellUnlisted(ctx)
@@ -229,7 +230,7 @@ func (p *pass) tell(ctx context.Context, unread string) {
 	}
 }
 
-// met reports an item's fate to the caller of a dry run.
+// met passes an item and its fate to Order.Met.
 func (p *pass) met(i *Item, fate Fate) {
 	if p.order.Met != nil {
 		p.order.Met(*i, fate)

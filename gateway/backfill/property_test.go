@@ -39,8 +39,8 @@ const watched = `
 	CREATE TRIGGER refuse AFTER INSERT ON hooklatch.processed_events REFERENCING NEW TABLE AS came
 		FOR EACH STATEMENT EXECUTE FUNCTION refuse()`
 
-// watermark returns the column that records how far a list was read, and an SQL condition that
-// is true if it is beyond an event.
+// watermark returns an SQL condition that is true if an event is behind the watermark, and the
+// column that contains the watermark.
 func watermark(name string) (isBehind, column string) {
 	switch name {
 	case "gitlab":
@@ -51,10 +51,10 @@ func watermark(name string) (isBehind, column string) {
 	return "l.at < NEW.covered_until", "covered_until"
 }
 
-// Any events happen, and any of their webhooks arrive, twice, late or during a pass. Passes
-// are killed anywhere, overtaken, refused, or never learn the outcome of their COMMIT. In the
-// end each event is stored once, dispatched once, and counted as recovered if no webhook
-// delivered it. At no time is a watermark beyond a listed event that is not stored.
+// An event's webhook may arrive once, twice, late, during a pass, or never. Passes are killed at
+// any point, overtaken or refused, or do not learn the outcome of their COMMIT. At the end, each
+// event is stored once and dispatched once, and is counted as recovered if no webhook delivered
+// it. A watermark is never beyond a listed event that is not stored.
 func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	for name, list := range listings() {
@@ -79,7 +79,7 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 					h.mu.Lock()
 					h.troubles, h.request = rapid.SliceOfN(rapid.Custom(drawTrouble), 0, 4).Draw(t, "troubles"), 0
 					h.mu.Unlock()
-					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // it may meet trouble
+					_ = h.pass(rapid.IntRange(0, 5).Draw(t, "deep") == 5) // the pass may fail because of the troubles
 					h.calm()
 				}
 				h.heal()
@@ -105,8 +105,8 @@ func (h *history) rest(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// heal ends all trouble. Passes must store what a list showed within the overlap, and the pass
-// over the complete window must store the rest.
+// heal ends all trouble. It checks that passes store the events that were listed within the
+// overlap, and that the pass over the complete window stores the rest.
 func (h *history) heal() {
 	h.t.Helper()
 	h.fault.Arm("", 0)
@@ -148,12 +148,13 @@ func (h *history) within() (soon []string) {
 	return soon
 }
 
-// maxPasses limits the passes until a list without trouble is read. Only redeliveries need
-// several passes, and on a busy machine the database may cause one to fail.
+// maxPasses limits the passes that untilWhole runs. Only redeliveries need several passes, and on
+// a busy machine the database may cause a pass to fail.
 const maxPasses = 50
 
-// untilWhole runs passes until two in a row have finished and nothing waits. No other pass is
-// running, so any lease belongs to a pass that could not record its end.
+// untilWhole runs passes until two in a row have finished without an error and no redelivery is
+// outstanding. No other pass is running, so any lease belongs to a pass that could not record its
+// end.
 func (h *history) untilWhole(deep bool) {
 	h.t.Helper()
 	for whole, passes := 0, 0; whole < 2; whole++ {

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxItems and maxBytes limit what is read before any of it is stored.
+	// maxItems and maxBytes limit the items, and the bytes of their bodies, that a pass reads
+	// before it stores any of them.
 	maxItems = 10_000
 	maxBytes = 32 << 20
 	// crowdedSecond is the factor by which the shortest slice may exceed those limits.
@@ -81,7 +82,7 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 	for {
 		pg, err := p.page(ctx, q)
 		if aged(err) && q.cursor != "" && q.cursor == mark.cursor {
-			q.cursor, mark.cursor = "", "" // restart the interrupted walk
+			q.cursor, mark.cursor = "", "" // restart the interrupted walk from the newest item
 			continue
 		}
 		if errors.Is(err, errBudget) && len(c.items) > 0 {
@@ -150,7 +151,8 @@ func aged(err error) bool {
 
 // follow reads a feed, starting at its cursor. The cursor is committed with the events. A feed
 // may show old events late: it is ordered by its cursor, not by time. No later pass reads what
-// is before the cursor, so a page is stored whatever the times of its events.
+// is before the cursor. So follow stores all events of a page, except events that are older than
+// the list's first pass or outside the period that the operator requested.
 func (p *pass) follow(ctx context.Context, since time.Time) error {
 	cursor, oldest := p.row.Mark, p.row.CreatedAt
 	if p.order.By != "" && !p.order.Since.IsZero() {
@@ -164,7 +166,7 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 		places[cursor] = true
 		pg, err := p.page(ctx, p.after(query{since: since}, cursor))
 		if aged(err) && cursor != "" && cursor == p.row.Mark {
-			// After the cursor the feed may show events from before the watermark. Dedup drops
+			// After the cursor, the feed may show events from before the watermark. Dedup drops
 			// the events that are read twice.
 			cursor, since = "", latest(oldest, p.row.Now.Add(-p.source.Settings.Window))
 			continue

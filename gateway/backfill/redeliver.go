@@ -16,9 +16,9 @@ const (
 	// a limit, a delivery that our gateway refuses would be requested forever.
 	maxTries = 3
 	// arrivesWithin is the time after which a redelivery that did not arrive is requested
-	// again.
+	// again, unless Settings.Every is shorter.
 	arrivesWithin = time.Minute
-	// maxWaiting limits the outstanding redeliveries that one pass checks.
+	// maxWaiting limits the outstanding redeliveries that one pass checks and requests.
 	maxWaiting = 1_000
 )
 
@@ -56,7 +56,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move covera
 		}
 		_, err := p.call(ctx, http.MethodPost, p.expand(p.list.Redeliver, query{}, r.Ref))
 		if refusal, is := errors.AsType[*statusError](err); is && refusal.status != http.StatusUnauthorized && refusal.status != http.StatusForbidden {
-			continue // cannot be redelivered; pulled after its tries
+			continue // the provider refuses; after the last try, the event is pulled
 		}
 		if err != nil {
 			return err
@@ -66,7 +66,8 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move covera
 	return p.accept(ctx, nil, move)
 }
 
-// settleRedeliveries checks which requested redeliveries have arrived.
+// settleRedeliveries records the requested redeliveries that have arrived. It requests the
+// others again when they are due, or pulls their events after maxTries.
 func (p *pass) settleRedeliveries(ctx context.Context) error {
 	if p.reports() || p.list.Redeliver == "" {
 		return nil
@@ -106,8 +107,8 @@ func (p *pass) settleRedeliveries(ctx context.Context) error {
 	return p.ask(ctx, again, p.move)
 }
 
-// pullWaiting fetches an event whose redelivery never arrived. If the provider no longer lists
-// the event, it is lost.
+// pullWaiting fetches an event whose redelivery never arrived. If the provider no longer has the
+// event, or its content is not usable, pullWaiting records the event as lost.
 func (p *pass) pullWaiting(ctx context.Context, r coverage.Redelivery) error {
 	i := &Item{Ref: r.Ref, At: r.HappenedAt, Events: []provider.Event{{ID: string(r.EventID)}}}
 	err := p.fetch(ctx, i)

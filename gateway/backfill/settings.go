@@ -100,7 +100,7 @@ func (s Settings) WithDefaults(list *provider.List) Settings {
 	return s
 }
 
-// back returns how far back the provider lists events.
+// back returns how far back the provider lists events: 365 days if that is unknown.
 func (s Settings) back() time.Duration {
 	if s.List == nil || s.List.BackDays == 0 {
 		return 365 * day

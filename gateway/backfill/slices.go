@@ -31,8 +31,8 @@ func (m sliceMark) token() string {
 	return string(text)
 }
 
-// sliceMarkOf returns an interrupted pass's mark. It returns false if no mark with the same
-// depth exists.
+// sliceMarkOf returns an interrupted pass's mark. It returns false if there is no mark with the
+// same value of Deep.
 func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	if row.PassUntil.IsZero() || json.Unmarshal([]byte(row.PageToken), &m) != nil {
 		return m, false

@@ -5,7 +5,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stored counts the stored events with an origin.
+// stored counts the stored events with the given origin.
 func (w *world) stored(origin string) int {
 	return int(w.count("SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND origin = '" + origin + "'"))
 }

@@ -14,8 +14,8 @@ type fate struct {
 	After    time.Duration // time since the previous event
 	Foreign  bool          // true for a type without a subscription
 	Webhooks int           // number of webhook deliveries
-	Late     bool          // true if they arrive at some later time
-	Hidden   bool          // true if the list shows it at some later time
+	Late     bool          // true if the webhooks arrive at some later time
+	Hidden   bool          // true if the list shows the event at some later time
 	Claimed  bool          // true if the provider says that it delivered the event
 	Refusal  int           // status of the response to a redelivery request; 202: accepted and forgotten, 0: the redelivery arrives
 }
@@ -40,8 +40,8 @@ type trouble struct {
 	At   int // the request's number in the pass
 	What string
 	Mode fault.Mode // how COMMITs break
-	Skip int        // number of COMMITs before them
-	N    int        // number of COMMITs, or of events that the database accepts before it refuses
+	Skip int        // number of COMMITs that succeed before
+	N    int        // number of COMMITs that break; for "refuse", see strike
 	New  []fate     // events that happen
 }
 

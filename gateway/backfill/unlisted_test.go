@@ -49,7 +49,7 @@ func TestEventsThatTheListDoesNotContainAreReported(t *testing.T) {
 }
 
 // A list of deliveries, or of one of several accounts, does not contain all events, and a list
-// may show an event late.
+// may show an event late. The pass does not report events that are missing for these reasons.
 func TestEventsThatAListMayNotContainAreNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestEventsThatAListMayNotContainAreNotReported(t *testing.T) {
 			w := newWorld(t, c.provider, c.endpoint)
 			w.source.Settings.Overlap, w.source.Settings.Deep = time.Minute, time.Nanosecond
 			c.change(&w.source.Settings)
-			w.turn() // the list of the account begins here
+			w.turn() // creates the watermark of the account's list
 			_, err := w.pool.Exec(t.Context(), "UPDATE hooklatch.coverage SET created_at = now() - interval '2 hours'")
 			require.NoError(t, err)
 			w.onlyByWebhook(3, c.eventType)

@@ -52,7 +52,7 @@ func (m *walkMark) reached(items []Item, since time.Time, timed bool) bool {
 	return true
 }
 
-// larger reports whether whole number a is larger than b.
+// larger reports whether the digit string a is a larger number than b.
 func larger(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0
 }

@@ -142,8 +142,8 @@ func TestAPassThatIsLostBetweenBatchesLosesNothing(t *testing.T) {
 	}
 }
 
-// A payload's times differ from the list's times: GitLab reports when an issue was last
-// updated.
+// A list without times is read by its numbers. The times in its payloads say nothing about the
+// delivery: GitLab reports when an issue was last updated.
 func TestListsWithoutTimesAreReadByNumber(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "gitlab", "projects/7/hooks/1")

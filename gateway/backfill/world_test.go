@@ -122,7 +122,7 @@ func newWorldOn(t reporter, db database, source, name, endpoint string) *world {
 	require.NoError(t, w.source.Settings.Validate(90*day))
 	w.backfill = w.process(func() Source { return w.source })
 	w.announceGateway()
-	w.turn() // the list begins here
+	w.turn() // creates the list's watermark
 	_, err = w.pool.Exec(t.Context(), "UPDATE hooklatch.coverage SET created_at = now() - interval '2 hours', covered_until = now() - interval '1 hour' WHERE source = $1", source)
 	require.NoError(t, err)
 	return w
