@@ -111,12 +111,12 @@ const (
 // EndpointFacts are the locations of the sender's information about our endpoint.
 type EndpointFacts struct {
 	Path    string            // API path
-	Aliases map[string]string // values in Path by the setting `endpoint`
+	Aliases map[string]string // paths that replace Path, by the value of the setting `endpoint`
 	URL     string            // the URL to which the sender sends
-	On      string            // a text or boolean
-	OnIs    []string          // its values while the endpoint is on
-	Why     string            // why it is off, or why the last delivery failed
-	Until   string            // end of the period for which it is off
+	On      string            // whether the endpoint is on, as a text or boolean
+	OnIs    []string          // values at On while the endpoint is on
+	Why     string            // why the endpoint is off, or why the last delivery failed
+	Until   string            // end of the period for which the endpoint is off
 	Types   string            // the subscribed types; "*" means every type
 	Version string            // version of the payload format
 	// WhoTurnsOff explains who turns an endpoint off, and how to turn it on again.

@@ -64,9 +64,9 @@ type Options struct {
 	// at the sender. Only for providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
-	// The remaining options describe a custom scheme of provider hmac. Token and jwt also
-	// accept Header and Prefix. Token, basic and jwt also accept Each and the options from
-	// there to Probe.
+	// The remaining options describe a custom scheme of provider hmac. Providers token and jwt
+	// also accept Header and Prefix. Providers token, basic and jwt also accept Each and the
+	// options that follow it, up to Probe.
 
 	// Header is the name of the header that carries the signature or the token. Required for hmac.
 	// Default: for token and jwt, Authorization with the prefix "Bearer ". For hmac a name that
@@ -130,8 +130,8 @@ type Options struct {
 	// Roots are the authorities that must have issued the sender's certificates. Default: the
 	// system's authorities.
 	Roots *x509.CertPool `json:"-" yaml:"-"`
-	// Keys stores a sender's keys across restarts. Provider plaid, for which Keys may
-	// be nil: then every process fetches its own keys.
+	// Keys stores a sender's keys across restarts. Only provider plaid uses it. If Keys is
+	// nil, every process fetches its own keys.
 	Keys KeyStore `json:"-" yaml:"-"`
 }
 

@@ -43,8 +43,8 @@ type Provider struct {
 	Content func(r *Request) (contentType string, body []byte)
 
 	// Handshake answers the sender's own endpoint checks, signed or not. It returns nil if r
-	// is an ordinary delivery. It is called before Verify; a signed handshake verifies the
-	// signature itself. Errors: the same as from Verify and Events. May be nil.
+	// is an ordinary delivery. It is called before Verify, so it must itself verify the
+	// signature of a signed check. Errors: the same as from Verify and Events. May be nil.
 	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
 
 	// Methods lists the methods that the endpoint accepts: POST, and GET if a handshake needs
@@ -123,7 +123,7 @@ type Provider struct {
 	List *List
 
 	// Retry reads the sender's information about its attempts. Nil if the sender gives none.
-	// Most senders do not sign it, so it is only for metrics and the log.
+	// Most senders do not sign this information, so no decision may depend on it.
 	Retry func(r *Request) RetryInfo
 
 	// OtherBodies names the sender's body formats besides JSON and forms, such as "XML".
@@ -146,7 +146,7 @@ type Provider struct {
 	OldSecretRetries bool
 }
 
-// minFloor is the shortest period for which a key is remembered.
+// minFloor is the smallest value of Floor.
 const minFloor = time.Hour
 
 // SignatureChallenge is the Challenge for senders that sign.
@@ -249,8 +249,7 @@ func (e *VerifyError) Error() string {
 	return string(e.Reason) + ": " + e.Detail
 }
 
-// EventError explains why a verified request contains no usable event. Its text is shown to
-// the sender.
+// EventError explains why a request contains no usable event. Its text is shown to the sender.
 type EventError struct {
 	// Unreadable is true if the body does not have the sender's format (400). If false, the
 	// body is readable but has no usable id (422).

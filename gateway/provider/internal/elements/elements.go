@@ -80,8 +80,8 @@ func Read(body []byte, paths ...string) (Texts, error) {
 	return found, nil
 }
 
-// Text returns the text at a path. The text is not empty and fit to be part of a key. Errors:
-// *provider.EventError.
+// Text returns the text at a path. It returns an error if the text is empty or cannot be part of
+// a key. Errors: *provider.EventError.
 func (t Texts) Text(path string) (string, error) {
 	text := t[path]
 	switch {

@@ -73,8 +73,8 @@ func TestReadIsStrictAndBounded(t *testing.T) {
 	require.Equal(t, errTooMuchXML, err)
 }
 
-// FuzzElements reads anything. Every text found is in the unescaped body, and every error has
-// a message for the sender.
+// FuzzElements reads arbitrary bytes. Every usable text is valid UTF-8 and not longer than the
+// body, and every error has a message for the sender.
 func FuzzElements(f *testing.F) {
 	f.Add([]byte("<a><b>1</b></a>"))
 	f.Add([]byte("<x:a xmlns:x='y'><b>&lt;</b><b/></x:a>"))

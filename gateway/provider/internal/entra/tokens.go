@@ -27,7 +27,7 @@ const (
 // keys).
 type Tokens struct {
 	token     proof.WebToken
-	publisher string   // id of the application that sends them
+	publisher string   // id of the application that obtains the tokens
 	apps      []string // allowed audiences; none: tokens are not verified
 	tenants   []string // allowed tenants; none: any
 }

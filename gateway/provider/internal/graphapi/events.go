@@ -30,18 +30,18 @@ func events() proof.EventRule {
 	})
 }
 
-// objectPart returns the first part of a type: the name of the changed object, which is that
-// many lists above d.
+// objectPart returns the first part of a type: the name of the changed object and a dot. The
+// name is levels lists above d.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
-	if object == WhatsAppObject { // WhatsApp's is the only object whose event types begin with the field name
+	if object == WhatsAppObject { // only WhatsApp's event types begin with the name of the field
 		return ""
 	}
 	return cmp.Or(object, proof.UnknownType) + "."
 }
 
-// change describes one field change. Meta gives it no id: its entry's time distinguishes it
-// from an equal change.
+// change describes one field change. Meta gives a change no id, so the time of its entry
+// distinguishes equal changes.
 func change(d *proof.Document) ([]provider.Event, error) {
 	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
 		return whatsAppMessages(d)
@@ -114,7 +114,7 @@ func kindOfItem(d *proof.Document) (string, error) {
 		case name == "message" || kind == "": // a message may have other members beside it
 			kind = name
 		case kind != "message":
-			kind = min(kind, name) // makes the result independent of their order
+			kind = min(kind, name) // makes the result independent of the members' order
 		}
 		return true
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// sdkRun is an SDK that the tests in sdktest run. One of these tests checks that the list of
-// SDKs is complete.
+// sdkRun lists a provider's SDKs that the tests in sdktest run. One of these tests checks that
+// the file sdks.json is complete.
 type sdkRun struct {
 	Provider string   `json:"provider"`
 	Go       []string `json:"go"`  // modules

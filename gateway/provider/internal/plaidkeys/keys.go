@@ -105,8 +105,8 @@ func New(o provider.Options) *Keys {
 	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
 
-// Of returns a finder for an account's keys. may reports whether Plaid may be queried for an
-// unknown key.
+// Of returns a finder for an account's keys. The function may reports whether the finder may
+// query Plaid for an unknown key.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {

@@ -20,7 +20,7 @@ import (
 	"github.com/MicahParks/jwkset"
 )
 
-// Secret is accepted by most providers.
+// Secret is a secret that most providers accept.
 const Secret = "correct horse battery staple"
 
 var (
@@ -61,7 +61,7 @@ func RSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(RSAKey(
 // ECDSABase64 returns ECDSAKey as base64 without the PEM lines around it.
 func ECDSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(ECDSAKey())) }
 
-// Ed25519Hex returns Ed25519Key: the seed, followed by the public key.
+// Ed25519Hex returns Ed25519Key in hex: the seed, followed by the public key.
 func Ed25519Hex() string { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
 
 // KeyPEM encodes a private key.

@@ -19,7 +19,7 @@ func (p Published) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(document)), Header: http.Header{}, Request: r}, nil
 }
 
-// PublishedKeys publishes the public halves of the tests' keys.
+// PublishedKeys returns a function that publishes the public halves of the tests' keys at a URL.
 func PublishedKeys(rawURL string) func() Published {
 	return func() Published { return Published{rawURL: KeySet(RSAKey(), ECDSAKey(), Ed25519Key())} }
 }

@@ -16,7 +16,7 @@ const Endpoint = "https://hooks.example.com/webhooks/demo"
 // URL parses a URL. An empty rawURL means the endpoint's URL.
 func URL(rawURL string) *url.URL { return Must(url.Parse(cmp.Or(rawURL, Endpoint))) }
 
-// Client returns the client with an address.
+// Client returns the provider.Request.Client for an IPv4 address.
 func Client(address string) netip.Prefix { return netip.PrefixFrom(netip.MustParseAddr(address), 32) }
 
 // Flip changes one bit in a text.

@@ -48,12 +48,12 @@ func (s *Server) Transport() *http.Transport {
 // Answer changes how the server responds from now on.
 func (s *Server) Answer(respond http.HandlerFunc) { s.respond.Store(&respond) }
 
-// Says responds with a text.
+// Says returns a handler that responds with a text.
 func Says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
 }
 
-// Status responds with a status and no body.
+// Status returns a handler that responds with a status and no body.
 func Status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }

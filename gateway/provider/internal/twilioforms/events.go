@@ -21,7 +21,7 @@ type callback struct {
 	without string        // a form field that must be absent
 	status  []proof.Field // second part of the type: the first field that is present
 	// key lists the parts of the dedup key. Each part is the first field of its list that is
-	// present. At least one field of each list must be present.
+	// present. If no field of a list is present, byToken returns the key instead.
 	key  [][]proof.Field
 	also []proof.Field // parts added to the key if they are present
 }
@@ -43,8 +43,8 @@ func callbacks() []callback {
 			name: "conversation", marks: []string{"ConversationSid", "EventType"}, status: form("EventType"),
 			key: [][]proof.Field{
 				form("EventType"), form("DeliveryReceiptSid", "MessageSid", "ParticipantSid", "ConversationSid"),
-				// Each update repeats the sid, so a time must distinguish them; events
-				// without a time carry Twilio's token.
+				// Each update repeats the sid, so a time must distinguish the updates. For
+				// events without a time, Twilio's token does.
 				append(form("DateRemoved", "DateUpdated", "DateCreated"), proof.InHeader(Token)),
 			},
 			also: form("Status"),
@@ -133,9 +133,9 @@ func byToken(d *proof.Document) string {
 	return id
 }
 
-// otherKind returns the type of a callback that callbacks does not list: callbacks from
-// TaskRouter, answering machine detection, media streams, the debugger, bundles, and any that
-// Twilio adds.
+// otherKind returns the type of a callback whose kind the function callbacks does not list, such
+// as TaskRouter's, answering machine detection, media streams, the debugger, bundles, and kinds
+// that Twilio adds later.
 func otherKind(d *proof.Document) string {
 	for _, f := range []struct{ prefix, field string }{
 		{"", "EventType"}, {"", "StreamEvent"}, {"", "StatusCallbackEvent"}, {"amd.", "AnsweredBy"}, {"debugger.", "Level"},
@@ -230,8 +230,8 @@ func timeOf(d *proof.Document) time.Time {
 	return time.Time{}
 }
 
-// stream reads Event Streams: a CloudEvent, or an array of them. Other JSON has no id; its key
-// is Twilio's token or its content's hash.
+// stream reads Event Streams: a CloudEvent, or an array of them. For a JSON object without an
+// id, the key is Twilio's token or the hash of the object.
 func stream(d *proof.Document) ([]provider.Event, error) {
 	root, err := d.JSON()
 	if err != nil {

@@ -59,8 +59,8 @@ func Signed(r *provider.Request) ([]byte, error) {
 	return params, nil
 }
 
-// hashed reports whether all hashes in the URL are the body's. Twilio sometimes repeats its
-// parameter; two different values could be read in two ways.
+// hashed returns an error unless all hashes in the URL are the body's. Twilio sometimes repeats
+// the parameter; two different values could be read in two ways.
 func hashed(hashes []string, body []byte) error {
 	sum := sha256.Sum256(body)
 	for _, text := range hashes {
@@ -152,8 +152,8 @@ func legacyQuery(query string) string {
 
 var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
-// Unescape decodes a part of a URL in the same way as Twilio's SDK for Node, which signs some
-// requests like that: escapes that cannot be decoded stay unchanged.
+// Unescape decodes a part of a URL as Twilio's SDK for Node does, which Twilio's signatures for
+// some requests match: text that cannot be decoded stays unchanged.
 func Unescape(s string) string {
 	text, err := url.QueryUnescape(s)
 	if err != nil { // Node leaves undecodable text unchanged

@@ -29,7 +29,7 @@ func TestTwilioURLs(t *testing.T) {
 	}
 }
 
-// TestTwilioParams joins fields as url.ParseQuery reads them.
+// TestTwilioParams checks that sortedParams reads fields as url.ParseQuery does.
 func TestTwilioParams(t *testing.T) {
 	t.Parallel()
 	for form, want := range map[string]string{
