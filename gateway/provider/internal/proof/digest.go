@@ -24,8 +24,8 @@ func digestOf(valid string) digest {
 	return s.Value(nil)
 }
 
-// digestWithout hashes JSON without the members at some pointers, one per line. Members inside
-// an array cannot be left out.
+// digestWithout hashes JSON without some members. pointers contains one JSON pointer per line.
+// Members inside an array cannot be left out.
 func digestWithout(valid, pointers string) digest {
 	var without [][]string
 	for pointer := range strings.SplitSeq(pointers, "\n") {
@@ -37,8 +37,8 @@ func digestWithout(valid, pointers string) digest {
 	return s.Value(without)
 }
 
-// scanner walks valid JSON. Its depth is bounded by json.Valid, which refuses
-// more than 10,000 levels.
+// scanner walks valid JSON. Its recursion is bounded, because json.Valid refuses more than 10,000
+// levels.
 type scanner struct {
 	text string
 	at   int
@@ -111,7 +111,8 @@ func (s *scanner) array() digest {
 	return digest(h.Sum(nil))
 }
 
-// more skips the opening bracket or a comma before the next member, or the closing bracket.
+// more reports whether the container has another member. It skips the opening bracket or the
+// comma before that member, or the closing bracket.
 func (s *scanner) more(closing byte) bool {
 	s.space()
 	c := s.text[s.at]
@@ -145,7 +146,7 @@ func (s *scanner) string() string {
 	return s.text[start:s.at]
 }
 
-// Unquote decodes a valid JSON string with its quotes. Unlike encoding/json it keeps a lone
+// Unquote decodes a valid JSON string with its quotes. Unlike encoding/json, it keeps a lone
 // surrogate (as the three bytes that UTF-8 would give it), so that two different strings never
 // become equal. Such a text is not valid UTF-8.
 func Unquote(quoted string) string {

@@ -40,7 +40,8 @@ func (d *Document) within(item gjson.Result, pointer string) *Document {
 	return &Document{R: d.R, root: item, isRead: true, around: d, item: d.item + pointer}
 }
 
-// above returns the document the given number of lists further up.
+// above returns the document that is the given number of lists above d, or the body's document if
+// there are fewer lists.
 func (d *Document) above(levels int) *Document {
 	for ; levels > 0 && d.around != nil; levels-- {
 		d = d.around

@@ -19,8 +19,8 @@ func (rule EventRule) Events(r *provider.Request) ([]provider.Event, error) {
 
 // Each finds the events of a list by applying item to each of its items. list is a JSON
 // pointer, "" for the body (or the surrounding item) itself. Pointers in item start at the
-// list item; pointers with Up start further out. An empty list has no event, a missing one is
-// an error. If any item yields no event, the whole delivery fails and none of it is stored.
+// list item; pointers with Up start further out. An empty list has no event; a missing list is
+// an error. If item returns an error for any list item, the whole delivery is refused.
 //
 //	Each("/events", Facts{ID: Verbatim(At("/id")), Kind: At("/type")}.Of)
 //	Each("/entry", Each("/changes", Facts{ID: Hashed(At("/id").Up(1), At("")), Kind: At("/field")}.Of))

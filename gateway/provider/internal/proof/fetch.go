@@ -21,8 +21,8 @@ import (
 )
 
 // Limits for one fetch. The sender waits for our response meanwhile. If a fetch takes longer
-// than the sender waits, the sender is asked to retry. The fetch continues, and the next
-// attempt finds the document in the cache.
+// than a verification may take, the gateway asks the sender to retry. The fetch continues, and
+// the next attempt finds the document in the cache.
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
@@ -66,9 +66,9 @@ type kept struct {
 }
 
 const (
-	// StaleFor is how long a document is still used while it cannot be fetched again.
+	// StaleFor is how long after its fetch a document is still used if a new fetch fails.
 	StaleFor = 24 * time.Hour
-	// AfterFailure is the shortest time between two failing fetches.
+	// AfterFailure is the shortest time from a failed fetch of a document to the next fetch.
 	AfterFailure = 2 * time.Second
 )
 
@@ -85,8 +85,8 @@ func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 	})
 }
 
-// NewFetcherFor returns a fetcher for the hosts that allows permits. allows gets a host in
-// lower case and without port.
+// NewFetcherFor returns a fetcher for the hosts that the function allows permits. The function
+// gets a host in lower case and without port.
 func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
@@ -108,12 +108,12 @@ func TransportOf(o provider.Options) http.RoundTripper {
 	})
 }
 
-// Cached returns the document at rawURL if it was fetched within ttl before now. It returns an
-// older document while a new one is fetched, and for a day if the fetch fails. Errors:
-// *VerifyError (foreign_url) if the URL is not the sender's; any other error is our own or the
-// network's fault.
+// Cached returns the document at rawURL. A document that was fetched within ttl before now comes
+// from the cache. So does a document that is less than StaleFor old, while Cached fetches a new
+// one in the background. Otherwise Cached waits for the fetch. Errors: *VerifyError (foreign_url)
+// if the URL is not the sender's; any other error is our own or the network's fault.
 //
-// by is the client for which we fetch. Its budget is charged.
+// by is the client for which we fetch. The fetch counts against that client's budget.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
@@ -185,8 +185,8 @@ func (f *Fetcher) own(rawURL string) error {
 	return nil
 }
 
-// IsDocument reports whether a URL leads to a document at that path and contains nothing else.
-// A query or another spelling would make it a different URL.
+// IsDocument reports whether a URL leads to a document whose path matches, and contains nothing
+// else. A query or another spelling would make it a different URL.
 func IsDocument(rawURL string, path *regexp.Regexp) bool {
 	u, err := url.Parse(rawURL)
 	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&
@@ -221,7 +221,7 @@ func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.
 	})
 }
 
-// take takes a slot, if one is free.
+// take takes a slot if one is free, and reports whether it did.
 func take(slots chan<- struct{}) bool {
 	select {
 	case slots <- struct{}{}:

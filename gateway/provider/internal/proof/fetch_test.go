@@ -162,8 +162,8 @@ func TestFetchRefusesAnswers(t *testing.T) {
 	require.Len(t, document, MaxFetched)
 }
 
-// TestFetchReachesNoPrivateAddress uses the production transport: it does not connect to names
-// that lead to this machine.
+// TestFetchReachesNoPrivateAddress uses the production transport, which does not connect to this
+// machine or to private addresses.
 func TestFetchReachesNoPrivateAddress(t *testing.T) {
 	t.Parallel()
 	f := NewFetcher(provider.Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")

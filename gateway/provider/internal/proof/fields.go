@@ -55,8 +55,8 @@ func InForm(name string) Field { return Field{Form: name} }
 // Fixed selects a text that does not come from the request.
 func Fixed(text string) Field { return Field{Fixed: text} }
 
-// Up makes a pointer start that many lists above the item. For an item in /entry/0/changes,
-// Up(1) is its entry and Up(2) the body.
+// Up makes the pointer start the given number of lists above the item. For an item in
+// /entry/0/changes, Up(1) is its entry and Up(2) the body.
 func (f Field) Up(levels int) Field {
 	f.levels = levels
 	return f
@@ -85,7 +85,7 @@ func (c Clock) Up(levels int) Clock {
 // UnknownType equals provider.UnknownType.
 const UnknownType = provider.UnknownType
 
-// place describes the field's location in messages.
+// place describes the field's location, for error messages.
 func (f Field) place() string {
 	switch {
 	case f.Header != "":
@@ -96,8 +96,8 @@ func (f Field) place() string {
 	return cmp.Or(strings.TrimSuffix(strings.Repeat("../", f.levels), "/")+f.Pointer, "the item itself")
 }
 
-// Text returns the field's text. The text is not empty and fit to be part of a key. Errors:
-// *EventError.
+// Text returns the field's text. It returns an error if the text is empty or cannot be part of a
+// key. Errors: *EventError.
 func (f Field) Text(d *Document) (string, error) {
 	text, err := f.Find(d)
 	switch {

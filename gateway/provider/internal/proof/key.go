@@ -125,7 +125,7 @@ func WholeForm(attempt ...string) KeyRule {
 	}
 }
 
-// isUnreadable reports whether the body does not have the declared format.
+// isUnreadable reports whether an error means that the body does not have the declared format.
 func isUnreadable(err error) bool {
 	unusable, ok := errors.AsType[*provider.EventError](err)
 	return ok && unusable.Unreadable

@@ -178,7 +178,7 @@ func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []b
 	return 0, &provider.VerifyError{Reason: provider.ReasonWrongSignature}
 }
 
-// Sign returns the signature of message by a secret that contains a private key.
+// Sign signs message with a secret that contains a private key.
 func (k *KeyPair) Sign(s secret.Value, message []byte) ([]byte, error) {
 	key, err := k.Read(s)
 	if err != nil {

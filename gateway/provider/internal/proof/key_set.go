@@ -25,8 +25,8 @@ type PublishedKey struct {
 	algorithm string // the key's only algorithm; empty: any that fits its type
 	key       crypto.PublicKey
 
-	// Issuer is the issuer whose tokens the key signs, if the set contains it, as Microsoft's
-	// does.
+	// Issuer is the issuer whose tokens the key signs. It is empty if the key set does not
+	// name issuers, as Microsoft's key set does.
 	Issuer string
 }
 
@@ -50,7 +50,7 @@ var errNoKeys = errors.New("the key set has no usable public key")
 func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 	var mu sync.Mutex
 	var parsed []PublishedKey
-	var of []byte // the document that parsed was read from
+	var of []byte // the document from which the keys in parsed come
 	read := func(document []byte, err error) ([]PublishedKey, error) {
 		if err != nil {
 			return nil, err

@@ -65,8 +65,8 @@ func TestASecretIsReadInItsOwnEncoding(t *testing.T) {
 }
 
 // A signature that would match if the secret were read in another encoding is refused, and the
-// log names that encoding. It does so at most once a second, because unknown senders can send
-// any number of such signatures.
+// error names that encoding, for the log. At most one error a second does so, because unknown
+// senders can send any number of such signatures.
 func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
 						continue
 					}
 					if _, err := own.Key(text); err != nil {
-						continue // it cannot be configured without its encoding
+						continue // the secret cannot be configured without its encoding
 					}
 					require.Empty(t, detail(mac([]byte("another key"))), name)
 					require.Empty(t, detail(mac(key)), "the last comparison was less than a second ago")

@@ -57,7 +57,7 @@ type HeaderNames struct {
 type Pairs struct {
 	Separator string // text between pairs
 	Assign    string // text between key and value
-	Signature string // a signature's key; other keys are ignored (downgrade)
+	Signature string // a signature's key; other keys are ignored, to prevent a downgrade
 	Timestamp string // the time's key, at most one; empty for none
 }
 
@@ -96,7 +96,7 @@ func SignedBy(s *Scheme, p *provider.Provider) *provider.Provider {
 	return p
 }
 
-// Claim is what a request claims before any of it is verified.
+// Claim contains the values of a request's signature headers. None of them is verified yet.
 type Claim struct {
 	Signatures    [][]byte
 	Timestamp, id string
@@ -263,7 +263,8 @@ func (s *Scheme) spelled(h http.Header, names HeaderNames) ([]string, error) {
 	return spelled, nil
 }
 
-// Decode returns the values that can be signatures. It returns an error if none can.
+// Decode decodes the values that can be signatures and ignores the others. It returns an error if
+// no value can be a signature.
 func (s *Scheme) Decode(spelled []string) ([][]byte, error) {
 	var signatures [][]byte
 	for _, text := range spelled {

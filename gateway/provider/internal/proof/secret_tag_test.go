@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A secret in Supabase's spelling is the same key, and the error for an unusable one explains
-// what to write.
+// A secret with the prefix that Supabase adds is the same key. The error for an unusable secret
+// explains what to write.
 func TestAStandardSecretMayBeTaggedWithItsVersion(t *testing.T) {
 	t.Parallel()
 	const text = "whsec_Y2FuYXJ5LXN0YW5kYXJkLXdlYmhvb2tz"

@@ -19,7 +19,7 @@ import (
 // StaticToken declares the weakest scheme: the request carries the secret itself. Anyone who
 // sees one request can forge any other, so the scheme needs TLS, and no replay guard helps.
 type StaticToken struct {
-	Header string // in canonical form; empty with query
+	Header string // in canonical form; empty if Query is set
 	Prefix string // prefix of the header's value
 	Query  string // URL parameter
 	// Basic is true if the secret is user:password, as in RFC 7617.
@@ -121,7 +121,7 @@ func (t *StaticToken) Check(s secret.Value) error {
 	return nil
 }
 
-// CheckConfigured is Check but also refuses passwords that could be guessed.
+// CheckConfigured is like Check, but it also refuses passwords that could be guessed.
 func (t *StaticToken) CheckConfigured(s secret.Value) error {
 	if err := t.Check(s); err != nil || !t.Basic {
 		return err

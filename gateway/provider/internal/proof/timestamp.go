@@ -27,7 +27,7 @@ const maxDigits = 15
 
 var errNotDecimal = errors.New("not a decimal number")
 
-// Parse reads a signed time strictly: digits only, no sign, no fraction.
+// Parse reads a signed time strictly: RFC 3339, or digits without a sign or a fraction.
 func (u Unit) Parse(s string) (time.Time, error) {
 	if u == RFC3339 {
 		return time.Parse(time.RFC3339Nano, s)

@@ -181,8 +181,8 @@ func (w *Walk) space() {
 	}
 }
 
-// Plain returns the text of a string without escapes. It returns false if raw is not such a
-// string, or too long to be part of a signature.
+// Plain decodes a JSON string. It returns false if raw is not a JSON string, or is too long to be
+// part of a signature.
 func Plain(raw []byte) (string, bool) {
 	if len(raw) < 2 || len(raw) > MaxProof || raw[0] != '"' || !json.Valid(raw) {
 		return "", false

@@ -23,7 +23,7 @@ type WebToken struct {
 	Header string // in canonical form
 	Prefix string // prefix of the header's value
 
-	Algorithms []string  // allowed algorithms; if empty, all HS* without Keys and none with Keys
+	Algorithms []string  // allowed algorithms; required
 	Keys       KeyFinder // nil: the source's secrets
 
 	Issuers     []string // allowed issuers; empty: any
@@ -150,7 +150,8 @@ func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	return w.fits(claims, r)
 }
 
-// Match returns the secret or key that signed a token.
+// Match finds the secret or key that signed a token. It returns the secret's index, or 0 for a
+// key from w.Keys.
 func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, signature []byte, secrets []secret.Value, now time.Time) (int, error) {
 	if w.Keys == nil {
 		return webTokenSecret.Match(secrets, [][]byte{{1}}, func(key []byte) [][]byte {
@@ -227,7 +228,7 @@ func (w *WebToken) inTime(claims jwt.MapClaims, now time.Time) error {
 	return nil
 }
 
-// MadeFor reports whether a token contains an audience.
+// MadeFor reports whether a token's audiences include the given one.
 func MadeFor(claims jwt.MapClaims, audience string) bool {
 	audiences, err := claims.GetAudience()
 	return err == nil && slices.Contains(audiences, audience)
@@ -254,14 +255,14 @@ func (w *WebToken) fits(claims jwt.MapClaims, r *provider.Request) error {
 	return nil
 }
 
-// endpoint returns the source's URL that the sender was given, without query.
+// endpoint returns the URL that the sender called, without query.
 func endpoint(r *provider.Request) string {
 	u := *r.URL
 	u.RawQuery, u.Fragment = "", ""
 	return u.String()
 }
 
-// ReplayToken returns the token itself.
+// ReplayToken returns a hash of the token, or "" if the request has none.
 func (w *WebToken) ReplayToken(r *provider.Request) string {
 	token, err := w.token(r)
 	if err != nil {
