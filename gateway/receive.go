@@ -18,7 +18,8 @@ import (
 )
 
 // proofTimeout limits the verification of a request, for providers that must fetch a key. The
-// shortest deadline of any sender is 3 s, and the commit needs part of it.
+// shortest known deadline of a sender with such a provider is 3 s, and the commit needs part of
+// it.
 const proofTimeout = 1 * time.Second
 
 // reception is one request to a source, from its header to its response.

@@ -170,8 +170,8 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{SecretIndex: able[0]}, nil
 }
 
-// prove returns the able secrets that verify the item in raw. It returns an error if none
-// does.
+// prove returns the indexes in able of the secrets that verify the item in raw. It returns an
+// error if no secret does.
 func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
 	if len(raw) > maxAdyenItem {
 		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item may be"}
@@ -276,9 +276,9 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 // adyenPlain matches payment references.
 var adyenPlain = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// adyenKey builds the key only from the signed text: text moved from one field to the next
-// gives the same key. A report's reference is its name, which is the same in all merchant
-// accounts.
+// adyenKey builds the key only from the signed text. An item in which text was moved from one
+// field to the next therefore has the same key. A report's reference is its name, which is the
+// same in all merchant accounts.
 func adyenKey(d *proof.Document) (string, error) {
 	item, err := d.JSON()
 	if err != nil {

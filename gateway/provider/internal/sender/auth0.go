@@ -105,7 +105,7 @@ func auth0Events(r *provider.Request) ([]provider.Event, error) {
 func sampleAuth0(eventType, id string, now time.Time) *provider.Request {
 	eventType = cmp.Or(eventType, "user.created")
 	at := now.UTC().Format(time.RFC3339Nano)
-	if !strings.Contains(eventType, ".") { // log entry codes
+	if !strings.Contains(eventType, ".") { // the type of a log entry is a code without a dot
 		return proof.SampleJSON([]proof.Object{{
 			"log_id": cmp.Or(id, proof.FreshID("")), "data": proof.Object{
 				"date": at, "type": eventType, "client_id": "8k0m1z", "client_name": "demo", "ip": "192.0.2.7", "user_id": "auth0|507f1f77",

@@ -42,8 +42,8 @@ const (
 const snsCertificateTTL = proof.Day
 
 var (
-	// A region is us-east-1 or us-gov-west-1. Other hosts of that form are buckets that
-	// anyone can own (sns.s3-us-west-2.amazonaws.com).
+	// A region is a name such as us-east-1 or us-gov-west-1. A host with another name in that
+	// position can be a bucket that anyone can own (sns.s3-us-west-2.amazonaws.com).
 	snsHost = regexp.MustCompile(`^sns\.[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?$`)
 	snsPath = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
 	// snsName matches the name in the certificate: sns.amazonaws.com, or the name of some
@@ -311,7 +311,8 @@ func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.T
 	return key, nil
 }
 
-// signSNS signs with the key of a certificate that a test serves.
+// signSNS signs with an RSA private key: a configured one, or the key of a certificate that a
+// test serves.
 func signSNS(r *provider.Request, key secret.Value, _ time.Time) error {
 	pair := proof.RSAKeys(crypto.SHA256)
 	if pair.Check(key) != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestSNSByCertificate verifies messages in the form that AWS sends: with its host's
-// certificate, for one of our topics.
+// TestSNSByCertificate verifies messages in the form that AWS sends: with a certificate from a
+// host of SNS, for one of our topics.
 func TestSNSByCertificate(t *testing.T) {
 	t.Parallel()
 	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}
@@ -66,7 +66,7 @@ func TestSNSByCertificate(t *testing.T) {
 		_, err := p.Verify(t.Context(), r, topics, prooftest.Now())
 		require.Error(t, err, field)
 	}
-	// The certificate's key is not one of the topic's keys.
+	// The host has no certificate at the URL.
 	r = message(snsNotification)
 	r.Body = bytes.Replace(r.Body, []byte("SimpleNotificationService-hooklatch"), []byte("SimpleNotificationService-gone"), 1)
 	_, err = p.Verify(t.Context(), r, topics, prooftest.Now())

@@ -84,8 +84,8 @@ func aboutBraintree() provider.About {
 	}
 }
 
-// braintreeKeys is a parsed secret: both keys, and the signing key derived from the private
-// one.
+// braintreeKeys is a parsed secret: the public key, and the signing key derived from the private
+// key.
 type braintreeKeys struct {
 	public string
 	key    []byte

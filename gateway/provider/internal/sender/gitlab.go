@@ -126,7 +126,7 @@ func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secr
 func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	signed := proof.InHeader(proof.WebhookNames().ID)
-	id := proof.Hashed(gitlabEvent.IfAny(), proof.At("")) // resent unchanged
+	id := proof.Hashed(gitlabEvent.IfAny(), proof.At("")) // GitLab resends both unchanged
 	switch {
 	case len(r.Header[proof.WebhookNames().Signature]) > 0 && len(r.Header[signed.Header]) > 0:
 		id = proof.Verbatim(signed)

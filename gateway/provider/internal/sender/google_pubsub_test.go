@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestPubSubWantsTheAccount refuses Google tokens issued to other accounts: anyone can choose
-// an audience, but not the email address.
+// TestPubSubWantsTheAccount checks that Google's tokens for other accounts are refused: anyone
+// can choose an audience, but not the email address.
 func TestPubSubWantsTheAccount(t *testing.T) {
 	t.Parallel()
 	_, err := GooglePubSub(provider.Options{})

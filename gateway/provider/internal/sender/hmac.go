@@ -19,8 +19,8 @@ var HmacOptions = []string{
 	"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator",
 }
 
-// HMAC builds any scheme that is an HMAC over a template from options. The other files in this
-// package declare such schemes for named senders.
+// HMAC builds the scheme that the options describe: an HMAC over a template. The other files in
+// this package declare such schemes for named senders.
 func HMAC(o provider.Options) (*provider.Provider, error) {
 	s, err := hmacScheme(o)
 	if err != nil {

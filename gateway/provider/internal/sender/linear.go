@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// linearTolerance exceeds Linear's retry window. It is not documented whether a retry gets a
-// new time, and a short tolerance would drop all retries.
+// linearTolerance exceeds Linear's retry window. Linear does not document whether a retry gets a
+// new time, and a short tolerance could refuse all retries.
 const linearTolerance = 8 * time.Hour
 
 // Linear declares Linear's webhooks, which sign the time inside the body.
@@ -58,7 +58,7 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 				return v, err
 			}
 			if v.SignedAt = sentAt.Time(&proof.Document{R: r}); v.SignedAt.IsZero() {
-				return v, nil // only Linear can leave it out
+				return v, nil // only Linear can leave the time out of a signed body
 			}
 			return v, proof.Within(v.SignedAt, now, tolerance)
 		},

@@ -27,8 +27,8 @@ type mailgun struct{ tolerance time.Duration }
 
 var mailgunSecret = proof.KeySpelling{Encoding: proof.Raw}
 
-// mailgunTolerance exceeds Mailgun's retry window. It is not documented whether a retry gets a
-// new time.
+// mailgunTolerance exceeds Mailgun's retry window. Mailgun does not document whether a retry gets
+// a new time.
 const mailgunTolerance = proof.Day
 
 const multipartType = "multipart/form-data"
@@ -105,8 +105,8 @@ func aboutMailgun() provider.About {
 // mailgunProof holds the signed text and its signature.
 type mailgunProof struct{ timestamp, token, signature string }
 
-// signed returns the complete signed text. A digit moved from the token to the time would give
-// another token with the same signature.
+// signed returns the complete signed text, which is also the replay token. The token alone would
+// not do: a digit can be moved from the token to the time without a change of the signed text.
 func (p mailgunProof) signed() string { return p.timestamp + p.token }
 
 func (p mailgunProof) mac(key []byte) []byte {

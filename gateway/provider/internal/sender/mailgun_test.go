@@ -30,7 +30,7 @@ func TestMailgunReplayToken(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(signed(t, p, prooftest.Secret, "inbound", "evt_1")))
 	require.Empty(t, p.ReplayToken(&provider.Request{Header: http.Header{}, Body: []byte("{}")}))
 
-	// Moving a digit from the token to the time does not give another token.
+	// Moving a digit from Mailgun's token to the time does not change the replay token.
 	given, err := mailgunProofOf(r)
 	require.NoError(t, err)
 	moved := *r

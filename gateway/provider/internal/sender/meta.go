@@ -10,9 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Meta declares the Graph API's webhooks: Messenger, Instagram, Pages, users, ... whatsapp.go
-// adds WhatsApp's features; each accepts the other's deliveries. Source:
-// developers.facebook.com/docs/graph-api/webhooks;
+// Meta declares the Graph API's webhooks: Messenger, Instagram, Pages, users, ... The function
+// WhatsApp declares WhatsApp's; each of the two providers accepts the other's deliveries.
+// Source: developers.facebook.com/docs/graph-api/webhooks;
 // github.com/fbsamples/graph-api-webhooks-samples.
 func Meta(o provider.Options) (*provider.Provider, error) {
 	p := graphapi.Product(o)

@@ -218,8 +218,8 @@ func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	return state, err
 }
 
-// readTokens records the validation tokens at the current position. A token that is not a text
-// is invalid too.
+// readTokens records the validation tokens at the current position. It records a token that is
+// not a text as "", which verify refuses.
 func (d *graphDelivery) readTokens(w *proof.Walk) error {
 	list, err := w.Value()
 	if err != nil || string(list) == "null" {

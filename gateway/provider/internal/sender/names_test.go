@@ -9,8 +9,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Each file can be read, changed and deleted alone. Code that two senders share belongs to the
-// engine or to a separate package.
+// A sender's file uses nothing that another sender's file declares, so that each can be read,
+// changed and deleted alone. Code that two senders share belongs to the engine or to a separate
+// package.
 func TestSendersNameNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	loaded, err := packages.Load(&packages.Config{

@@ -113,8 +113,9 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 		CheckSecret: func(s secret.Value) error { _, _, err := paypalSecret(s); return err },
 		Sign:        p.sign,
 		Sample:      samplePayPal,
-		// These headers plus a captured id and time would suffice to sign another body. A
-		// database row or a forwarded delivery must therefore not contain them.
+		// With these headers and the transmission's id and time, anyone could send another body
+		// that has the same CRC. A database row or a forwarded delivery must therefore not
+		// contain these headers.
 		SecretHeaders: []string{paypalSignature, paypalAlgorithm, paypalCertURL},
 		UnsignedBody:  true,
 		ReplayToken:   paypalReplayToken,
@@ -149,7 +150,7 @@ func paypalSecret(s secret.Value) (id string, key any, err error) {
 	return id, key, nil
 }
 
-// paypalClaim holds the request headers that describe its signature.
+// paypalClaim holds a request's headers that describe the signature.
 type paypalClaim struct {
 	id, time, certURL string
 	signedAt          time.Time
@@ -195,7 +196,8 @@ func (p *paypal) claim(r *provider.Request) (c paypalClaim, err error) {
 	return c, nil
 }
 
-// paypalReplayToken identifies one attempt. Two attempts could share the same time.
+// paypalReplayToken identifies one attempt by its id and time. The time alone would not do: two
+// attempts could have the same time.
 func paypalReplayToken(r *provider.Request) string {
 	id, idErr := proof.TheHeader(r.Header, paypalID, provider.ReasonMissingID)
 	at, timeErr := proof.TheHeader(r.Header, paypalTime, provider.ReasonMissingTimestamp)
@@ -269,8 +271,8 @@ func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string
 	return p.trust.RSAKey(chain, now)
 }
 
-// withIssuer adds the issuer's certificate to a lone certificate. Without it, no authority can
-// be found to vouch for the certificate.
+// withIssuer adds the issuer's certificate to a lone certificate. Without the issuer's
+// certificate, no chain leads to a trusted authority.
 func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, now time.Time) ([]byte, error) {
 	first, rest := pem.Decode(chain)
 	if second, _ := pem.Decode(rest); first == nil || second != nil {

@@ -29,7 +29,8 @@ func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provi
 	return r
 }
 
-// paypalWithOwnRoot serves the tests' certificate at paypalTestURL.
+// paypalWithOwnRoot returns a provider that trusts a new authority, and serves a certificate of
+// that authority at paypalTestURL.
 func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
 	t.Helper()
 	root := prooftest.NewIssuer(nil)

@@ -93,8 +93,8 @@ func TestPayPalByCertificate(t *testing.T) {
 	require.NotErrorAs(t, err, &refused, "PayPal is asked to retry")
 }
 
-// TestPayPalSecrets reads a webhook id with or without a key, and quotes
-// neither.
+// TestPayPalSecrets checks that a secret is a webhook id with or without a key, and that errors
+// quote neither.
 func TestPayPalSecrets(t *testing.T) {
 	t.Parallel()
 	p := declared(t, PayPal, provider.Options{})

@@ -140,8 +140,8 @@ func checkPlaid(s secret.Value) error {
 // noKeys finds no keys.
 func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
 
-// key builds an event's key. A webhook with a timestamp is identified by its content. Other
-// webhooks always have the same content, so the signed time counts too.
+// key builds an event's key. The content identifies a webhook with a timestamp. Other webhooks
+// have the same content each time something changes, so their key also contains the signed time.
 func (p *plaid) key(d *proof.Document) (string, error) {
 	content := proof.Hashed(proof.At("/webhook_type").IfAny(), proof.At("/webhook_code").IfAny(), proof.At(""))
 	if proof.At("/timestamp").Optional(d) != "" {

@@ -73,7 +73,8 @@ func plaidSays(status int, body proof.Object) *http.Response {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(text)), Header: http.Header{}}
 }
 
-// plaidRequest returns a request signed as Plaid signs: without exp, and for one key.
+// plaidRequest returns a request that the tests' ECDSA key signed, with a token that names the
+// key kid.
 func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *provider.Request {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, claims)
@@ -110,7 +111,7 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	require.EqualValues(t, 1, api.asked.Load())
 	require.Equal(t, "production.plaid.com", *api.host.Load())
 
-	// The verified secret's index is that of the account that fetched the key.
+	// SecretIndex is the index of the account with which the key was fetched.
 	verified, err := p.Verify(t.Context(), r, []secret.Value{secret.New("client1:old"), account[0]}, prooftest.Now())
 	require.NoError(t, err)
 	require.Equal(t, 1, verified.SecretIndex)
@@ -165,7 +166,7 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	requireFault(p, plaidAccountSecret, prooftest.Now())
 	api.down.Store(false)
 
-	// A fetched key is used for one more day while Plaid is down.
+	// While Plaid is down, a fetched key is used for a day after it was fetched.
 	account := []secret.Value{secret.New(plaidAccountSecret)}
 	_, err := p.Verify(t.Context(), signed(p, prooftest.Now()), account, prooftest.Now())
 	require.NoError(t, err)
@@ -184,8 +185,8 @@ func TestPlaidFaultsAreOurs(t *testing.T) {
 	requireFault(declared(t, Plaid, provider.Options{Fetch: api}), "no account", prooftest.Now())
 }
 
-// TestPlaidKeyOutlivesTheCaller continues to fetch after the caller stops waiting, and the
-// next attempt finds the key.
+// TestPlaidKeyOutlivesTheCaller checks that a fetch continues after the caller stops waiting, so
+// that the next attempt finds the key.
 func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

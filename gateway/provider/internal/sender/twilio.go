@@ -105,7 +105,8 @@ func verifyTwilio(_ context.Context, r *provider.Request, secrets []secret.Value
 	return provider.Verified{SecretIndex: index}, err
 }
 
-// twilioReplayToken identifies the signed fields, or the body whose hash is signed.
+// twilioReplayToken identifies the signed URL together with the signed fields, or with the body
+// whose hash is signed.
 func twilioReplayToken(r *provider.Request) string {
 	if r.URL == nil || len(r.Header[twilioSignature]) == 0 {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestCheckSignsNoEvent makes X's check sign anything. Anyone can deliver a text together with
-// the signature that the check made for it, so no such text may be an event.
+// TestCheckSignsNoEvent makes X's check sign arbitrary tokens. Anyone can deliver a token as a
+// body, together with the signature that the check made for it, so no such token may be an event.
 func TestCheckSignsNoEvent(t *testing.T) {
 	t.Parallel()
 	p := declared(t, X, provider.Options{})

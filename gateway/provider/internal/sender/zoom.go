@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// zoomTolerance exceeds Zoom's retry window. A shorter tolerance would gain little: the key is
-// built from the signed text, so a replay is a duplicate.
+// zoomTolerance is about as long as Zoom's retry window. A shorter tolerance would gain little:
+// the key is built from the signed text, so a replay is a duplicate.
 const zoomTolerance = 2 * time.Hour
 
 type zoom struct{ scheme proof.Scheme }
