@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// TestAttempts reads the attempt information of each sender from its own fields.
+// TestAttempts checks that the attempt information of each sender is read from that sender's
+// own fields.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -35,7 +36,8 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestFloors checks that keys are remembered for as long as a delivery can return.
+// TestFloors checks that Floor is at least the time in which a sender can send a delivery
+// again.
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	for name, atLeast := range map[string]time.Duration{
@@ -47,7 +49,8 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// TestRetrySignsOfLineTwitchAndPubSub reads the senders' attempt information.
+// TestRetrySignsOfLineTwitchAndPubSub checks the attempt information of LINE, Twitch and
+// Pub/Sub.
 func TestRetrySignsOfLineTwitchAndPubSub(t *testing.T) {
 	t.Parallel()
 	line := provide(t, "line", provider.Options{})

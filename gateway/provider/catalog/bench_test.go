@@ -53,8 +53,8 @@ func BenchmarkVerifyAmong(b *testing.B) {
 	}
 }
 
-// TestNothingGrowsWithProviders counts what a delivery of each provider allocates, with that
-// provider alone and together with all others.
+// TestNothingGrowsWithProviders checks that a delivery causes as many allocations with all
+// providers built as with its own provider alone.
 //
 //nolint:paralleltest // counts allocations, which all tests of the process share
 func TestNothingGrowsWithProviders(t *testing.T) {

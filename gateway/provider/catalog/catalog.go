@@ -87,7 +87,8 @@ func entries() []entry {
 	}
 }
 
-// generic lists the options of a provider that serves any sender with its scheme.
+// generic lists the options of a generic provider, which serves any sender that uses the
+// provider's scheme.
 func generic(options ...[]string) []string {
 	return append(slices.Concat(options...), proof.EndpointOptions...)
 }

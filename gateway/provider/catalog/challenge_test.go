@@ -32,7 +32,7 @@ func TestSchemesAreCaseInsensitive(t *testing.T) {
 			for _, other := range []string{"", strings.TrimSpace(spelled), spelled[:3] + " ", "X" + spelled, spelled[:len(spelled)-1] + "\t"} {
 				r.Header.Set(header, other+values[0][len(spelled):])
 				if name == "auth0" && other == "" {
-					continue // it also sends tokens without a scheme
+					continue // Auth0 also sends tokens without a scheme
 				}
 				require.Error(t, verifies(t, p, r), "%s: %q", name, other)
 			}

@@ -41,9 +41,9 @@ type source struct {
 	Clock   time.Time         `yaml:"clock"`
 	Options *provider.Options `yaml:"options"`
 	Secrets []string          `yaml:"secrets"` // {rsa}, {ecdsa} ... are keys of the tests
-	// Index of the secret that proves the delivery.
+	// Index of the secret that verifies the delivery.
 	Index int `yaml:"index"`
-	// Publishes is the sender's answer to fetches, by URL.
+	// Publishes holds the document that the sender publishes at each URL.
 	Publishes map[string]string `yaml:"publishes"`
 }
 
@@ -57,7 +57,8 @@ type samples struct {
 	InBody bool `yaml:"in_body"`
 	// Fresh is true if two samples are two events even if they have the same id.
 	Fresh bool `yaml:"fresh"`
-	// Needs lists the places that an event's id requires, with * for a list's index.
+	// Needs lists the places (see the type place) that an event's id requires, with * for a
+	// list's index.
 	Needs []string `yaml:"needs"`
 	// Distinct lists, for each kind of delivery, the places by which the sender distinguishes
 	// events. The first list whose places are all present applies. * stands for every member
@@ -65,8 +66,8 @@ type samples struct {
 	// from one attempt to the next.
 	Distinct [][]string `yaml:"distinct"`
 	Attempt  []string   `yaml:"attempt"`
-	// Type lists the places of the type in a sample. Untyped is the type if they are missing.
-	// Defaults to unknown.
+	// Type lists the places in a sample from which the event's type is read. Untyped is the
+	// type if they are missing; it defaults to unknown.
 	Type    []place `yaml:"type"`
 	Untyped string  `yaml:"untyped"`
 }
@@ -93,7 +94,8 @@ type signSection struct {
 	Body    *string             `yaml:"body"`
 }
 
-// outcome is one of: events, a reason, an error, a response.
+// outcome is the expected result: events, the reason of a refusal, an error message, or the
+// answer to a handshake.
 type outcome struct {
 	events     []expectedEvent
 	reason     provider.Reason
@@ -323,7 +325,8 @@ func keys() map[string]func() string {
 	}
 }
 
-// secretOf returns a secret in the form that the source has.
+// secretOf returns a secret in the form that a source has: names of the tests' keys are
+// replaced by the keys.
 func secretOf(text string) secret.Value {
 	for name, key := range keys() {
 		if strings.Contains(text, name) {
@@ -350,8 +353,8 @@ func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []se
 
 // apply signs a request and makes the section's changes. In header values {ts} is the signed
 // time in seconds, and {header} is the value that Sign put into the signature's header.
-// {HEADER} is that value in upper case, {signature} its last part and {mac} the bare
-// signature.
+// {HEADER} is that value in upper case. {signature} is its part after the last comma or
+// semicolon, such as v1=abc, and {mac} is that part without v1=.
 func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
 	t.Helper()
 	key := secretOf(cmp.Or(s.With, from.Secrets[0]))

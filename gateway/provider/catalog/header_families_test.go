@@ -17,8 +17,8 @@ func isOwnHeader(p *provider.Provider, name string) bool {
 	})
 }
 
-// Every header in an accepted test delivery, and every header that Sign adds, is one of the
-// sender's own, the content type or the credential.
+// Every header in an accepted test delivery belongs to one of the sender's families, or is a
+// general header, or contains the credential. This includes the headers that Sign adds.
 func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -30,7 +30,7 @@ func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 				}
 				p, _, r := c.received(t, name)
 				for header := range r.Header {
-					if name == "adyen" && header == "Hmacsignature" { // not yet one of its families
+					if name == "adyen" && header == "Hmacsignature" { // in none of Adyen's families yet
 						continue
 					}
 					known := header == "Content-Type" || header == "Authorization" || header == "User-Agent" || slices.Contains(p.SecretHeaders, header)

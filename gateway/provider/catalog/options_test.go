@@ -107,7 +107,8 @@ func TestDescribe(t *testing.T) {
 	require.ErrorContains(t, err, "must be one of adyen")
 }
 
-// An encoded form is longer than its content, and senders limit the content.
+// A form is longer than its content because of the escapes, and senders limit the content.
+// MaxForm must therefore exceed MaxBody.
 func TestSendersOfLargeFormsMaySendThemEscaped(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {

@@ -38,7 +38,8 @@ func TestEveryKeyCanBeOverridden(t *testing.T) {
 	}
 }
 
-// SendGrid reportedly gives one event several ids.
+// SendGrid reportedly gives one event several ids. Sources can therefore leave the id out of
+// the key.
 func TestSendGridKeyWithoutItsID(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "sendgrid", provider.Options{Ignore: []string{"/sg_event_id"}})

@@ -165,8 +165,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// requireSound extracts r's events. It checks that each can be stored, that none changes the
-// body, and that everything else read from the request is safe to log.
+// requireSound extracts r's events. It checks that each event can be stored, that the body
+// remains unchanged, and that everything else read from the request is safe to log.
 func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
 	before := string(r.Body)
 	if p.Retry != nil {
@@ -205,8 +205,8 @@ func requireSound(t *testing.T, p *provider.Provider, r *provider.Request) {
 	}
 }
 
-// FuzzHandshake sends endpoint checks that no secret signed. The response must never contain
-// markup or a second header.
+// FuzzHandshake sends arbitrary endpoint checks. A response must have a 2xx status. Its
+// content type must not be HTML, and must not contain a line end that starts another header.
 func FuzzHandshake(f *testing.F) {
 	all := everything(f)
 	addRequests(f, all, "handshake")
@@ -239,7 +239,8 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
-// FuzzAnyBit signs a body and changes one bit of the result.
+// FuzzAnyBit signs a body and changes one bit of the signature or the body. The request must
+// then be refused.
 func FuzzAnyBit(f *testing.F) {
 	all := everything(f)
 	for _, name := range all.names {

@@ -93,10 +93,10 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 	}
 }
 
-// TestStrangersBodiesAreCheapToRefuse compares the cost of an unknown sender's body with its
-// cost at stripe, which is one hash of the body. Nothing is parsed or built from a body before
-// it is verified. The test measures processor time, which is stable on busy machines;
-// BenchmarkUnproven measures what a sender sees.
+// TestStrangersBodiesAreCheapToRefuse compares the cost of refusing an unknown sender's body
+// with the cost at the provider stripe, which only hashes the body. No provider may parse a
+// body before verifying it. The test measures processor time, which is stable on busy
+// machines; BenchmarkUnproven measures the time until the sender has a response.
 //
 //nolint:paralleltest // it measures time and memory
 func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {

@@ -12,13 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// unusual returns values that no rule should depend on, unless they are part of an id.
+// unusual returns values that may appear anywhere in a delivery without making it unusable,
+// except where the event's id is read.
 func unusual() []any {
 	return []any{absent{}, nil, "", 7, 1.5, true, []any{}, map[string]any{}, "made-up", strings.Repeat("x", maxKey+1), "a\u0001b"}
 }
 
 // Only a missing or unusable id is fatal. If anything else in a delivery is missing or of
-// another kind, it is still an event with a type.
+// another kind, the delivery still yields an event with a type.
 func TestOnlyAnIDIsFatal(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -52,7 +53,7 @@ func TestOnlyAnIDIsFatal(t *testing.T) {
 	}
 }
 
-// needed reports whether an event requires a place, or a part of it.
+// needed reports whether an event requires the value at a place, or a value inside it.
 func needed(places []string, at place) bool {
 	return slices.ContainsFunc(places, func(needed string) bool {
 		return needed == at.general() || strings.HasPrefix(needed, at.general()+"/")

@@ -16,8 +16,8 @@ import (
 )
 
 // The test runs the example of an application's own outbox with node-postgres. A commit
-// creates an effect with its job, a rollback creates none, and two calls with one key create
-// one.
+// creates an effect with its job, a rollback creates none, and two calls with the same key
+// create only one effect.
 func TestEnqueueFromNode(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(installNPM(t, enqueueExample, "enqueue.js"), "enqueue.js")

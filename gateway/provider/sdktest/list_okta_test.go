@@ -24,7 +24,7 @@ func oktaList() sdkList {
 func oktaTypes() []string { return []string{"user.lifecycle.create", "user.session.start"} }
 
 // oktaEvent returns an event in the System Log, which an event hook sends in an envelope. The
-// SDK has no type for the envelope, so it has the same form as our sample.
+// SDK has no type for the envelope, so the test uses the envelope of our sample.
 func oktaEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	e := listEvent{id: fmt.Sprintf("f790999f-fe87-467a-9880-%012d", n), kind: oktaTypes()[n%2], occurred: at, at: at}

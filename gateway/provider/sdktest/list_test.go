@@ -45,7 +45,7 @@ type sdkList struct {
 // listEvent is an event that a provider reports twice: by webhook and in its list.
 type listEvent struct {
 	id, kind string
-	occurred time.Time // zero: neither of the two contains it
+	occurred time.Time // zero: neither the webhook nor the list contains the time
 	altered  string    // differences between the list and the webhook
 
 	ref     string    // the item's ref
@@ -146,7 +146,8 @@ func sdkLists() []sdkList {
 	return []sdkList{githubList(), stripeList(), gitlabList(), oktaList(), paddleList()}
 }
 
-// Every provider whose list the product reads has a list with the SDK's types here.
+// Every provider whose list Hooklatch reads has an entry in sdkLists, which uses the SDK's
+// types.
 func TestEveryListHasAnSDK(t *testing.T) {
 	t.Parallel()
 	var read, have []string

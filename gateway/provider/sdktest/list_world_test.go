@@ -87,7 +87,7 @@ func newListWorld(t *testing.T, l sdkList) *listWorld {
 	return w
 }
 
-// serve starts a source's API. It returns its base URL.
+// serve starts a fake of the provider's API for a source, and returns the API's base URL.
 func (w *listWorld) serve(t *testing.T, source string, a *listAPI) string {
 	t.Helper()
 	by := w.requests.byHooklatch

@@ -122,7 +122,7 @@ func copyFiles(t *testing.T, from, to string, names ...string) {
 	}
 }
 
-// The lock file must work with any registry, so it contains none.
+// The lock files must work with any registry, so they contain no registry's URL.
 func TestLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{sdkPackages, enqueueExample, receiverExample} {

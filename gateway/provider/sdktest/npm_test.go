@@ -125,7 +125,8 @@ type npmOutcome struct {
 	// Answers holds the gateway's responses to the SDK's signed requests: first, again, and
 	// with one byte changed.
 	Answers []npmAnswer `json:"answers"`
-	// Genuine and Tampered report whether the SDK accepts what we signed.
+	// Genuine reports whether the SDK accepts a request that we signed, and Tampered whether
+	// it still does after one byte was changed.
 	Genuine  bool `json:"genuine"`
 	Tampered bool `json:"tampered"`
 }
@@ -135,7 +136,8 @@ type npmAnswer struct {
 	Outcome string `json:"outcome"`
 }
 
-// The providers' npm SDKs sign to a running gateway, and accept what we sign.
+// A running gateway accepts requests that the providers' npm SDKs sign, and the SDKs accept
+// requests that we sign.
 func TestNPMSDKs(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(installNPM(t, sdkPackages, "replay.mjs", "sdks.mjs"), "replay.mjs")
@@ -196,8 +198,9 @@ func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options
 	return "http://" + g.Addr().String()
 }
 
-// serveRequests gives the script requests when it needs them, because some SDKs accept a
-// signature for only a few seconds. It returns the base URL.
+// serveRequests starts a server from which the script fetches each request just before it
+// uses it, because some SDKs accept a signature for only a few seconds. It returns the
+// server's base URL.
 func serveRequests(t *testing.T, cases []npmCase, sources []gateway.Source) string {
 	t.Helper()
 	type jsonRequest struct {

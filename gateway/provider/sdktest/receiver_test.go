@@ -71,10 +71,10 @@ func TestReceiversOfThePage(t *testing.T) {
 			t.Parallel()
 			r := startReceiver(t, start(t))
 			r.enqueue(t, "order-1", "application/json", `{"order": 1}`)
-			r.enqueue(t, "form-2", "application/x-www-form-urlencoded", "a=1&b=%C3%BC") // no JSON: verification must not parse
+			r.enqueue(t, "form-2", "application/x-www-form-urlencoded", "a=1&b=%C3%BC") // not JSON: the receiver must verify without parsing
 			r.enqueue(t, "binary-3", "application/octet-stream", "\x00\xff\r\n")
 
-			// The first response to each request is lost on its way: the worker retries.
+			// The proxy turns the first response for each effect into a 503, so the worker retries.
 			said := map[string]int{}
 			for range 6 {
 				said[r.line(t)]++
@@ -92,14 +92,14 @@ func TestReceiversOfThePage(t *testing.T) {
 	}
 }
 
-// receiver is one of the page's programs behind a proxy that loses responses, and a worker
-// that sends to it.
+// receiver is one of the page's programs, behind a proxy that turns first responses into
+// errors, and a worker that sends to the proxy.
 type receiver struct {
 	lines <-chan string
 	box   *outbox.Outbox
 	begin func(context.Context) (pgx.Tx, error)
 	url   string
-	last  atomic.Pointer[http.Request] // the last request that got a response, with its body
+	last  atomic.Pointer[http.Request] // the last request that the proxy received, with its body
 }
 
 func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
@@ -146,7 +146,8 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	return r
 }
 
-// proxy passes requests on, and loses the first response to each webhook-id.
+// proxy starts a proxy for the receiver and returns its URL. It turns the response to the
+// first attempt of each effect into a 503.
 func (r *receiver) proxy(t *testing.T) string {
 	t.Helper()
 	target, err := url.Parse(r.url)
@@ -193,7 +194,8 @@ func (r *receiver) enqueue(t *testing.T, key identity.Key, contentType, body str
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// refuses sends the accepted delivery again with one change.
+// refuses checks that the receiver accepts the last request again, but refuses it with any
+// signed part changed.
 func (r *receiver) refuses(t *testing.T) {
 	t.Helper()
 	genuine := r.last.Load()

@@ -163,7 +163,7 @@ func sdks(t *testing.T) []sdk {
 	}
 }
 
-// The SDK accepts what we sign, unless it was changed afterwards.
+// The SDK accepts a request that we sign, and refuses it if its body was changed afterwards.
 func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {
@@ -180,7 +180,7 @@ func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	}
 }
 
-// We accept what the SDK signs, unless it was changed afterwards.
+// We accept a request that the SDK signs, and refuse it if its body was changed afterwards.
 func TestWeAcceptWhatSDKsSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {

@@ -40,7 +40,7 @@ async function replay({ name, sdk: sdkName, secret, public_key: publicKey, signs
     await sdk.sign(delivery, secret)
     for (const one of [delivery, delivery, changed(delivery, sdk)]) answers.push(await post(one))
   }
-  const ours = await request('signed', name) // created here, because Paddle's SDK accepts a signature for only 5 seconds
+  const ours = await request('signed', name) // signed only now, because Paddle's SDK accepts a signature for only 5 seconds
   const genuine = await sdk.accepts(ours, publicKey ?? secret)
   let tampered
   try {

@@ -24,7 +24,7 @@ import Stripe from 'stripe'
 import * as svix from 'svix'
 import twilio from 'twilio'
 
-globalThis.crypto ??= webcrypto // Node 18 has it under this name only
+globalThis.crypto ??= webcrypto // Node 18 has no global crypto
 
 const isForm = (request) => request.headers['content-type'].startsWith('application/x-www-form-urlencoded')
 
@@ -34,7 +34,7 @@ function fields(body) {
   return Object.fromEntries([...form.keys()].map((name) => [name, form.getAll(name).length > 1 ? form.getAll(name) : form.get(name)]))
 }
 
-// standardWebhooks wraps an SDK for the specification, whose headers begin with webhook- or with svix-.
+// standardWebhooks wraps an SDK for Standard Webhooks. The headers begin with webhook- or with svix-.
 const standardWebhooks = (Webhook) => ({
   sign({ headers, body }, secret) {
     const family = 'svix-id' in headers ? 'svix' : 'webhook'
