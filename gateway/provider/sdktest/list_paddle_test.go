@@ -22,8 +22,8 @@ import (
 
 const paddleSetting = "ntfset_01gkpjp8bkm3tm53kdgkx6sms7"
 
-// paddleAnswer is the envelope of every response. The SDK's type is internal; the SDK reads
-// this one.
+// paddleAnswer is the envelope of every response. The SDK's own type for the envelope is
+// internal, but the SDK reads paddleAnswer too.
 type paddleAnswer struct {
 	Data any `json:"data"`
 	Meta struct {

@@ -22,7 +22,7 @@ func stripeList() sdkList {
 	return sdkList{provider: "stripe", endpoint: stripeEndpoint, event: stripeEvent, serve: serveStripe, read: readStripe}
 }
 
-// stripeEvent returns an event whose listed form has another pending_webhooks value than its
+// stripeEvent returns an event whose pending_webhooks differs between the list and the
 // webhook.
 func stripeEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()

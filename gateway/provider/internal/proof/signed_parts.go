@@ -11,10 +11,10 @@ import (
 const brackets = "{["
 
 // isDivisible reports whether a signed text can be split in only one way into its id, time and
-// body. An id may contain the separator if a time in digits follows and the body is a JSON
-// container. The time then cannot move into the id, because no other body begins with a
-// bracket. Part of the id cannot move into the body, because the text before the body's
-// bracket would then end in a time.
+// body. An id may contain the separator if it has no bracket, a time in digits follows, and
+// the body is a JSON container. With a later split, the id would have a bracket. With an
+// earlier split, the body would not begin with a bracket, and its text before the first
+// bracket would end in a time; isDivisible refuses such a body.
 func (s *Scheme) isDivisible(id string, body []byte) bool {
 	separator := s.Template.after(InID)
 	if separator == "" {

@@ -270,9 +270,9 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 	return signed, nil
 }
 
-// key returns the key of the certificate at rawURL, which must be one of SNS's hosts. The host
-// vouches for the certificate. If AWS serves the chain with it, the system's authorities must
-// vouch for it too.
+// key returns the key of the certificate at rawURL, which must be a URL of one of SNS's hosts.
+// The host vouches for the certificate. If AWS also serves the certificate's chain, the
+// system's authorities must vouch for the certificate too.
 func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, snsPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not the URL of a certificate"}
