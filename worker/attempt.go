@@ -9,21 +9,21 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// task is one attempt requested by a job.
+// task describes an attempt that is to be made, by a job's run or directly after a dispatch.
 type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
-	// If true, the job is no longer needed after the first attempt has done the effect.
+	// If true, the settlement deletes the job if the first attempt does the effect.
 	endsJob bool
-	// If true, a job that only waited for the attempt is completed, not deleted.
+	// If true, a job that waited in case the attempt is lost is completed, not deleted.
 	keepsJob bool
-	// called is called when the call has ended, before the attempt is settled. May be nil.
+	// called, if not nil, is called when the call has ended, before the attempt is settled.
 	called func()
 }
 
-// attempt is the result of a task: unanswered, denied or ended. Each is created when all of it
-// is known, and is only read afterwards.
+// attempt is the result of a task: unanswered, denied or ended. It is created when the result is
+// complete, and never changes.
 type attempt interface {
 	// granted reports whether the claim was granted. If not, nothing was attempted, and the rate
 	// token is free for another run.
@@ -60,12 +60,13 @@ func (unanswered) granted() bool { return false }
 func (denied) granted() bool     { return false }
 func (ended) granted() bool      { return true }
 
-// leftRetry is the wait of an effect that this process left to another one. Either process may take
-// its job again.
+// leftRetry is the wait before the next run of an effect that this process left to another
+// process. Any process may make that run.
 const leftRetry = time.Second
 
-// settlement returns the ledger's record of a call. Only counted attempts lengthen the wait and use
-// up attempts. An uncounted probe never ends its effect.
+// settlement returns the record of a call for the ledger. Only counted attempts lengthen the wait
+// and count towards the maximum number of attempts. A probe uses the attempts up only if ownFault
+// is true.
 func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	retryIn := l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil)
@@ -90,9 +91,8 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	}
 }
 
-// refusedFor returns the time since the effect's refusals began, if its latest attempts were all
-// refused like this one. It is 0 if the previous attempt was not refused. Both times are the
-// database's.
+// refusedFor returns how long all attempts of the effect have been refused like this one, by the
+// database's clock. It is 0 if the previous attempt was not refused.
 func (c call) refusedFor() time.Duration {
 	if c.effect.RefusedSince.IsZero() {
 		return 0

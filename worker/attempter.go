@@ -24,12 +24,13 @@ import (
 // minSettle is the part of the lease that an attempt reserves for its settlement.
 const minSettle = ledgerSlack / 2
 
-// errLeaseShort ends an attempt before its call: another attempt could begin while the receiver
-// still works on this one.
+// errLeaseShort ends an attempt before its call. With so little of the lease left, another attempt
+// could begin while the receiver still processes this one.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
-// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker pass it tasks
-// and report the results to River. births passes it first attempts that start with their dispatch.
+// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker pass it
+// tasks and report the results to River. births passes it first attempts, which begin when their
+// dispatch is committed.
 //
 // The order of the steps makes an attempt safe. The destination is called only after the ledger has
 // granted the claim. The request is committed before it is sent. The settlement carries the
@@ -64,7 +65,7 @@ func (a *attempter) run(ctx context.Context, l *served, t task) attempt {
 
 // runClaim requests a claim, and makes the attempt if it is granted.
 func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledger.Claim) attempt {
-	// The lease begins when the ledger grants the claim, so not before now.
+	// The ledger grants the lease after this moment, so the lease cannot end before leaseEnds.
 	leaseEnds := time.Now().Add(claim.Lease)
 	claimed, err := a.ledger.Claim(ctx, claim)
 	if err != nil || claimed.Status != ledger.ClaimGranted {
@@ -105,7 +106,7 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
-		if last.abandoned { // its connection is lost too, so it is not repeated
+		if last.abandoned { // the connection is closed too: the sender is not called again
 			last.effect = e
 			return last.settlement(l, t, false), last.outcome.Err
 		}
@@ -126,8 +127,8 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 	return a.end(trace.ContextWithSpan(ctx, span), l, t, span, ended{call: last, settled: settled})
 }
 
-// claimOf returns the claim for an attempt. Its id belongs to one run of a job: a claim that is
-// repeated because its response was lost gets the same attempt.
+// claimOf returns the claim for an attempt, with a new ClaimID. If the response to a claim is
+// lost, the same claim is sent again and gets the same attempt.
 func claimOf(l *served, t task) (ledger.Claim, error) {
 	claimID, err := uuid.NewV7()
 	if err != nil {
@@ -148,7 +149,8 @@ func claimOf(l *served, t task) (ledger.Claim, error) {
 	}, nil
 }
 
-// notGranted reports the effect whose claim was not granted.
+// notGranted returns the result of a task whose claim was not granted. It also counts an effect
+// that the claim parked or superseded.
 func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed ledger.Claimed, err error) attempt {
 	if err != nil {
 		return unanswered{err}
@@ -163,11 +165,12 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 	return denied{claimed}
 }
 
-// call calls the destination, after render has fixed the request that every attempt will send.
+// call calls the destination. If the request is not rendered yet, render first fixes the request
+// that every attempt will send.
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
-		// A refetch has a separate time-out, and sends nothing.
+		// A refetch has its own time-out, and does not call the destination.
 		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
 			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}
@@ -238,8 +241,8 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	return fixed, nil
 }
 
-// settle records the outcome even if the job's time is over: an unsettled attempt is in doubt. It
-// retries if the ledger is busy, or is unavailable for longer than the ledger itself retries.
+// settle records the outcome even if ctx is done, because an unsettled attempt is in doubt. It
+// tries again if the ledger is busy, or is still unavailable after the ledger's own retries.
 func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled ledger.Settled, err error) {
 	ctx = context.WithoutCancel(ctx)
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second, Tries: 3}).Until(ctx) {
@@ -254,7 +257,7 @@ func (a *attempter) settle(ctx context.Context, s ledger.Settlement) (settled le
 	return settled, nil
 }
 
-// end reports an attempt, and pauses the destination if its attempts call for it.
+// end counts and logs an attempt, and pauses the destination if its attempts show that it is down.
 func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span, e ended) attempt {
 	outcome, err := string(e.settled.State), e.outcome.Err
 	switch {
@@ -271,7 +274,7 @@ func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span,
 	if e.abandoned {
 		a.telemetry.countAbandoned(ctx, l, &e.effect)
 	}
-	// A stop of this process is not the destination's fault. The probe's job handles probes.
+	// A stop of this process is not the destination's fault. probeWorker evaluates probes itself.
 	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {
 		reason := l.Record(e.outcome, e.refusedFor())
 		switch {

@@ -56,8 +56,8 @@ type firstAttempts struct {
 	of     []birth
 }
 
-// expect adds a claim to each effect of an event that can be attempted as soon as it is
-// dispatched. The caller must call begin or giveBack after the dispatch.
+// expect adds a claim to each of an event's effects that can be attempted as soon as the dispatch
+// is committed. The caller must call begin or giveBack after the dispatch.
 func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAttempts {
 	expected := &firstAttempts{births: b, event: event}
 	if b.off || b.stopped.Load() || event.Generation > 1 {
@@ -124,12 +124,13 @@ func (f *firstAttempts) giveBack() {
 	f.of = nil
 }
 
-// run makes one attempt. Its context is the job context of the event, without its cancellation.
+// run makes one attempt in a new goroutine. Its context has the values of the event's job, but
+// only stop ends it.
 func (b *births) run(job context.Context, x birth, attempt func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
 	detach := context.AfterFunc(b.life, cancel)
 	if b.life.Err() != nil {
-		cancel() // immediately
+		cancel() // immediately: AfterFunc calls cancel in a goroutine
 	}
 	b.running.attempt(func() {
 		defer x.slot.End()
@@ -148,8 +149,8 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 	})
 }
 
-// attempt makes the first attempt of an effect. If a stop ends it before its call, the effect
-// is given back.
+// attempt makes the first attempt of an effect. If a stop cancels the attempt before its call, the
+// attempt is settled as not applied.
 func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 	err := failpoint.Hit("effect.born")
 	if err == nil {
@@ -159,9 +160,9 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 	b.attempts.perform(ctx, x.of, t, ledger.Claimed{Status: ledger.ClaimGranted, Effect: effect}, x.leaseEnds, err)
 }
 
-// ask repeats a claim that may be committed, until the ledger answers or the lease would have
-// ended. No destination was called for this claim. pending reports that the effect may still
-// appear.
+// ask repeats a claim that the dispatch may have committed, until the ledger answers or the lease
+// would have ended. No destination was called for this claim. If pending is true, the effect may
+// still be committed.
 func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()
@@ -179,7 +180,8 @@ func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	}
 }
 
-// stop prevents new attempts, and ends running ones within d.
+// stop prevents new attempts, and cancels running attempts after d. ended cancels them
+// immediately.
 func (b *births) stop(d time.Duration) (ended func()) {
 	b.stopped.Store(true)
 	timer := time.AfterFunc(d, b.end)

@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// bearing is a Worker that attempts effects as soon as they are dispatched.
+// bearing returns a Worker that attempts effects as soon as they are dispatched.
 func (b *bundle) bearing(t *testing.T) *Worker {
 	t.Helper()
 	w := b.worker(t)
@@ -114,7 +114,8 @@ func TestTheNextAttemptOfABornEffectIsAJobs(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2 AND job_id = $1`, job.ID))
 }
 
-// born dispatches an event in a process that dies before the call.
+// born accepts and dispatches an event, but does not begin its first attempt: the process seems to
+// have died before the call.
 func (b *bundle) born(t *testing.T, w *Worker, id string) (*inbox.Event, *firstAttempts, outbox.Dispatched) {
 	t.Helper()
 	b.accept(t, id, false)
@@ -145,8 +146,9 @@ func TestTheJobOfABornEffectTakesOverFromADeadProcess(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 2 AND maybe_applied_since = first_attempt_at`))
 }
 
-// If the COMMIT's response is lost, the next try finds the event dispatched, and no destination was
-// called yet.
+// If the response to the COMMIT of a dispatch is lost, the next try finds the event already
+// dispatched. No destination has been called yet, so the process claims the effect and makes the
+// attempt.
 func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -158,7 +160,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// The event's commit completes after its dispatch was given up.
+	// The dispatch is committed only after the process got no response.
 	b.accept(t, "evt_late", false)
 	event := b.event(t, "evt_late")
 	effects, err := w.routing.Load().table.Plan(t.Context(), event)
@@ -207,7 +209,8 @@ func TestStopWaitsForWhatWasBorn(t *testing.T) {
 	require.Equal(t, 1, b.count(t, effectDone))
 }
 
-// An effect that never appears after its dispatch got no response does not delay a stop.
+// If a dispatch gets no response and its effect never appears, a stop does not wait for the
+// effect.
 func TestAStopAwaitsNoEffectThatIsMissing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -225,7 +228,8 @@ func TestAStopAwaitsNoEffectThatIsMissing(t *testing.T) {
 	w.running.Wait()
 }
 
-// After the soft stop, the outcome is still recorded, and does not count against the destination.
+// An attempt that is cancelled after the soft stop is still settled, and does not count against
+// the destination.
 func TestTheSoftStopEndsWhatWasBorn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -246,8 +250,8 @@ func TestTheSoftStopEndsWhatWasBorn(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state = 'closed'`))
 }
 
-// A first attempt that is too late for a call is given back. It is not in doubt, and another
-// process need not wait for its lease.
+// If a stop comes before the call of a first attempt, the attempt is settled as not applied. The
+// effect is not in doubt, and another process can attempt it immediately.
 func TestAStopBeforeTheCallGivesBackWhatWasBorn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -261,7 +265,7 @@ func TestAStopBeforeTheCallGivesBackWhatWasBorn(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'available'`))
 }
 
-// inPostgres is a destination in the same Postgres.
+// inPostgres is the sender of a destination in the same Postgres.
 type inPostgres struct{ fakeSender }
 
 func (inPostgres) Run(context.Context, pgx.Tx, *ledger.Effect) (destination.Outcome, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// addHTTP adds a destination, and a route that sends it every event.
+// addHTTP adds a destination, and a route that sends every event to it.
 func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, change func(*DestinationOptions)) {
 	t.Helper()
 	server := httptest.NewServer(receiver)
@@ -140,7 +140,7 @@ func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
 }
 
-// Probes start when they are due. The polls of their queue are much later.
+// Probes start when they are due, long before the next poll of their queue.
 func TestProbesKeepTheirPace(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

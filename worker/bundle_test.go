@@ -122,7 +122,7 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 	b.opts.Routes = append(b.opts.Routes, route.Route{Name: "everything", From: []string{"*"}, To: "app"})
 }
 
-// fakeSender is a destination of some kind that sends nothing.
+// fakeSender is a sender that sends nothing. Its value is its kind.
 type fakeSender string
 
 func (s fakeSender) Kind() string                               { return string(s) }
@@ -189,7 +189,7 @@ func outputOf(t *testing.T, job *rivertype.JobRow) output {
 	return out
 }
 
-// counted adds up the points of a counter with all the given attributes.
+// counted returns the sum of the counter's points that have all the given attributes.
 func (b *bundle) counted(t *testing.T, name string, attrs map[string]any) int64 {
 	t.Helper()
 	var data metricdata.ResourceMetrics
@@ -248,8 +248,8 @@ func (b *syncBuffer) bytes() []byte {
 	return bytes.Clone(b.buf.Bytes())
 }
 
-// rescue makes River's rescuer run once the running job of the kind is overdue. The rescuer runs
-// every 30 seconds, and when its process becomes the leader.
+// rescue makes the running job of the kind overdue, and River's rescuer run immediately. By
+// itself, the rescuer runs every 30 seconds, and when its process becomes the leader.
 func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 	t.Helper()
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'running'`, kind)

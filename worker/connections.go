@@ -15,10 +15,10 @@ import (
 const connsForTheRest = 12
 
 // ConnsNeeded returns the number of connections that a Worker and its Outbox may hold
-// simultaneously. Each attempt in the same Postgres needs one (the sum of the destinations'
-// Concurrency). Each running handler needs one (Options.HandlerWorkers, if handlers are
-// registered). Everything else needs 12. With a smaller pool, claims and settlements wait until
-// slow effects and handlers end.
+// simultaneously. inPostgres is the sum of Concurrency of the destinations that write to the same
+// Postgres. handlers is Options.HandlerWorkers, or 0 without handlers. Everything else needs 12
+// connections. With a smaller pool, claims and settlements wait until slow effects and handlers
+// end.
 func ConnsNeeded(inPostgres, handlers int) int { return inPostgres + handlers + connsForTheRest }
 
 // warnOfFewConns logs a warning if slow work can use up the pool. This is not an error: a program

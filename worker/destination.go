@@ -88,8 +88,8 @@ func (d DestinationOptions) WithDefaults() DestinationOptions {
 	return d
 }
 
-// Validate checks a destination whose defaults are filled in, except for its name and sender. Its
-// error is option.Faults.
+// Validate checks all options except Name and Sender, after WithDefaults. Its error is
+// option.Faults.
 func (d DestinationOptions) Validate() error {
 	var c option.Check
 	c.AtLeast("concurrency", int64(d.Concurrency), 1)

@@ -27,16 +27,16 @@ import (
 )
 
 const (
-	// commitTimeout bounds the end of a handler transaction. It does not depend on the job's
-	// context: a cancelled COMMIT has an unknown outcome.
+	// commitTimeout is how long after the job's time-out a handler transaction may take to end.
+	// The job's context does not cancel the COMMIT: a cancelled COMMIT has an unknown outcome.
 	commitTimeout = 5 * time.Second
-	// recordTimeout bounds recording that a dispatch failed.
+	// recordTimeout bounds the transaction that records a failed dispatch.
 	recordTimeout = 5 * time.Second
 	// transactionOfHandlers is the transaction in which handlers write.
 	transactionOfHandlers commit.Name = "dispatch_with_handlers"
 )
 
-// dispatchArgs are the arguments of riverjob, and the state that a run leaves for NextRetry.
+// dispatchArgs are the arguments of a dispatch job, and the state that a run leaves for NextRetry.
 type dispatchArgs struct {
 	riverjob.DispatchArgs
 
@@ -229,7 +229,7 @@ func (d *dispatchWorker) searchValues(e *inbox.Event) []string {
 	return payload.SearchValues(e.ContentType, e.Payload(), pointers)
 }
 
-// logParked logs the effects that could not be rendered.
+// logParked counts and logs the effects that the dispatch created parked.
 func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned outbox.Dispatch, dispatched outbox.Dispatched) {
 	for _, e := range planned.Effects {
 		if e.Parked == "" || !slices.Contains(dispatched.Created, e.EffectID) {
@@ -313,8 +313,8 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 	return out.record(ctx)
 }
 
-// fail gives up the event, or leaves the event to a process with a newer configuration. If the
-// failure cannot be recorded, the job is tried again.
+// fail marks the event as failed, or leaves the event to a process with a newer configuration. If
+// the failure cannot be recorded, the job is tried again.
 func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	if left, err = d.recordFailure(ctx, run, event, cause); err != nil || left {
 		return left, errors.Join(cause, err)

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// minSnooze prevents a run that starts a little early, because its clock is ahead of the
-	// database's, from querying again immediately.
+	// minSnooze is the shortest wait. Without it, a process whose clock is ahead of the database's
+	// would query the ledger again immediately.
 	minSnooze = 250 * time.Millisecond
-	// blockedSnooze is the wait of an ordered effect that must wait for an earlier event's
-	// dispatch. The wait grows with the time that the effect has been due, so that old effects
-	// query less often. It is at most maxBlockedSnooze, plus up to half of that.
+	// blockedSnooze is the shortest wait of an ordered effect that must wait for an earlier
+	// event's dispatch. The wait is a quarter of the time that the effect has been due, so that
+	// old effects query less often. It is at most maxBlockedSnooze, plus up to half of that.
 	blockedSnooze    = 500 * time.Millisecond
 	maxBlockedSnooze = 30 * time.Second
 	// pausedSnooze is the wait of an effect that this process can neither attempt nor set aside.
@@ -36,7 +36,7 @@ const (
 	withheldSnooze = 10 * time.Second
 )
 
-// effectArgs are the arguments of riverjob, and the state that a run leaves for NextRetry.
+// effectArgs are the arguments of an effect job, and the state that a run leaves for NextRetry.
 type effectArgs struct {
 	riverjob.EffectArgs
 
@@ -119,8 +119,8 @@ func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, 
 	return w.setAside(ctx, l, jobID)
 }
 
-// setAside makes a job wait, without using resources, until a process that serves its destination
-// recalls it with its pauseKeeper.
+// setAside moves a job to a queue that no worker reads, until the recaller of a process that
+// serves its destination moves the job back. See fleet.SetAside.
 func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) error {
 	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect asks again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
@@ -163,8 +163,8 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int6
 	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
 }
 
-// onlyByCommand tells an operator who retried a finished effect's job that only the ledger decides
-// about an effect.
+// onlyByCommand returns the reason for an operator who retried a finished effect's job: only the
+// ledger decides about an effect.
 func onlyByCommand(effect *ledger.Effect) string {
 	text := "retrying the job does not retry the effect; use: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {
@@ -202,7 +202,8 @@ func (w *effectWorker) concludeEnded(ctx context.Context, l *served, job *river.
 	return fmt.Errorf("%s: %s", l.Name, errorLine(e.outcome))
 }
 
-// finish ends the job of a finished effect. Only a done effect completes it.
+// finish ends the job of a finished effect. It completes the job if the effect is done, and
+// cancels it otherwise.
 func (w *effectWorker) finish(ctx context.Context, l *served, effect *ledger.Effect, out output, reason string) error {
 	if err := out.record(ctx); err != nil {
 		return err

@@ -110,14 +110,12 @@ func TestAttemptsUsedUpAreParked(t *testing.T) {
 	b.accept(t, "evt_1", false)
 
 	require.Equal(t, "in_doubt", outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobFailed)).Outcome)
-	// The job's backoff may start the run slightly before the ledger's time.
 	job := next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "parked", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND attempt = 2`))
 }
 
-// A receiver must not pass a NUL byte to River, which would stop its completer forever: neither
-// through a response nor through an event's name.
+// An error text with a NUL byte must not reach River: it would stop River's completer forever.
 func TestNULDoesNotStopCompletions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +142,7 @@ func TestNULDoesNotStopCompletions(t *testing.T) {
 	require.NotContains(t, strings.Join(strings.Fields(string(b.logs.bytes())), " "), "Completer error")
 }
 
-// stubborn is a sender that ignores its context, like a faulty sender.
+// stubborn is a faulty sender that ignores its context.
 type stubborn struct {
 	fakeSender
 

@@ -30,12 +30,12 @@ import (
 // operation is one event on each side. Both sides take turns on one server with fsync on.
 //
 // It reports both sides' events/s and their ratio, both sides' Postgres CPU and its ratio (Linux
-// only), their WAL, and the mean group size of commits, as evidence of the comparison. Client, receiver and
-// server share the machine.
+// only), their WAL, and the mean group size of commits, as evidence of the comparison. Client,
+// receiver and server share the machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()
-	// With a committer for every caller, none waits for another's commit.
+	// With a committer for every caller, no caller waits for another caller's commit.
 	single, grouped := newBenchSide(b, pool, postmaster, "single", 1000), newBenchSide(b, pool, postmaster, "group", 0)
 	single.byJobs, grouped.byJobs = true, true
 	compare(b, single, grouped)
@@ -61,7 +61,7 @@ func BenchmarkKeptJobs(b *testing.B) {
 	compare(b, deleted, kept)
 }
 
-// compare reports the improvement of other over one.
+// compare runs both sides in turn, and reports how much better other is than one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {
@@ -124,7 +124,7 @@ func newBenchSide(b *testing.B, pool *pgxpool.Pool, postmaster int, name string,
 	return side
 }
 
-// run carries out the effects of n events, with a separate worker.
+// run carries out the effects of n events, with a new worker.
 func (s *benchSide) run(b *testing.B, n int) {
 	b.Helper()
 	ctx := context.Background()

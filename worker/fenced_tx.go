@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// fencedTx is a transaction for a statement that may be abandoned. The sender's goroutine calls its
-// methods. No method runs after abandon has returned, so the rollback does not share the
-// transaction.
+// fencedTx is a transaction whose statement may be abandoned. The sender calls its methods in a
+// separate goroutine. After abandon has returned, no method starts to use the transaction, so the
+// worker can roll it back.
 type fencedTx struct {
 	tx   pgx.Tx
 	wire net.Conn
@@ -60,7 +60,8 @@ func (f *fencedTx) Rollback(ctx context.Context) error {
 	return f.enter().Rollback(ctx)
 }
 
-// CopyFrom implements pgx.Tx. It does not hold mu: reading rows may never return.
+// CopyFrom implements pgx.Tx. It does not hold mu, because rows may block forever and abandon
+// waits for mu.
 func (f *fencedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	tx := f.enter()
 	f.mu.Unlock()

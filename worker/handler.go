@@ -134,7 +134,7 @@ func (t *handlersTx) tell() {
 	}
 }
 
-// hiddenContext has the deadline of the job, but no values. Through the job's values a handler
+// hiddenContext has the deadline of the job, but no values. Through the job's values, a handler
 // could record an output or metadata that River's completer cannot store.
 type hiddenContext struct {
 	context.Context

@@ -71,8 +71,9 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	}
 }
 
-// leave returns a snooze, which does not count as an attempt, and then wakes the queue for a
-// process that may decide the event. The reason is logged once for each source.
+// leave returns a snooze, which does not count as an attempt. When the snooze ends, it wakes the
+// job's queue in every process, for a process that may decide the event. The reason is logged once
+// for each source.
 func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
 	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),
@@ -88,8 +89,8 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 	return d.snooze(run.job.Queue, wait)
 }
 
-// queues returns the queues of the sources that have handlers. A handler for all sources has more
-// queues, which only existing jobs reveal.
+// queues returns the known queues of the handlers. If all is true, a handler serves all sources:
+// the queues of further sources are found only by their jobs.
 func (s handlerSet) queues() (known []string, all bool) {
 	if len(s) == 0 {
 		return nil, false

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// programs starts one program with the right handler and three with handlers for other sources, and
-// returns the number of runs of the right handler.
+// programs starts one program with a handler for testSource and three with handlers for other
+// sources. It returns the number of runs of the handler for testSource.
 func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	var ran atomic.Int32
@@ -59,7 +59,7 @@ func TestProgramsWithHandlersOfOtherSourcesLeaveEventsAlone(t *testing.T) {
 	require.Empty(t, b.lines(t, "event left to another process"))
 }
 
-// A gateway version without a queue for each source uses one queue for all sources.
+// An older gateway puts the events of all sources into one queue.
 func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
 	t.Parallel()
 	const events = 60

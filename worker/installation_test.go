@@ -14,7 +14,7 @@ import (
 const withheldLine = "at_most_once effects are withheld: the database was restored, promoted or moved, and they may have been done already; " +
 	"confirm what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`"
 
-// moved makes the database look like a promoted one.
+// moved makes the database look as if its server were a promoted standby.
 func (b *bundle) moved(t *testing.T) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = timeline - 1`)

@@ -22,7 +22,7 @@ import (
 // ann is an operator.
 var ann = ledger.Operator{Who: "ann", Via: "cli", Reason: "test"}
 
-// carry carries a bulk run to its end.
+// carry carries out a bulk run until it has ended.
 func (b *bundle) carry(t *testing.T, o runs.Order) runs.Run {
 	t.Helper()
 	run, err := b.outbox.Runs().Through(t.Context(), o, ann, nil)
@@ -30,8 +30,8 @@ func (b *bundle) carry(t *testing.T, o runs.Order) runs.Run {
 	return run
 }
 
-// Operator actions on effects whose jobs are kept: a kept job neither runs again nor blocks the
-// job that an action needs, and the job of a cancelled or parked effect makes no call.
+// Operator actions leave kept jobs alone: a kept job neither runs again nor blocks the job that an
+// action needs. The job of a cancelled or parked effect makes no call.
 func TestOperatorActionsLeaveKeptJobsAlone(t *testing.T) {
 	t.Parallel()
 	const n = 3
@@ -163,7 +163,7 @@ func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 					kept := b.inRiver(t, other)
 					erase(t, b)
 					require.Zero(t, b.inRiver(t, canary))
-					if name != "redaction" { // it is for all events
+					if name != "redaction" { // a redaction is for all events
 						require.Equal(t, kept, b.inRiver(t, other))
 					}
 					w = b.keeping(t, 24*time.Hour, births)

@@ -35,7 +35,7 @@ func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		births, handlers bool
-		fails            int32 // first attempts that fail
+		fails            int32 // number of calls that fail, from the first call
 		effects          int
 	}{
 		"first attempts by jobs":             {effects: 1},
@@ -75,8 +75,8 @@ func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	}
 }
 
-// A completed job does not run again: reconciliation finds its work without a job, and a replay has
-// a job of its own.
+// A completed job does not run again: reconciliation finds its work without a job, and a replay
+// has a separate job.
 func TestAKeptJobDoesNoWork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

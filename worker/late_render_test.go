@@ -64,8 +64,8 @@ func TestNewRoutesChangeNoStartedEffect(t *testing.T) {
 	require.Equal(t, first, second)
 }
 
-// The current state is read before the effect is rendered. While reading fails, attempts count as
-// not applied. Once rendered, the request stays the same (I7).
+// The worker reads the current state before it renders the effect. While reading fails, attempts
+// count as not applied. Once rendered, the request stays the same (I7).
 func TestRefetch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A claim calls no destination if it took so long that another attempt may soon begin.
+// If a claim took so long that another attempt may soon begin, its attempt calls no destination.
 func TestShortLeaseCallsNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -34,7 +34,8 @@ func TestJobsOfALostProcessAreGivenBack(t *testing.T) {
 		{"an event of a handler", "lost", "dispatch", "handlers_stripe", 21, 0},
 		{"upkeep", "lost", kindReconcile, "upkeep", 21, 0},
 	} {
-		// No process takes the effects of this queue: the cases are about the statement.
+		// No process serves the queue dst_elsewhere, so only the statement under test changes
+		// these jobs.
 		_, err := b.pool.Exec(t.Context(), `
 			INSERT INTO hooklatch.river_job (state, kind, queue, args, max_attempts, attempt, attempted_by, attempted_at)
 			VALUES ('running', $1, CASE WHEN $2 = 'dst_app' THEN 'dst_elsewhere' ELSE $2 END, '{"destination": "app", "scope": "none", "key": "none", "generation": 1}', 25, 1,

@@ -24,7 +24,7 @@ import (
 )
 
 // archived is a database with a base backup, on a server that archives its WAL. Its pool follows
-// the database to other servers, as a real address does.
+// the database to other servers, as a host name would.
 type archived struct {
 	server  *embedded.Server
 	archive string
@@ -188,7 +188,7 @@ func dumpOf(t *testing.T, major int) string {
 	return ""
 }
 
-// A dump is restored into a server with another identifier.
+// A database that was restored from a dump knows that its server has another identifier.
 func TestADumpKnowsThatItIsElsewhere(t *testing.T) {
 	t.Parallel()
 	from := pgtest.New(t, pgtest.Own())

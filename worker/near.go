@@ -14,8 +14,8 @@ import (
 )
 
 // nearPlanner plans the events that this process accepts. T1 then creates their effects, without a
-// job, a fetch and T2 in between. An event gets a dispatch job instead if this process does not
-// have its source, if its plan has an error, or if the process is stopping.
+// dispatch job, a fetch and T2 in between. An event gets a dispatch job instead if this process
+// does not have its source, if its plan has an error, or if the process is stopping.
 type nearPlanner struct {
 	dispatch *dispatchWorker
 	stopped  atomic.Bool
@@ -71,5 +71,5 @@ func (n *nearPlanner) Plan(ctx context.Context, e *inbox.Event) (planned *outbox
 	}}
 }
 
-// stop ends the planning. Plans that were made are committed.
+// stop makes Free return false. Events that are already planned are committed with their plans.
 func (n *nearPlanner) stop() { n.stopped.Store(true) }

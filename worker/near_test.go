@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// near returns a Worker whose jobs River does not run, so that events are processed without their
-// jobs.
+// near returns a Worker that is not started: River runs no job, so only the planner of accepted
+// events can process an event.
 func (b *bundle) near(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
@@ -57,7 +57,7 @@ func TestDuplicatesArePlannedInVain(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// Every event that is not planned has a job for the queue.
+// An event that its process does not plan gets a dispatch job.
 func TestEventsNotPlannedHaveJobs(t *testing.T) {
 	t.Parallel()
 	for name, prevent := range map[string]func(w *Worker){

@@ -138,8 +138,8 @@ type Options struct {
 	// JobTimeout limits one run of a job, including the wait for a rate token. Defaults to what the
 	// slowest destination needs, and at least 30 seconds.
 	JobTimeout time.Duration `yaml:"-"`
-	// RescueAfter is the time after which a job that still counts as running is assumed dead
-	// and run again. Defaults to JobTimeout and 30 seconds.
+	// RescueAfter is the time after which a job that still counts as running is assumed dead and
+	// run again. Defaults to JobTimeout plus 30 seconds.
 	RescueAfter time.Duration `yaml:"-"`
 
 	// ID identifies this process in River's records. It has at most 100 characters and is
@@ -187,7 +187,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// table returns the options for compiling routes, at New and later.
+// table returns the options for compiling routes, for New and SetRouting.
 func (o Options) table(routes []route.Route, configHash string) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
@@ -205,8 +205,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID returns an id that is unique for each Worker, so that River's records show the process
-// that made an attempt, and its start.
+// clientID returns an id that is unique for each Worker. It identifies in River's records which
+// process, and which start of it, made an attempt.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

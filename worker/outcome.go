@@ -38,8 +38,8 @@ func applied(v ledger.Verdict) string {
 	return "unknown"
 }
 
-// notSent is the outcome of an attempt that had nothing to send. A deleted delivery cannot be
-// restored, so its effect is refused.
+// notSent returns the outcome of an attempt that has nothing to send because of err. A deleted
+// delivery cannot be restored, so its effect is refused.
 func notSent(err error) destination.Outcome {
 	verdict := ledger.VerdictNotApplied
 	if errors.Is(err, ledger.ErrNotFound) {

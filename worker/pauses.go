@@ -23,11 +23,11 @@ const (
 	tellWithheldEvery = 10 * time.Minute
 )
 
-// pauseKeeper keeps River's queues in line with the destinations and with the running processes. It
-// also ensures that open breakers are probed and bulk runs are processed, and logs while
+// pauseKeeper keeps River's queues in line with the destinations and with the running processes.
+// It also ensures that open breakers are probed and bulk runs are processed, and logs while
 // at_most_once effects are withheld. It is not a job: one job every ten seconds would hide all
-// other completed jobs. Every process has a pauseKeeper, which changes nothing if all processes
-// agree.
+// other completed jobs in River UI. Every process has a pauseKeeper, which changes nothing if all
+// processes agree.
 type pauseKeeper struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -120,12 +120,12 @@ func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	return nil
 }
 
-// pausesArgs is the job that did pauseKeeper's work in older versions. An older version may still
-// insert it during a rolling update.
+// pausesArgs are the arguments of a job that did the pauseKeeper's work in older versions. An
+// older version may still insert this job during a rolling update.
 type pausesArgs struct{}
 
 // Kind implements river.JobArgs.
 func (pausesArgs) Kind() string { return kindPauses }
 
-// leftToPauseKeeper leaves the work to the pauseKeeper of its process.
+// leftToPauseKeeper does nothing: the process's pauseKeeper does the work.
 func leftToPauseKeeper(context.Context) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// An expression with too much work parks only its own effect.
+// An expression that would do too much work parks only its own effect.
 func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
 	t.Parallel()
 	for name, when := range map[string]string{

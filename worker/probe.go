@@ -23,8 +23,9 @@ import (
 // probeSoon is the wait of a probe that has nothing to do yet.
 const probeSoon = time.Second
 
-// snoozeProbe returns a snooze of a probe that ends on time: the queue's polls are up to
-// upkeepPollInterval late. While a probe waits, every effect of its destination waits.
+// snoozeProbe returns a snooze, and wakes the queue when the snooze ends, because the queue's
+// polls are up to upkeepPollInterval late. While a probe waits, all effects of its destination
+// wait.
 func (w *probeWorker) snoozeProbe(wait time.Duration) error {
 	return w.snooze(riverjob.QueueUpkeep, wait)
 }

@@ -37,7 +37,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 			}
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`)
-			// There are more probes than all effects have attempts.
+			// The number of probes exceeds the attempts that all effects together may have.
 			waitFor(t, b, `SELECT (count(*) > 2 * 3)::int FROM hooklatch.all_attempts AS a
 				JOIN hooklatch.river_job AS j ON j.id = a.job_id WHERE j.kind = 'upkeep.probe'`)
 			require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state IN ('pending', 'started', 'in_doubt')`))
@@ -53,7 +53,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 // A few effects that are always refused stop neither other effects nor their own retries.
 func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 	t.Parallel()
-	const events, every = 1030, 34 // 30 are refused; the last 10 are not
+	const events, every = 1030, 34 // 30 are refused, and none of the last 26
 	b := setup(t)
 	b.addHTTP(t, "app", func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("X-Bad"), "yes") {

@@ -16,7 +16,7 @@ type underway struct {
 	begun, ended atomic.Int64
 }
 
-// begin notes a run of a job. The caller must call the returned function.
+// begin counts a run of a job of the kind. The caller must call end when the run has ended.
 func (r *underway) begin(kind string) (end func()) {
 	r.runs.Add(1)
 	if kind != riverjob.KindDispatch && kind != riverjob.KindEffect {

@@ -31,7 +31,7 @@ const upkeepWorkers = 10
 // completionSlack is the time that River takes to store a snooze.
 const completionSlack = 100 * time.Millisecond
 
-// snooze returns a snooze of a job, and notifies every process of its queue when the snooze ends.
+// snooze returns a job's snooze. When the snooze ends, it wakes the job's queue in every process.
 func (w *Worker) snooze(queue string, wait time.Duration) error {
 	time.AfterFunc(wait+completionSlack, func() { w.fleet.Wake(queue) })
 	return river.JobSnooze(wait)

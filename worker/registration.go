@@ -82,7 +82,7 @@ func (w *Worker) stayAnnounced() *presence {
 	return p
 }
 
-// freeJobs gives this process, and others, the jobs of processes that were lost.
+// freeJobs makes the jobs of lost processes available to all processes.
 func (w *Worker) freeJobs(ctx context.Context) {
 	freed, err := w.fleet.FreeJobs(ctx, rescueError)
 	switch {

@@ -28,7 +28,7 @@ type honest struct {
 
 	mu      sync.Mutex
 	calls   int
-	applied map[string]int // calls by key that it did not refuse
+	applied map[string]int // number of accepted calls by key
 }
 
 func (h *honest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -115,7 +115,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	waitFor(t, b, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE attempt > 0 AND state = 'pending'`, 2*all)
 	var restoredTo time.Time
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&restoredTo))
-	time.Sleep(lost) //nolint:forbidigo // so much of it will be missing
+	time.Sleep(lost) //nolint:forbidigo // the restore loses the work of this time
 	app.open.Store(true)
 	mail.open.Store(true)
 	accept("lost")

@@ -22,8 +22,8 @@ const (
 // rescueError is the error text that River's rescuer stores for a run that it assumed dead.
 const rescueError = "Stuck job rescued by JobRescuer"
 
-// failures returns the number of failed runs, including this one. A rescue is not a failure:
-// the process died, not the work.
+// failures returns the number of failed runs, including this one. A rescue is not a failure: the
+// process died, but the work did not fail.
 func failures(job *rivertype.JobRow) int {
 	n := 1
 	for _, e := range job.Errors {

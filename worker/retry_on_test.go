@@ -29,7 +29,7 @@ func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	require.Equal(t, 4, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_status = 404 AND applied = 'no' AND state = 'pending'`))
 }
 
-// An effect that is refused until its last attempt fails, and its order continues.
+// An effect fails if all of its attempts are refused, and its order continues.
 func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,7 +46,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	b.accept(t, "evt_1", false)
 	b.accept(t, "evt_2", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE key = 'evt_1' AND state = 'failed' AND attempt = 2`)
-	// The second effect may already have been blocked by its order.
+	// The second effect may have run first, while it was still blocked by its order.
 	e := <-events
 	for e.Kind != river.EventKindJobFailed {
 		e = <-events

@@ -18,12 +18,12 @@ import (
 
 // Settings of River that differ from its defaults for a reason.
 const (
-	// fetchCooldown limits the fetches from a queue, and debounces notifications of jobs that
-	// upkeep inserts.
+	// fetchCooldown is the minimum time between two fetches from a queue. It also debounces
+	// notifications of jobs that upkeep inserts.
 	fetchCooldown = 10 * time.Millisecond
-	// fetchPollInterval is the latency of a job whose notification was lost.
+	// fetchPollInterval is the maximum delay of a job whose notification was lost.
 	fetchPollInterval = time.Second
-	// pollOnlyInterval is the latency of a job if no client listens.
+	// pollOnlyInterval is the maximum delay of a job if no client listens for notifications.
 	pollOnlyInterval = 150 * time.Millisecond
 	// upkeepPollInterval is longer than fetchPollInterval, because upkeep is not urgent.
 	upkeepPollInterval = 5 * time.Second
@@ -116,7 +116,7 @@ func (*fetchedPlace) Work(ctx context.Context, _ *rivertype.JobRow, doInner func
 	return doInner(ctx)
 }
 
-// processClock makes River use this package's clock, which tests can set wrong.
+// processClock makes River use package clock, which tests can set wrong.
 type processClock struct{}
 
 // Now implements rivertype.TimeGenerator.
@@ -152,7 +152,7 @@ type output struct {
 	Effects    int    `json:"effects,omitempty"` // number of effects that a dispatch created
 }
 
-// record is the only way to river.RecordOutput.
+// record stores the output with the job. No other function may call river.RecordOutput.
 func (o output) record(ctx context.Context) error {
 	o.Outcome = oneLine(o.Outcome)
 	if err := river.RecordOutput(ctx, o); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// relistenAfter is the wait before a listener connects again.
+// relistenAfter is the wait between two tries to reconnect.
 const relistenAfter = 2 * time.Second
 
 // driver is River's driver with a listener that reconnects by itself.
@@ -78,7 +78,8 @@ func (l *listener) Ping(ctx context.Context) error {
 	return l.attempt(ctx, func() error { return l.Listener.Ping(ctx) })
 }
 
-// attempt calls do unless the connection is broken. If do fails, the connection is broken.
+// attempt calls the function do, unless the connection is broken. If do fails, attempt marks the
+// connection as broken.
 func (l *listener) attempt(ctx context.Context, do func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,12 +22,13 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// crew contains configurations with more and more destinations, d0 to dn, and an event type for
-// each destination. Each effect is done at its second attempt, half a second after its first.
+// crew has the destinations d0, d1 and so on, with a route for the event type of the same name.
+// Each process has the first n of them. The first attempt of an effect fails, and the second
+// succeeds, half a second later.
 type crew struct {
 	*bundle
 
-	refuse       atomic.Bool // events whose id begins with "refused"
+	refuse       atomic.Bool // if true, the receiver refuses events whose id contains "refused"
 	applied      atomic.Int64
 	destinations []DestinationOptions
 	routes       []route.Route
@@ -178,7 +179,7 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	f.send(t, "evt_1", 1)
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE state = 'available' AND queue = $1`, riverjob.AsideQueue("d1"))
 	stop(t, w)
-	// The worker's last action was to recall the job, which it then did not start.
+	// The job is recalled, but the worker has stopped and does not start it.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", false, ledger.Operator{Who: "ann", Via: "test"}))
 	recalled, err := f.outbox.Fleet().Recall(t.Context(), "d1", 1)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// eventsOfADeploy is the number of events that each rolling deploy dispatches.
+// eventsOfADeploy is the number of events in each step of a rolling deploy.
 const eventsOfADeploy = 40
 
 // programs starts workers, each with separate routing, on one database.
@@ -61,7 +61,7 @@ func (p *programs) settled(t *testing.T) {
 	waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE outcome = 'received') = 0)::integer FROM hooklatch.processed_events`)
 }
 
-// by returns the number of events with an effect from the route.
+// by returns the number of effects that the route created.
 func (p *programs) by(t *testing.T, route string) int {
 	t.Helper()
 	return p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE route = $1`, route)
@@ -71,8 +71,8 @@ func named(name string, from string, types ...string) route.Route {
 	return route.Route{Name: name, From: []string{from}, Types: types, To: "app"}
 }
 
-// An event is planned with the newest configuration that has its source. Any process may take its
-// job, and a process with the old configuration may restart meanwhile.
+// An event is planned with the newest configuration that has its source, whichever process takes
+// the event's job. A process with the old configuration may restart meanwhile.
 func TestNewestConfigurationDecides(t *testing.T) {
 	t.Parallel()
 	stripe, both := []string{"stripe"}, []string{"billing", "stripe"}
@@ -174,9 +174,9 @@ func TestReloadedRoutesDecide(t *testing.T) {
 	require.Equal(t, eventsOfADeploy, p.by(t, "book"))
 }
 
-// A process that dies without withdrawing counts for half a minute more, and no other process takes
-// its events until then. A gateway decides nothing: it only makes workers wait for a limited
-// time for a worker with its routes.
+// A process that dies without withdrawing counts as running for half a minute more, and no other
+// process takes its events until then. A gateway decides nothing: it only makes workers wait for a
+// limited time for a worker with its routes.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}

@@ -37,7 +37,7 @@ func (s *deafSender) Send(context.Context, *ledger.Effect) destination.Outcome {
 	return destination.Outcome{Verdict: ledger.VerdictDone}
 }
 
-// deaf adds a destination whose first calls block, and a route for every event.
+// deaf adds a destination whose first calls block, and a route that sends every event to it.
 func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOptions)) *deafSender {
 	t.Helper()
 	s := &deafSender{fakeSender: "http", blocked: blocked, release: make(chan struct{})}
@@ -60,7 +60,7 @@ func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOp
 	return s
 }
 
-// impatient returns a Worker that soon abandons a sender.
+// impatient returns a Worker that abandons a sender 20 ms after its time-out.
 func (b *bundle) impatient(t *testing.T) *Worker {
 	t.Helper()
 	w := b.worker(t)
@@ -169,7 +169,7 @@ func TestStopWaitsForNoDeafSender(t *testing.T) {
 	}
 }
 
-// A destination whose senders never return uses only a limited amount of memory.
+// If the senders of a destination never return, the number of abandoned calls stays limited.
 func TestAbandonedCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -201,7 +201,8 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 	require.Eventually(t, func() bool { return !l.Stuck() && l.Room(time.Now()) == slots }, 2*time.Minute, time.Millisecond)
 }
 
-// deafStatement is a Transactional sender that never returns.
+// deafStatement is a Transactional sender whose first call does not return until release is
+// closed.
 type deafStatement struct {
 	fakeSender
 
@@ -227,7 +228,7 @@ func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 	s := &deafStatement{fakeSender: "sql", release: make(chan struct{})}
 	t.Cleanup(func() { close(s.release) })
 	b.opts.Destinations = []DestinationOptions{{
-		Name: "books", Sender: s, Concurrency: 1, Timeout: time.Second, // a busy machine claims and writes within that
+		Name: "books", Sender: s, Concurrency: 1, Timeout: time.Second, // enough for claim and write on a busy machine
 		Retry: destination.Schedule{Initial: time.Hour, Jitter: -1},
 	}}
 	b.opts.Routes = []route.Route{{Name: "credit", From: []string{"*"}, To: "books", SQL: &route.SQLStatement{Params: []string{"event.id"}}}}

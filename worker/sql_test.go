@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// books adds an sql destination, and a route that credits every event.
+// books adds an sql destination, and a route that inserts a credit for every event.
 func (b *bundle) books(t *testing.T, role string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `CREATE TABLE public.credits (invoice text NOT NULL, cents bigint NOT NULL CHECK (cents > 0), tags jsonb, by_role text NOT NULL DEFAULT current_user)`)
@@ -62,7 +62,7 @@ func TestSQLEffect(t *testing.T) {
 	require.Equal(t, "done", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_1' AND cents = 500 AND tags = '["a", 1]' AND by_role = $1`, role))
 
-	// A statement that the data makes impossible is refused, with the reason and without the
+	// A statement that fails because of its data is refused, with the reason and without the
 	// values.
 	b.take(t, incoming{id: "evt_2", body: `{"cents":-1,"tags":null}`})
 	job = next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
@@ -128,7 +128,7 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// A schema in the connection's search_path has no influence, although other roles may create
+// A schema in the connection's search_path has no influence: other roles may be able to create
 // objects in it.
 func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 // counted.
 type tally struct {
 	counts *measure.Counts
-	of     sync.Map // whose: *attemptTally
+	of     sync.Map // *attemptTally by whose
 }
 
 // whose identifies the source or destination whose attempts are counted together.

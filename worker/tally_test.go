@@ -79,7 +79,7 @@ func TestEffectsAreCountedByRoute(t *testing.T) {
 	}, sums)
 }
 
-// minutes returns the sums of the counts, without durations, by kind, name and count.
+// minutes returns the sums of all counts except durations, by kind, name and count.
 func (b *bundle) minutes(t *testing.T) map[string]int64 {
 	t.Helper()
 	found, err := b.pool.Query(t.Context(), `SELECT kind || ' ' || name || ' ' || what, sum(n)::bigint FROM hooklatch.minutes WHERE what NOT LIKE '%took:%' GROUP BY 1`)

@@ -153,7 +153,8 @@ func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	}
 }
 
-// runAttributes returns the labels of an outcome. first is true for the first try.
+// runAttributes returns the labels of a run. where is attrSource or attrDestination, and first is
+// true for the first attempt.
 func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	return metric.WithAttributes(
 		attribute.String(where, name),
@@ -162,7 +163,7 @@ func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	)
 }
 
-// errAttr returns the cause as a log attribute, which is empty if err is nil.
+// errAttr returns err as a log attribute, or an empty attribute if err is nil.
 func errAttr(err error) slog.Attr {
 	if err == nil {
 		return slog.Attr{}
@@ -170,7 +171,8 @@ func errAttr(err error) slog.Attr {
 	return slog.String(logkey.Err, oneLine(err.Error()))
 }
 
-// levelOf returns a warning for errors, which an operator should see, and info otherwise.
+// levelOf returns the warning level for an error, which an operator should see, and the info level
+// otherwise.
 func levelOf(err error) slog.Level {
 	if err != nil {
 		return slog.LevelWarn

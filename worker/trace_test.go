@@ -29,7 +29,7 @@ func (b *bundle) traced() *tracetest.InMemoryExporter {
 	return exporter
 }
 
-// spansOf returns the ended spans with the name, in order.
+// spansOf returns the spans with the name, in the order in which they ended.
 func spansOf(exporter *tracetest.InMemoryExporter, name string) []tracetest.SpanStub {
 	var found []tracetest.SpanStub
 	for _, span := range exporter.GetSpans() {
@@ -195,7 +195,7 @@ func eventOf(span tracetest.SpanStub) string {
 	return ""
 }
 
-// age makes an event older.
+// age makes an event older by the given time.
 func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `DO $$ BEGIN

@@ -213,7 +213,8 @@ func (w *Worker) evaluateAlerts(ctx context.Context) error {
 	return w.opts.Alarm.Turn(ctx)
 }
 
-// startPasses fetches events that webhooks did not deliver.
+// startPasses starts the due passes over provider lists. A process without a Backfill leaves them
+// to the next run.
 func (w *Worker) startPasses(ctx context.Context) error {
 	if w.opts.Backfill == nil {
 		return nil

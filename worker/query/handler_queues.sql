@@ -1,4 +1,4 @@
--- Queues with available jobs, found by one step through River's index for each queue.
+-- Queues with available jobs. Each queue costs one lookup in River's index.
 WITH RECURSIVE queues AS (
     (
         SELECT j.queue
