@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// A receipt from three days ago is not sent: the route, or its condition, decides about fetched
-// events.
+// The route, or its condition, decides whether a fetched event has an effect: a receipt from three
+// days ago need not be sent.
 func TestRoutesDecideAboutWhatWasFetched(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

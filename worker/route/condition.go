@@ -11,13 +11,13 @@ import (
 )
 
 // Condition is a compiled predicate over events: a CEL expression that yields a bool, with the
-// names and functions of a route's `when`. It may be used for several events simultaneously.
+// variables and functions of a route's `when`. It may be used for several events simultaneously.
 type Condition struct {
 	when     *expression
 	demanded string
 }
 
-// compileCondition compiles text once, for both methods of a Condition.
+// compileCondition compiles text, and finds the text that the condition demands of a body.
 func compileCondition(env *cel.Env, text string) (*Condition, error) {
 	ast, err := checkExpression(env, text, wantBool)
 	if err != nil {

@@ -28,11 +28,12 @@ const (
 // again.
 var ErrCompileBusy = errors.New("the condition was not compiled in time, as other conditions are being compiled: try again in a moment")
 
-// errTypedTooDeep is errTooDeep for Conditions, whose parser limits chains to maxNesting.
+// errTypedTooDeep is errTooDeep for texts that users type, whose chains are limited to maxNesting.
 var errTypedTooDeep = tooDeepError(maxNesting)
 
-// Conditions compiles conditions that users type, in a process that has other work to do: short
-// texts, one at a time, each only once. It is safe for concurrent use.
+// Conditions compiles conditions that users type, in a process that has other work to do. It
+// accepts only short texts, compiles one at a time, and caches the results. It is safe for
+// concurrent use.
 type Conditions struct {
 	env       *cel.Env
 	timeout   time.Duration
@@ -85,9 +86,9 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 	return done.match, done.err
 }
 
-// InTurn runs one compilation at a time, and waits for its end. It returns immediately
-// when ctx ends or too much time passes. The compilation then continues to its end, and delays the
-// next compilation. Errors: ErrCompileBusy, and the cause of ctx.
+// InTurn calls compile when no other compilation is running, and waits for its end. It returns
+// immediately when ctx ends or too much time passes. The compilation then continues to its end,
+// and delays the next compilation. Errors: ErrCompileBusy, and the cause of ctx.
 func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrCompileBusy)
 	defer cancel()
@@ -110,7 +111,7 @@ func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	}
 }
 
-// compile recovers from a panic of CEL, which would end the process.
+// compile compiles a text. It recovers from a panic of CEL, which would otherwise end the process.
 func (c *Conditions) compile(text string) (done compiledCondition) {
 	defer func() {
 		if recovered := recover(); recovered != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// A caller that waits for a condition gets a result in time, and a running compilation delays later
+// A caller gets a result or ErrCompileBusy in time. A running compilation delays later
 // compilations.
 func TestConditionsAreCompiledOneAtATime(t *testing.T) {
 	t.Parallel()

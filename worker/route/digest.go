@@ -10,9 +10,9 @@ import (
 // digestLength is the length of a Digest, in hexadecimal digits.
 const digestLength = 16
 
-// Digest identifies the decisions of routes: the effects of each event, with target and
-// policy. It does not cover queues, secrets and settings derived from sources. Two processes
-// with the same digest plan the same effects for an event.
+// Digest identifies the decisions of routes: the effects of each event, with target and policy. It
+// covers no queues, secrets or settings derived from sources. Two processes with the same digest
+// plan the same effects for an event.
 func Digest(routes []Route, targets []Target) string {
 	type decision struct {
 		Route  Route

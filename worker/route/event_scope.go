@@ -114,7 +114,8 @@ func (s *eventScope) loadBody() error {
 	return nil
 }
 
-// lowerHeaders joins repeated headers with ", ", as RFC 9110 section 5.3 allows.
+// lowerHeaders returns the headers by lower-case name. It joins repeated headers with ", ", as RFC
+// 9110 section 5.3 allows.
 func (s *eventScope) lowerHeaders() map[string]string {
 	if s.headers == nil {
 		s.headers = make(map[string]string, len(s.event.Headers))

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// paid returns an event as the ledger returns it.
+// paid returns an event as a worker loads it.
 func paid() *inbox.Event {
 	return &inbox.Event{
 		EventRef:         identity.EventRef{Source: "stripe", EventID: "evt_1"},

@@ -39,7 +39,7 @@ func (t *Table) LeavesToHandlers(source identity.Source) bool {
 	return slices.Contains(t.handled, string(source))
 }
 
-// allows reports whether a matching route may receive the event.
+// allows reports whether a matching route receives the event. If not, instead is the reason.
 func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
 	switch {
 	case !e.ErasedAt.IsZero():

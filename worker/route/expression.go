@@ -129,7 +129,8 @@ type expression struct {
 	usesBody bool
 }
 
-// compileExpression checks types in text. Its errors are one line each.
+// compileExpression compiles text, whose result must have a type in want. Each of its errors is
+// one line.
 func compileExpression(env *cel.Env, text string, want wanted) (*expression, error) {
 	ast, err := checkExpression(env, text, want)
 	if err != nil {
@@ -243,8 +244,8 @@ func (e *expression) evalBool(view *eventScope) (bool, error) {
 	return bool(b), nil
 }
 
-// evalKey rejects doubles: two different large numbers may become the same double, and so the same
-// key.
+// evalKey returns the value as a key. It rejects bools, and doubles: two different large numbers
+// may become the same double, and so the same key.
 func (e *expression) evalKey(view *eventScope) (string, error) {
 	value, err := e.eval(view)
 	if err != nil {

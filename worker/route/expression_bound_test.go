@@ -84,7 +84,7 @@ func callOf(function string, overload *decls.OverloadDecl) *celast.AST {
 	return celast.NewAST(call, celast.NewSourceInfo(nil))
 }
 
-// product calls do for every combination of one value from each list.
+// product calls the function do for every combination of one value from each list.
 func product(lists [][]any, do func([]any)) {
 	chosen := make([]any, len(lists))
 	var choose func(i int)
@@ -112,8 +112,8 @@ func TestEveryFunctionHasABound(t *testing.T) {
 }
 
 // For all arguments, every overload ends soon and uses little memory, or is refused. With
-// HOOKLATCH_LONG=1, on a quiet machine, the limits are the documented ones; otherwise they are ten
-// times as large and fewer inputs are tried. The race detector makes matches ten times as slow, and
+// HOOKLATCH_LONG=1, on a quiet machine, the limits are 100 ms and 64 MiB; otherwise they are 1 s
+// and 256 MiB, and fewer inputs are tried. The race detector slows matches() down tenfold, and
 // finds nothing in one goroutine. With it, few inputs are tried, only to check that every call
 // ends.
 //

@@ -25,7 +25,7 @@ const meterName = "@meter"
 // meter is the remaining part of maxWork.
 type meter struct{ left int }
 
-// charge ends the evaluation if no work is left.
+// charge takes work from the meter. If too little is left, it ends the evaluation.
 func (m *meter) charge(function string, work int) {
 	m.left -= work
 	if m.left < 0 {
@@ -43,7 +43,8 @@ func functionName(function string) string {
 	return function
 }
 
-// guardCalls charges the meter for every call before it is made, and for its result afterwards.
+// guardCalls returns a decorator that charges the meter for each call before it is made, and for
+// the result afterwards. Calls without a work rule are free.
 func guardCalls(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
 	bindings := make(map[string]*functions.Overload)
 	for _, function := range env.Functions() {
@@ -78,14 +79,14 @@ func guardCalls(env *cel.Env) (interpreter.InterpretableDecoratorV2, error) {
 	}, nil
 }
 
-// guardedCall makes the call for a node that does not accept evaluated arguments.
+// guardedCall replaces one of CEL's call nodes, which cannot be called with evaluated arguments.
 type guardedCall struct {
 	interpreter.InterpretableCall
 
 	args     []interpreter.InterpretableV2
 	constant []ref.Val // arguments after args
 	rule     workRule
-	binding  *functions.Overload // nil for a method of its first argument
+	binding  *functions.Overload // nil if the function is a method of its first argument
 }
 
 // compilePattern compiles a constant pattern now, as CEL would, and hides the pattern from CEL,
@@ -141,7 +142,8 @@ func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	meter := meterOf(frame)
 	meter.charge(c.Function(), c.rule(args, meter.left))
 	result := types.LabelErrNode(c.ID(), c.call(args))
-	// A loop with + builds a single list.
+	// The result of + is free: concatWork has charged for texts, and a loop with + builds a single
+	// list.
 	if c.Function() != operators.Add {
 		meter.charge(c.Function(), textLen(result)+mul(countOf(result), valueWeight))
 	}

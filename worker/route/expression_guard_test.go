@@ -52,7 +52,7 @@ func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 	require.Equal(t, `route "reads": when: body has 9 bytes, and source "shop" takes 8 (max_body)`, effects[0].Parked)
 }
 
-// Guarded calls return the same as CEL's own.
+// Guarded calls return the same results as CEL's own calls.
 func TestGuardedCallsAnswerAsCELDoes(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()

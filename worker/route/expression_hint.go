@@ -8,7 +8,8 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// Patterns of mistakes by users of other languages, outside quotes.
+// celText matches quoted texts and celEquals a single =. celMissing and celField match CEL's
+// messages.
 var (
 	celText    = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 	celEquals  = regexp.MustCompile(`(?:^|[^=!<>])=(?:$|[^=])`)
@@ -56,8 +57,8 @@ var translations = map[string]string{
 	"includes": "contains", "str": "string", "toString": "string",
 }
 
-// nameHint returns the existing names if an expression uses a name that does not exist in this
-// environment.
+// nameHint returns a hint, such as the existing names, if the message is about a name that does
+// not exist in this environment. Otherwise it returns an empty string.
 func nameHint(env *cel.Env, text, message string) string {
 	if celField.MatchString(message) {
 		return "; event has id, type, source, provider, occurred_at, received_at, origin, altered and age"

@@ -30,7 +30,8 @@ type pageExample struct {
 	current            any
 }
 
-// pageEvent is a json block on the page. Missing fields are taken from the first block.
+// pageEvent is a json block on the page. Without an event, it has event and current of the first
+// block.
 type pageEvent struct {
 	Event   *eventView        `json:"event"`
 	Headers map[string]string `json:"headers"`

@@ -131,7 +131,7 @@ func concatWork(args []ref.Val, limit int) int {
 	return 0
 }
 
-// equalWork is the size of the smaller value: a different kind or length is noticed immediately.
+// equalWork depends on the smaller value: CEL detects a different kind or length immediately.
 func equalWork(args []ref.Val, limit int) int {
 	for _, arg := range args {
 		switch arg.(type) {
@@ -261,7 +261,8 @@ func sizeOf(v ref.Val, limit int) int {
 	return size
 }
 
-// mul multiplies numbers that are not negative, and stops far below an overflow.
+// mul multiplies numbers that are not negative. The result is at most 1<<50, far below an
+// overflow.
 func mul(a, b int) int {
 	const most = 1 << 50
 	if a == 0 || b == 0 {

@@ -72,7 +72,7 @@ type forwardRequest struct {
 	original bool
 	families map[string][]string // in lower case, by source
 	also     []string            // in lower case
-	allow    []string            // in lower case; empty for families and also
+	allow    []string            // in lower case; if empty, families and also apply
 	taken    map[string]bool     // canonical names of headers that the destination sets
 }
 

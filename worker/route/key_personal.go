@@ -25,8 +25,8 @@ func (k PersonalKey) String() string {
 // personal are the parts of field names that indicate personal addresses.
 var personal = []string{"email", "mail", "phone", "telephone", "mobile", "msisdn", "fax"}
 
-// NamesPerson reports whether a field with this name contains a person's email address or telephone
-// number. The id of such an address does not count.
+// NamesPerson reports whether a field with this name contains a person's email address or
+// telephone number. A name that also contains the word id, hash or sha256 does not count.
 func NamesPerson(name string) bool {
 	return hasWord(name, personal) && !hasWord(name, []string{"id", "hash", "sha256"})
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// checkHeaders reports the headers that no request may set.
+// checkHeaders reports headers that no request may set, duplicates, and headers without an
+// expression.
 func checkHeaders(c *option.Check, headers map[string]string) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -81,7 +82,7 @@ func buildHeaders(section string, headers map[string]*expression, scope *eventSc
 	return built, nil
 }
 
-// takeContentType moves the content type that the route sets as a header.
+// takeContentType moves a Content-Type header that the route sets to request.ContentType.
 func takeContentType(request *ledger.Request) {
 	if contentType := request.Headers["Content-Type"]; len(contentType) > 0 {
 		request.ContentType = contentType[0]
