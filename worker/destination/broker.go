@@ -103,9 +103,9 @@ func (b *broker) dialTLS(ctx context.Context, server string) (net.Conn, error) {
 	return encrypted, nil
 }
 
-// firstServer returns the connection to the first server that open accepts. The servers share
-// the remaining time, so that a server that hangs does not hide the others. The error of a
-// server that the guard refuses is returned only if the guard refuses all servers.
+// firstServer returns the connection to the first server for which the function open succeeds. The
+// servers share the remaining time, so that a server that hangs does not hide the others. The
+// error of a server that the guard refuses is returned only if the guard refuses all servers.
 func firstServer[C any](ctx context.Context, b *broker, open func(ctx context.Context, server string) (C, error)) (C, error) {
 	var none C
 	var failed error
@@ -126,7 +126,7 @@ func firstServer[C any](ctx context.Context, b *broker, open func(ctx context.Co
 	return none, failed
 }
 
-// send makes one attempt. publish receives the address, the headers and the key of the message.
+// send makes one attempt, in which the function publish publishes the message.
 func (b *broker) send(ctx context.Context, e *ledger.Effect, publish func(context.Context, message) Outcome) Outcome {
 	ctx, span := b.tracer.Start(ctx, "publish "+b.name, trace.WithSpanKind(trace.SpanKindProducer), spanOf(b.name, e),
 		trace.WithAttributes(semconv.MessagingSystemKey.String(b.kind)))

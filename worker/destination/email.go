@@ -18,8 +18,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// headerFrom stores the sender with the request, so that a changed configuration does not
-// change a message that was sent before (I7).
+// headerFrom is the header that stores the sender with the request, so that a changed
+// configuration does not change the message of a later attempt (I7).
 const headerFrom = "From"
 
 // Email sends effects of kind "email" over SMTP (RFC 5321). The body of the request is a

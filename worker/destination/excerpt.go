@@ -50,8 +50,8 @@ func newRedactor(secrets ...string) *redactor {
 	return r
 }
 
-// excerpt makes a response safe to store and show. If cutOff, body is only the beginning of a
-// response, which may end within a secret.
+// excerpt returns a response in a form that is safe to store and show. If cutOff is true, body is
+// only the beginning of a response, which may end within a secret.
 func (r *redactor) excerpt(body []byte, cutOff bool) string {
 	// Printable is called first: a control character must not hide a secret from the search.
 	text := r.replacer.Replace(safetext.Printable(string(body)))

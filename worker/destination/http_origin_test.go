@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Every receiver with the secret trusts a signature as Hooklatch's. An attacker who can put a URL
-// into an event must not receive a signature.
+// Every receiver that has the secret accepts a signed request as Hooklatch's. An attacker who can
+// put a URL into an event must not receive a signature.
 func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	t.Parallel()
 	var calls []string

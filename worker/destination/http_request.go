@@ -101,8 +101,8 @@ func setByDestination(canonical string) error {
 	return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
 }
 
-// request builds the request of one attempt. Its error is final, because the ledger stores the
-// request unchanged.
+// request builds the request of one attempt. Any error except errForeign is final, because the
+// ledger stores the request unchanged.
 func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, error) {
 	r := h.completed(e.Request)
 	target, err := h.target(r.URL)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The list and the effect's policy decide which 4xx are tried again.
+// The configured list and the effect's policy decide which 4xx responses are tried again.
 func TestHTTPRetriesOn(t *testing.T) {
 	t.Parallel()
 	url := receive(t, func(w http.ResponseWriter, r *http.Request) {

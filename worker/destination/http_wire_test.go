@@ -66,7 +66,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
-		// The receiver of these tests would notice a resend.
+		// This proves that breaksKeptConnections detects a resend.
 		address, requests := breaksKeptConnections(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)

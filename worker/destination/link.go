@@ -6,7 +6,7 @@ import (
 )
 
 // link is the connection to a broker that the attempts of one destination share. The first attempt
-// that needs it opens it. After a failure, the next attempt opens it again.
+// that needs the connection opens it. An attempt that finds it broken opens a new connection.
 type link[C any] struct {
 	open  func(context.Context) (C, error)
 	alive func(C) bool
@@ -37,7 +37,7 @@ func (l *link[C]) begin() (end func()) {
 	}
 }
 
-// get returns the connection to an attempt that has begun. It opens a connection if none is open.
+// get returns the connection for an attempt that has begun. If none is open, get opens one.
 func (l *link[C]) get(ctx context.Context) (C, error) {
 	var none C
 	select {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// natsPing is the interval of the pings that find a connection that is silent because it is lost.
+// natsPing is the interval of the pings that detect a lost connection.
 const natsPing = 5 * time.Second
 
 // NATS sends effects of kind "nats": it publishes their bodies to streams of NATS JetStream. The
@@ -52,8 +52,8 @@ func NewNATS(o NATSOptions) (*NATS, error) {
 	b.ownHeaders = "Nats-" // such as Nats-Rollup, which deletes messages
 	n := &NATS{broker: b, options: nats.GetDefaultOptions()}
 	n.options.Name = userAgent
-	// The next attempt connects again. Otherwise the client would later send messages of attempts
-	// that have given up.
+	// The next attempt connects again. A client that reconnects by itself would later send
+	// messages of attempts that have given up.
 	n.options.AllowReconnect = false
 	n.options.SkipHostLookup, n.options.IgnoreDiscoveredServers = true, true
 	n.options.PingInterval, n.options.MaxPingsOut = natsPing, 1
@@ -85,7 +85,7 @@ func (n *NATS) connectTo(ctx context.Context, server string) (*nats.Conn, error)
 	if deadline, ok := ctx.Deadline(); ok {
 		o.Timeout = max(time.Until(deadline), time.Millisecond)
 	}
-	plain, err := n.dial(ctx, server) // here, because the client hides its errors
+	plain, err := n.dial(ctx, server) // here, because the client hides dial errors
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (n *NATS) denied(err error) {
 	})
 }
 
-// JetStream's errors that another attempt cannot avoid: the message or its headers are too
-// large.
+// natsTooLarge are JetStream's error codes for a message or headers that are too large. Another
+// attempt would fail in the same way.
 var natsTooLarge = []int{10054, 10097}
 
 // acknowledged returns the outcome in the stream's reply.

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
-// sameOrigin reports whether a request goes to the configured origin, and so may carry its
-// credentials.
+// sameOrigin reports whether a request goes to the configured origin. Only such a request may
+// carry the destination's credentials.
 func (h *HTTP) sameOrigin(target *url.URL) bool { return sameOrigin(target, h.url) }
 
 func sameOrigin(a, b *url.URL) bool {
@@ -30,14 +30,14 @@ func shownHost(target *url.URL, configured ...*url.URL) string {
 	return foreignHost
 }
 
-// maxShownHost is the maximum number of bytes of a URL that an error repeats.
+// maxShownHost is the maximum number of bytes of a host that an error repeats.
 const maxShownHost = 100
 
 // errForeign is returned for a signed request to an origin that must not receive a signature.
 var errForeign = errors.New("requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")
 
-// checkSigned rejects a target that must not receive a signature: the target could send the
-// signature on to the intended receivers.
+// checkSigned rejects a target that must not receive a signature: the target could forward the
+// signed request to the intended receivers.
 func (h *HTTP) checkSigned(target *url.URL) error {
 	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
 		return nil

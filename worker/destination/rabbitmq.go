@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// rabbitHeartbeat is the interval of the heartbeats that find a lost connection.
+// rabbitHeartbeat is the interval of the heartbeats that detect a lost connection.
 const rabbitHeartbeat = 5 * time.Second
 
 // RabbitMQ sends effects of kind "rabbitmq": it publishes their bodies to an exchange of RabbitMQ
@@ -26,7 +26,7 @@ type RabbitMQ struct {
 	login    amqp.PlainAuth
 }
 
-// rabbitConn is a connection with the channels that no attempt uses.
+// rabbitConn is a connection with its free channels, which no attempt uses.
 type rabbitConn struct {
 	*amqp.Connection
 
@@ -112,7 +112,7 @@ func (c *rabbitConn) channel() (*rabbitChannel, error) {
 	}
 }
 
-// release keeps a channel for the next attempt.
+// release keeps a channel for the next attempt, or closes it if maxIdle channels are free.
 func (c *rabbitConn) release(channel *rabbitChannel) {
 	select {
 	case c.free <- channel:
@@ -204,7 +204,7 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 	select {
 	case returned, is := <-channel.returned: // before the confirmation
 		if !is {
-			break // the client closes this channel too
+			break // the client closes this Go channel too
 		}
 		conn.release(channel)
 		return Outcome{
@@ -223,14 +223,14 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 	}
 	conn.release(channel)
 	if !confirmed {
-		// Other queues of the exchange may have stored it.
+		// Other queues of the exchange may have stored the message.
 		return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: errors.New("a queue of the exchange rejected the message")}
 	}
 	return Outcome{Verdict: ledger.VerdictDone}
 }
 
-// closed returns the outcome of a message for which RabbitMQ closed the channel. It then has not
-// stored the message, unless the connection was lost.
+// closed returns the outcome of a message for which RabbitMQ closed the channel. RabbitMQ has then
+// not stored the message, unless the connection was lost.
 func (r *RabbitMQ) closed(ctx context.Context, failure *amqp.Error) Outcome {
 	out := Outcome{Excerpt: r.redactor.excerpt([]byte(failure.Reason), false), Err: fmt.Errorf("RabbitMQ %d", failure.Code)}
 	switch failure.Code {

@@ -138,8 +138,8 @@ type Outcome struct {
 	// If true, nothing was sent, and nothing will be until an operator changes the configuration or
 	// the effect.
 	NeedsPerson bool
-	// If true, nothing was sent, because a process with a newer configuration decides what to send.
-	// Such attempts do not count.
+	// If true, nothing was sent, because another process decides what to send. Such attempts do
+	// not count.
 	Left bool
 	// RetryAfter is the wait that the receiver requested, or 0.
 	RetryAfter time.Duration

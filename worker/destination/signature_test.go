@@ -48,7 +48,8 @@ func TestSignPublishedVectors(t *testing.T) {
 	}
 }
 
-// The shown public key verifies Hooklatch's signatures, and no others.
+// The public key that is shown verifies the signatures of Hooklatch's messages, and of no other
+// messages.
 func TestSignaturesVerifyWithThePublicKey(t *testing.T) {
 	t.Parallel()
 	private := secret.New("whsk_" + base64.StdEncoding.EncodeToString([]byte("a seed with its thirty-two bytes")))

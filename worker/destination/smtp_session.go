@@ -44,7 +44,7 @@ const (
 	// The content, until the final dot is sent: before the dot, the server must not deliver the
 	// message (RFC 5321, section 4.1.1.4).
 	stageContent stage = "message content"
-	// After the final dot: it may have arrived.
+	// After the final dot: the message may have been delivered.
 	stageEnd stage = "end of message"
 )
 
@@ -234,7 +234,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// boundedConn fails after more than left bytes are read.
+// boundedConn returns an error once left bytes have been read.
 type boundedConn struct {
 	net.Conn
 

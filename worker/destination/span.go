@@ -23,7 +23,7 @@ func newTracer(provider trace.TracerProvider) trace.Tracer {
 	return provider.Tracer(scopeName)
 }
 
-// spanOf returns the attributes of the client span of one attempt.
+// spanOf returns the attributes of the span of one attempt.
 func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	return trace.WithAttributes(
 		tracing.Destination.String(destination),

@@ -156,7 +156,7 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 		return "", err
 	}
 	if s.role != "" {
-		// The ledger uses the rest of tx.
+		// The ledger settles the attempt in the same transaction, as its own role.
 		if _, err := tx.Exec(ctx, "RESET ROLE"); err != nil {
 			return "", err
 		}

@@ -22,10 +22,10 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *StatementError) Unwrap() error { return e.Err }
 
-// Prepare lets Postgres parse each statement without running it, as its role. It returns the
-// statements that Postgres refuses, for example because a table does not exist. Privileges on
-// tables are checked only when a statement runs. If Prepare returns an error, the result is
-// unknown.
+// Prepare lets Postgres parse each statement under the destination's role, without running it. It
+// returns the statements that Postgres refuses, for example because a table does not exist.
+// Privileges on tables are checked only when a statement runs. If Prepare returns an error, the
+// result is unknown.
 func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, error) {
 	var refused []*StatementError
 	for _, name := range slices.Sorted(maps.Keys(s.statements)) {

@@ -21,7 +21,7 @@ import (
 
 const (
 	user, password = "hook", "canary-password"
-	maxPayload     = 64 << 10 // of every broker
+	maxPayload     = 64 << 10 // bytes; the limit of every broker
 )
 
 // broker is a real broker with a user, and with a queue for messages with the default address.
