@@ -39,7 +39,7 @@ type Options struct {
 	Repeat time.Duration
 	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
 	SizeBudget int64
-	// Beat is called after each turn. If nil, no heartbeat is sent.
+	// Beat is called after each successful turn. If nil, no heartbeat is sent.
 	Beat func(ctx context.Context) error
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger

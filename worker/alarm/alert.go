@@ -26,7 +26,7 @@ type Alert struct {
 	Subject  string   `json:"subject,omitempty"`
 	Severity Severity `json:"severity"`
 	// Since is the time at which the condition began, if known. Count is the number of affected
-	// rows.
+	// rows, or the number in the message, such as bytes or days.
 	Since time.Time `json:"since,omitzero"`
 	Count int64     `json:"count,omitempty"`
 	// Message is a sentence without a period. Command is the command that the operator should run.

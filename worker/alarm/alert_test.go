@@ -200,7 +200,7 @@ func TestTheMostUrgentComesFirst(t *testing.T) {
 	require.Equal(t, []alarm.Severity{alarm.Page, alarm.Ticket, alarm.Notice}, order)
 }
 
-// A rollout fires no alert.
+// During a rollout, the alert waits 15 minutes before it is sent.
 func TestTwoConfigurationsMayBeThereForAWhile(t *testing.T) {
 	t.Parallel()
 	f := healthy()

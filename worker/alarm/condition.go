@@ -31,12 +31,12 @@ const (
 	// duplicatesMore above it.
 	duplicatesTimes = 3
 	duplicatesMore  = 0.1
-	// fewDays is the minimum number of days of partitions: a worker creates 14.
+	// fewDays is the minimum number of days for which partitions must exist. A worker creates 14.
 	fewDays = 3
-	// budgetShare is the share of its budget above which the database is too large.
+	// budgetShare is the share of its budget at which the database counts as too large.
 	budgetShare = 0.8
-	// missedShare and missedFrom are the minimum share and number of listed events for missed
-	// webhooks to count as frequent.
+	// Missed webhooks count as frequent if they are at least missedFrom events, and more than
+	// missedShare of the listed events.
 	missedShare = 0.01
 	missedFrom  = 3
 	// slackShare is the minimum remaining share of a provider's listing period. Below it, unfetched

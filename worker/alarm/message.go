@@ -47,7 +47,8 @@ func (m *Message) incident() string {
 	return m.Alert.Name + "/" + m.Alert.Subject + "/" + strconv.FormatInt(m.BeganAt.UnixMilli(), 10)
 }
 
-// since returns when the alert began to fire.
+// since returns the time at which the condition began, or the alert began to fire if that is
+// unknown.
 func (m *Message) since() time.Time {
 	if m.Alert.Since.IsZero() {
 		return m.BeganAt
@@ -68,7 +69,7 @@ func (m *Message) Line() string {
 	return fmt.Sprintf("%s, %s. Run: %s", m.Alert.Message, since, m.Alert.Command)
 }
 
-// page explains each condition and what to do.
+// page is the address of the page that explains each condition and what to do.
 const page = "https://github.com/hooklatch/hooklatch/blob/main/docs/monitoring.md#"
 
 func (m *Message) page() string { return page + m.Alert.Name }
@@ -79,8 +80,8 @@ const maxSubject = 150
 // prefixes are the words before the message in an email subject.
 var prefixes = map[What]string{Lasts: "still firing: ", Ended: "resolved: "}
 
-// Mail renders messages as emails to these recipients. A phone shows the beginning of a subject, so
-// the message precedes the condition's name.
+// Mail returns a function that renders messages as emails to the recipients. A phone shows the
+// beginning of a subject, so the message precedes the condition's name.
 func Mail(recipients ...string) func(Message) (ledger.Request, error) {
 	return func(m Message) (ledger.Request, error) {
 		subject := fmt.Sprintf("[hooklatch] %s%s (%s)", prefixes[m.What], safetext.Line(m.Alert.Message, maxSubject), m.Alert.Name)
@@ -127,7 +128,7 @@ func PagerDuty(m Message) (ledger.Request, error) {
 	})
 }
 
-// maxSummary is the maximum length of a summary in bytes. PagerDuty accepts it.
+// maxSummary is the maximum length of a summary in bytes, which PagerDuty accepts.
 const maxSummary = 1024
 
 // slackText escapes the three characters that have a meaning in Slack.

@@ -65,10 +65,10 @@ type crash struct {
 	uncalled []string // unsettled when their process died, before the call
 }
 
-// kill starts a worker process, kills it when it has a batch at the point, and returns how
-// many effects it caught there. If the process is settling, every second kill happens when
-// some outcomes are committed. The other kills happen at a random moment after the first
-// settled outcome.
+// kill starts a worker process, kills it when it has a batch at the point, and returns how many
+// effects it caught there. If the process is settling, every second kill happens when some
+// outcomes are committed. The other kills happen at a random moment, up to 5 ms after all
+// responses arrived.
 func (c *crash) kill(t *testing.T, try int) int {
 	t.Helper()
 	called := c.receiver.total()

@@ -66,8 +66,8 @@ func invoices(t *testing.T, table string, handle func(ctx context.Context, w hoo
 	}
 }
 
-// about omits all other troubles: each takes at least one trial, and a trial takes a second. With
-// HOOKLATCH_LONG=1, all troubles are tried.
+// about limits a case to the given troubles: each trouble takes at least one trial, and a trial
+// takes a second. With HOOKLATCH_LONG=1, all troubles are tried.
 func about(c *hooktest.Case, troubles ...hooktest.Trouble) {
 	if os.Getenv("HOOKLATCH_LONG") == "" {
 		c.Without = slices.DeleteFunc(hooktest.Troubles(), func(trouble hooktest.Trouble) bool { return slices.Contains(troubles, trouble) })

@@ -72,7 +72,7 @@ func (t *trial) rolledBack(ctx context.Context, e inbox.Event, after int) (inter
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // a broken connection also rolls back
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	_ = t.call(ctx, &interruptedTx{Tx: tx, left: &after, cancel: cancel}, e) // the COMMIT response never arrives
+	_ = t.call(ctx, &interruptedTx{Tx: tx, left: &after, cancel: cancel}, e) // a run that is cut off reports nothing
 	return errors.Is(context.Cause(ctx), errInterrupted), nil
 }
 
@@ -120,7 +120,7 @@ func (t *interruptedTx) Exec(ctx context.Context, sql string, args ...any) (pgco
 	return t.Tx.Exec(ctx, sql, args...)
 }
 
-// Query implements pgx.Tx. Rows that have arrived can be read.
+// Query implements pgx.Tx. Rows that have arrived can be read after the interruption.
 func (t *interruptedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	defer t.ran()
 	return t.Tx.Query(ctx, sql, args...)

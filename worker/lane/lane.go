@@ -73,7 +73,8 @@ type Lane struct {
 	abandoned atomic.Int64 // abandoned calls that have not returned; they hold no slot
 }
 
-// New returns a lane. It calls take for the tokens of its rate; without a rate take may be nil.
+// New returns a lane, which calls take for the tokens of its rate. Without a rate, take may be
+// nil.
 func New(opts Options, take Take) *Lane {
 	l := &Lane{
 		name: opts.Name, slots: make(chan struct{}, opts.Workers()), ahead: int64(opts.ahead()), hold: cmp.Or(opts.Hold, NoSlotSnooze),
@@ -117,8 +118,8 @@ func (o Options) Jobs() int { return o.Workers() + o.ahead() }
 // LongestWait returns the maximum time that Enter waits for a slot or a rate token.
 func (o Options) LongestWait() time.Duration {
 	if o.Rate == 0 {
-		// Every slot becomes free within this time, and no more jobs wait than there are
-		// slots: the jobs fetched ahead, or the jobs whose slots first attempts use.
+		// takeSlot snoozes a job that found no slot within this time. Every slot becomes free
+		// within this time.
 		return o.Hold
 	}
 	wait := time.Duration(float64(o.Workers()) / float64(o.Rate) * float64(time.Second))
@@ -146,9 +147,8 @@ func (l *Lane) Enter(ctx context.Context) error {
 	return nil
 }
 
-// takeSlot waits for a slot, if the job may wait. As many jobs may wait as are fetched ahead,
-// plus one for each first attempt that began with its dispatch, because River does not count
-// those.
+// takeSlot waits for a slot, if the job may wait. As many jobs may wait as are fetched ahead, plus
+// one for each first attempt that began with its dispatch: River does not count such attempts.
 func (l *Lane) takeSlot(ctx context.Context) error {
 	select {
 	case <-l.closed:
@@ -182,7 +182,7 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 // later job. It may be called again.
 func (l *Lane) Close() { l.close() }
 
-// NoteWait records a job's wait before its start.
+// NoteWait records a job's wait before its start, if the job was late.
 func (l *Lane) NoteWait(waited time.Duration) {
 	if waited > lateAfter {
 		l.lateAt.Store(time.Now().UnixNano())
@@ -219,7 +219,7 @@ func (l *Lane) BeginFirst(now time.Time) (_ *First, begins bool) {
 	}
 }
 
-// Called frees the slot: the call has ended, and its settlement needs none.
+// Called frees the slot: the call has ended, and its settlement needs no slot.
 func (f *First) Called() {
 	if !f.called.Swap(true) {
 		<-f.lane.slots
@@ -245,7 +245,8 @@ func (l *Lane) hasAside(now time.Time) bool {
 	return now.UnixNano()-l.asideAt.Load() < int64(asideSettles)
 }
 
-// Leave frees the slot. If unused, no attempt was started, and the rate token goes to another job.
+// Leave frees the slot. If unused is true, no attempt was started, and the rate token goes to
+// another job.
 func (l *Lane) Leave(unused bool) {
 	<-l.slots
 	if unused && l.rate != nil {
@@ -260,9 +261,9 @@ func (l *Lane) SetAside() { l.asideAt.Store(time.Now().UnixNano()) }
 func (l *Lane) NoTokenFor(d time.Duration) { l.noToken.Store(time.Now().Add(d).UnixNano()) }
 
 const (
-	// LeastAbandoned is the number of abandoned calls at which a destination may be Stuck.
-	// Destinations with many slots may have abandonedPerSlot for each slot. An abandoned call holds
-	// a goroutine and the body of its effect.
+	// LeastAbandoned is the smallest number of abandoned calls at which a destination is Stuck.
+	// For destinations with many slots, the number is abandonedPerSlot for each slot. An abandoned
+	// call holds a goroutine and the body of its effect.
 	LeastAbandoned   = 32
 	abandonedPerSlot = 4
 )

@@ -161,9 +161,9 @@ func TestSettlementsNeedNoSlot(t *testing.T) {
 	require.Equal(t, 1, l.Taken())
 }
 
-// River starts as many jobs as there are slots, and a batch ahead. It does not count first
-// attempts that began with a dispatch. A job that finds no slot waits, and gets the next free
-// slot.
+// River starts as many jobs as there are slots, plus the jobs that are fetched ahead. It does not
+// count first attempts that began with a dispatch. A job that finds no slot waits, and gets the
+// next free slot.
 func TestJobsAndFirstAttemptsShareALane(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

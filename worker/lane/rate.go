@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// usualRateWait is the maximum time that a job waits for a rate token. A destination has at
-	// most as many slots as there are tokens in this time.
+	// usualRateWait is the maximum time that a job waits for a rate token, unless the rate is very
+	// low. A destination has at most as many slots as there are tokens in this time.
 	usualRateWait = 10 * time.Second
 	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job whose
 	// token is valid later is snoozed.
@@ -24,9 +24,9 @@ const (
 	tokenLife = time.Second
 )
 
-// fleetRate hands out the tokens of a rate that all processes share. One job at a time takes tokens
-// from the database, for itself and for the jobs that wait with it. No more tokens are taken before
-// these are due.
+// fleetRate hands out the tokens of a rate that all processes share. One job at a time takes
+// tokens from the database, for itself and for the jobs that wait with it. More tokens are taken
+// only when these tokens are due.
 type fleetRate struct {
 	take     func(ctx context.Context, n int) (wait time.Duration, err error)
 	interval time.Duration // between two tokens

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// recallEvery is the interval at which jobs that were set aside start again after their
-	// destination was resumed; recallNext is the interval for the jobs that follow.
+	// recallEvery is the interval of checks for jobs that were set aside. recallNext is the
+	// interval while a destination that is not paused has such jobs.
 	recallEvery = time.Second
 	recallNext  = 50 * time.Millisecond
 )
