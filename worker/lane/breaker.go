@@ -50,7 +50,7 @@ func (b Breaker) WithDefaults() Breaker {
 	return b
 }
 
-// Validate checks a breaker with its defaults. Its error is option.Faults.
+// Validate checks a breaker after WithDefaults. Its error is option.Faults.
 func (b Breaker) Validate() error {
 	if b.Off {
 		return nil
@@ -99,9 +99,9 @@ type breakerSlice struct {
 func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts: b, now: now} }
 
 // Record counts an attempt that has ended. It returns an empty string, or the reason why the
-// destination must be paused, and then resets the counts. refusedFor is for an attempt that was
-// refused for lack of credentials. It is the time since the effect's refusals for that reason
-// began, or 0 if the previous attempt was not refused for that reason.
+// destination must be paused, and then resets the counts. If the attempt's credentials were
+// refused, refusedFor is the time since the effect's refusals for that reason began. It is 0 if
+// the previous attempt was not refused for that reason.
 func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
 	counts, failed := Counts(sent)
 	if b.opts.Off || !counts {
@@ -157,7 +157,7 @@ func (b *breaker) LastSuccess() time.Time {
 	return b.succeeded
 }
 
-// Forget discards the counted failures: they happened before a pause.
+// Forget discards the counts: the attempts happened before a pause.
 func (b *breaker) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
