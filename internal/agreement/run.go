@@ -90,8 +90,8 @@ func run(ctx context.Context, conn *pgx.Conn, query string, timeout time.Duratio
 	return found, nil
 }
 
-// columnsOf lets Postgres describe the query in the same form in which it later runs inside
-// the larger one.
+// columnsOf returns the query's column names. Postgres describes the query as a subquery, the form
+// in which it runs later.
 func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string, error) {
 	described, err := conn.Prepare(ctx, "", "SELECT * FROM ("+query+"\n) AS finding", nil)
 	if err != nil {

@@ -21,7 +21,7 @@ func poolOf(t *testing.T, config *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
-// text formats a row for readers.
+// text returns a row as name=value pairs.
 func text(row Row) string {
 	var values []string
 	for _, c := range row {

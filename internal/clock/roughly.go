@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Roughly formats a duration in rounded form for readers.
+// Roughly formats a duration for readers, rounded down.
 func Roughly(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:

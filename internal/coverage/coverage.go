@@ -112,10 +112,11 @@ type beginPass struct {
 	TriedAt   *time.Time // start of an earlier try whose COMMIT was not answered
 }
 
-// Begin begins a pass over a list. From then on, writes of an older pass are refused. Begin returns
-// nil if the list is not due. A pass requested by an operator is always due, unless the provider
-// asked for a pause. lease is the time for which no other pass begins by itself; each MoveTx renews
-// it. lists is the period for which the provider lists an event; 0: unknown.
+// Begin begins a pass over a list. From then on, writes of an older pass are refused. Begin
+// returns nil if the list is not due. If ordered is true, an operator requested the pass, which is
+// due unless the provider asked for a pause. lease is the time for which no other pass begins by
+// itself; each MoveTx renews it. lists is the period for which the provider lists an event; 0:
+// unknown.
 func (c *Coverage) Begin(ctx context.Context, s Stream, ordered bool, lease, lists time.Duration) (*Pass, error) {
 	var p *Pass
 	err := c.opts.DB.Do(ctx, "begin_pass", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -146,7 +147,7 @@ type lookPass struct {
 	Name   string
 }
 
-// Look is like Begin, but for a pass that writes nothing.
+// Look returns the state with which a new pass would begin, for a pass that writes nothing.
 func (c *Coverage) Look(ctx context.Context, s Stream) (*Pass, error) {
 	p := Pass{Stream: s}
 	var passUntil *time.Time
@@ -238,7 +239,7 @@ type noteEndpoint struct {
 	Why    string
 }
 
-// NoteEndpoint records the endpoint's state, and the time at which that state began.
+// NoteEndpoint records the endpoint's state, and the time at which this state was first seen.
 func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointState, why string) error {
 	return c.write(ctx, "note_endpoint", c.sql.NoteEndpoint.With(noteEndpoint{Source: s.Source, Name: s.Name, State: state, Why: why}))
 }

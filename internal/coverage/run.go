@@ -39,7 +39,7 @@ type Counts struct {
 	Unlisted  int64 `json:"unlisted"`  // delivered by a webhook, but not in the list
 }
 
-// Found reports whether the pass found missing events.
+// Found reports whether the pass found missing or invalid events.
 func (c Counts) Found() bool { return c.Missing+c.Recovered+c.Lost+c.Invalid > 0 }
 
 // Run is the result of one pass.

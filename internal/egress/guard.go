@@ -40,12 +40,12 @@ type Options struct {
 // resolved and right before the connection opens. So neither a disguised literal nor a name
 // that resolves differently the second time gets past it.
 //
-// An address is reachable if IANA's registries list it as global unicast, if AllowPrivate
-// contains it, or if the target's configured URL contains it: the same literal address, or a
-// loopback address for `localhost`. The last exemption applies only to that URL's host and
-// port. A URL computed from event data with another host or port never has it. Cloud metadata
-// services must be listed in AllowPrivate by their own address: a network that contains them
-// is not enough.
+// An address is reachable if IANA's registries list it as global unicast, if AllowPrivate contains
+// it, or if the target's configured URL contains it: the same literal address, or a loopback
+// address for `localhost`. The last exemption applies only to that URL's host and port. A URL
+// computed from event data with another host or port never has it. AllowPrivate must list the
+// address of a cloud metadata service individually: a network that contains the address is not
+// enough.
 type Guard struct {
 	host      string // as configured, canonical
 	port      string

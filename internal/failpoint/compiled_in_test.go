@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// passages turns this test binary into a program that passes a place the given number of times
-// and prints the passages that it survived.
+// passages is the environment variable that turns this test binary into a program. The program
+// passes a place the given number of times and prints the passages that it survived.
 const passages = "FAILPOINT_TEST_PASSAGES"
 
 func TestMain(m *testing.M) {

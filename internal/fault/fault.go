@@ -61,7 +61,7 @@ func (f *Fault) Apply(config *pgxpool.Config) {
 // previous Arm; n = 0 disarms.
 func (f *Fault) Arm(mode Mode, n int) { f.ArmAfter(0, mode, n) }
 
-// ArmAfter does the same as Arm but skips the next skip COMMITs first.
+// ArmAfter does the same as Arm, but leaves the next skip COMMITs alone first.
 func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -26,7 +26,7 @@ type Gathered struct {
 	counts map[*Labels]int64 // counts since metrics were last read
 }
 
-// Add adds n to the count.
+// Add adds n to the count with the labels.
 func (g *Gathered) Add(n int64, as *Labels) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,7 +44,7 @@ func (g *Gathered) tell(ctx context.Context) {
 	}
 }
 
-// registration reports the gathered counts before it ends.
+// registration reports the remaining gathered counts when it ends.
 type registration struct {
 	metric.Registration
 

@@ -59,9 +59,9 @@ func (m *Maker) Total(name, unit, description string, value func() int64) {
 	m.asked, m.errs = append(m.asked, asked{t, value}), append(m.errs, err)
 }
 
-// Observe reads levels and totals and reports gathered counters whenever metrics are read,
-// until the registration ends. It needs at least one level or total: gathered counters alone
-// are never called.
+// Observe reads levels and totals and reports gathered counters whenever metrics are read, until
+// the registration ends. It needs at least one level or total: for gathered counters alone,
+// OpenTelemetry would not call it.
 func (m *Maker) Observe() metric.Registration {
 	instruments := make([]metric.Observable, 0, len(m.asked))
 	for _, a := range m.asked {

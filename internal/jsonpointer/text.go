@@ -51,7 +51,7 @@ func (t *Text) Root() gjson.Result {
 	return t.root
 }
 
-// Lookup calls the function Lookup with the root.
+// Lookup follows a pointer from the root, as the function Lookup does.
 func (t *Text) Lookup(pointer string) gjson.Result {
 	if pointer == "" || pointer[0] != '/' || t.members == nil {
 		return Lookup(t.Root(), pointer)

@@ -27,7 +27,7 @@ const (
 	Horizon      = "horizon"       // time up to which earlier runs have deleted
 	Invalid      = "invalid"       // number of listed items that yield no event
 	JobID        = "job_id"        // id in river_job
-	Kind         = "kind"          // job kind
+	Kind         = "kind"          // job kind, or kind of the deleted data
 	KnownServer  = "known_server"  // the confirmed server: its database has all completed work
 	Late         = "late_s"        // time from the first delivery to the duplicate
 	Limit        = "limit"         // limit of the resource in the message, in bytes
@@ -43,7 +43,7 @@ const (
 	Pool         = "pool"          // a pool of connections to Postgres
 	Provider     = "provider"      // provider slug
 	Queue        = "queue"         // River queue
-	Reason       = "reason"        // reason for a refusal, from a fixed set
+	Reason       = "reason"        // reason for a refusal, a pause or a warning
 	RequestID    = "request_id"    // a page's request id, which the page shows too
 	Person       = "person"        // operator who requested a page, if known
 	Role         = "role"          // the operator's permissions
@@ -55,7 +55,7 @@ const (
 	Stack        = "stack"         // stack of a panic
 	Run          = "run"           // a bulk run's id
 	State        = "state"         // state of an effect or a run
-	Status       = "status"        // HTTP status, or status of an acceptance
+	Status       = "status"        // HTTP status, or status of an acceptance or an alert
 	Subject      = "subject"       // the object of an alert: a source, a destination
 	TraceID      = "trace_id"      // id of the trace that the line belongs to
 	URL          = "url"           // URL without user, password and query

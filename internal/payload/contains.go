@@ -33,7 +33,7 @@ func Contains(contentType string, body []byte, text string) bool {
 	return false
 }
 
-// inJSON checks each name and text separately.
+// inJSON reports whether a name or a string value of the JSON contains text.
 func inJSON(body []byte, text string) bool {
 	tokens := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
 	tokens.UseNumber()

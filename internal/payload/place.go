@@ -31,9 +31,9 @@ func KindOf(contentType string, body []byte) Kind {
 }
 
 // Places returns the positions of the values in a body to which pointers lead, in order and not
-// nested. Pointers start at the event's item, or at the body if item is empty. In a form a pointer
-// is a field name and stands for the values of all fields with that name. A body in another format
-// has no such positions.
+// nested. Pointers start at the event's item, or at the body if item is empty. In a form, a
+// pointer is a field name and stands for the values of all fields with that name. A body in
+// another format has no such positions.
 func Places(contentType string, body []byte, item string, pointers []string) []jsonpointer.Place {
 	var found []jsonpointer.Place
 	switch KindOf(contentType, body) {

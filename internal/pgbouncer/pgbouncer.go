@@ -45,7 +45,7 @@ func Start(t *testing.T, database string) string {
 	address := free[0]
 	host, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // a directory that other users cannot read
+	dir, err := os.MkdirTemp("", "hooklatch-pooler-*") //nolint:usetesting // other users cannot read t.TempDir
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755))

@@ -27,7 +27,7 @@ func Query(results pgx.BatchResults) (pgx.Rows, error) {
 	return &lastRows{Rows: rows, results: results}, nil
 }
 
-// Row returns the only row of Query's result.
+// Row returns Query's result as a pgx.Row, which reads the first row.
 func Row(rows pgx.Rows, err error) pgx.Row { return onlyRow{rows: rows, err: err} }
 
 // lastRows closes its results when the rows are closed.

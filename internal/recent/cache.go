@@ -100,9 +100,9 @@ func New(ask Ask, failed func(error)) *Cache {
 // the events that the transaction has committed.
 func (c *Cache) Life() Life { return c.state.Load().life }
 
-// Keep remembers an event whose COMMIT was confirmed: with synchronous replication the
-// standby has it too. If the life has changed since its transaction began, the event is
-// not found.
+// Keep remembers an event whose COMMIT was confirmed: with synchronous replication, the standby
+// has it too. If the life has changed since the event's transaction began, Find does not return
+// the event.
 func (c *Cache) Keep(in Life, ref identity.EventRef, e Event) {
 	ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be part of the body
 	c.events.Set(ref, entry{Event: e, life: in, keptAt: time.Since(c.began)})

@@ -77,7 +77,7 @@ type Damage struct {
 	ExpiredLeases int64 `json:"expired_leases"`
 }
 
-// Look counts the damage that Enqueue would fix. It changes nothing.
+// Look counts the work that Enqueue would enqueue again, and related problems. It changes nothing.
 func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 	var d Damage
 	var err error

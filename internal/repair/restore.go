@@ -115,8 +115,8 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 	return v, nil
 }
 
-// pauseAll pauses every destination that no operator has paused. It resumes the destinations that
-// it paused, in this call or an earlier, interrupted call.
+// pauseAll pauses every destination that no operator has paused. If paused is false, it resumes
+// the destinations that it paused, in this call or an earlier, interrupted call.
 func (r *Repairer) pauseAll(ctx context.Context, paused bool, by ledger.Operator) error {
 	destinations, err := r.opts.Fleet.Destinations(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bundle is an Inserter with a database, and the notifications that River receives there.
+// bundle is an Inserter with its database.
 type bundle struct {
 	*Inserter
 
@@ -48,8 +48,8 @@ var (
 	}
 )
 
-// The rows in the table equal the rows that River's own client would have written. Run this
-// test first with another version of River.
+// The rows in the table equal the rows that River's own client would have written. After an update
+// of River, run this test first.
 func TestJobsAreThoseOfRiversClient(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // patience is longer than any step takes on a loaded machine.
 const patience = time.Minute
 
-// raw lets f answer the request on each connection, and returns the URL.
+// raw starts a server, lets f answer the request on each connection, and returns the URL.
 func raw(t *testing.T, f func(conn net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
