@@ -61,8 +61,8 @@ func TestAnUnboundedTransportIsFound(t *testing.T) {
 	}
 }
 
-// faultsOf counts a file's transports, and returns the positions that send requests without a
-// bound.
+// faultsOf counts a file's transports, and returns a message for each place that could send
+// requests without a bound.
 func faultsOf(files *token.FileSet, file *ast.File) (transports int, faults []string) {
 	fault := func(n ast.Node, text string) {
 		faults = append(faults, fmt.Sprint(files.Position(n.Pos()), ": ", text))

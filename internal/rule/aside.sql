@@ -1,5 +1,5 @@
--- Effects that only an operator can restart, counted by destination and state: at most
--- :most each, with the earliest end and whether there may be more.
+-- The number of effects that only an operator can restart, by destination and state: at most :most
+-- each, with the earliest finished_at, and whether there may be more.
 (
     WITH RECURSIVE kind AS (
         (

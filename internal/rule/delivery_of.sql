@@ -1,6 +1,5 @@
--- The event p's delivery, from its day's partition or, if retention dropped that
--- partition, from the rows kept of it. The kept rows are looked up only if the partition
--- has no row.
+-- The delivery of the event p, from its day's partition or, if retention dropped that partition,
+-- from deliveries_kept. The latter is read only if the partition has no row.
 SELECT d.headers, d.content_type, d.body
 FROM (
     SELECT d.headers, d.content_type, d.body

@@ -1,5 +1,6 @@
--- The position from which events were received at a time or later, by bisection of accept_seq with
--- one look-up per step. Imported events have positions below 1 and separate times.
+-- The first accept_seq from which events were received at :at or later. It is found by bisection,
+-- with one look-up per step. Imported events are left out: their accept_seq is below 1, and
+-- another system received them.
 WITH RECURSIVE span AS (
     SELECT
         COALESCE((

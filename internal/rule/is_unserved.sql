@@ -1,5 +1,5 @@
--- True if workers run and none of them has the source in waits. Workers of a version that
--- announces no configuration process every event.
+-- True if workers run, but none of them processes events of waits.source. Workers of a version
+-- that announces no configuration (0) process every event.
 EXISTS (
     SELECT
     FROM hooklatch.workers AS w

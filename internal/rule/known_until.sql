@@ -1,6 +1,6 @@
--- The live jobs in job are complete up to this time: work that was due before it and has no job
--- in job really has no job. Work that became due later may have a job that was not read. A job
--- waits in its queue from the time its work was due; a snoozed one runs again within minutes.
+-- The time up to which the table job is complete: work that was due earlier and has no row there
+-- has no live job. Work that became due later may have a job that was not read. A job waits in its
+-- queue from the time at which its work was due; a snoozed job runs again within minutes.
 COALESCE((
     SELECT min(CASE
         WHEN list.state = 'available' THEN list.last

@@ -9,7 +9,8 @@ import (
 	"io/fs"
 )
 
-// MostAside is the highest count of a destination's failed effects, and of its parked effects.
+// MostAside is the limit up to which a destination's failed effects, and its parked effects, are
+// counted.
 const MostAside = 10_000
 
 //go:embed *.sql

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/rule"
 )
 
-// A fragment that only one package's statements use belongs in that package's folder. There
-// the loader notices when no statement contains it any more.
+// A fragment that only one package's statements use belongs in that package's folder. There, the
+// loader reports a fragment that no statement contains any more.
 func TestRulesAreOfSeveralPackages(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(rule.Fragments(), "*.sql")

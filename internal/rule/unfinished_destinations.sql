@@ -1,5 +1,6 @@
--- The destinations of unfinished effects, without and with an order, and a queue in which
--- one of these effects waits. Each destination takes one step through an index.
+-- The destinations of unfinished effects, listed separately for effects without and with an order,
+-- each with a queue in which one of the effects waits. Each destination takes one step through an
+-- index.
 (
     WITH RECURSIVE due AS (
         (

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Storable replaces characters that a text column refuses: NUL and invalid UTF-8.
+// Storable replaces what a text column refuses, NUL and invalid UTF-8, by U+FFFD.
 func Storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -16,7 +16,7 @@ func Storable(s string) string {
 // Excerpt returns storable text of at most limit bytes.
 func Excerpt(s string, limit int) string { return Cut(Storable(s), limit) }
 
-// Cut returns at most limit bytes of valid UTF-8. It cuts between two characters.
+// Cut shortens s, valid UTF-8, to at most limit bytes, between two characters.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -27,8 +27,8 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Line returns one line of at most limit bytes, for logs, spans and stored errors: valid
-// UTF-8 with spaces for control characters, and without characters that reorder text. A
+// Line returns one line of at most limit bytes, at least 3, for logs, spans and stored errors:
+// valid UTF-8 with spaces for control characters, and without characters that reorder text. A
 // shortened line ends in "...".
 func Line(s string, limit int) string {
 	const ellipsis = "..."
@@ -39,12 +39,14 @@ func Line(s string, limit int) string {
 	return Cut(s, limit-len(ellipsis)) + ellipsis
 }
 
-// Printable returns text on one line without control characters. They are removed, not
-// replaced, so that they cannot split a word that an operator searches for.
+// Printable returns text on one line. Line ends and tabs become spaces. Other control characters,
+// and characters that reorder text, are removed: a replacement could split a word that an operator
+// searches for.
 func Printable(s string) string { return line(s, -1) }
 
-// line replaces line ends and tabs by spaces, removes characters that reorder text, and
-// replaces all other control characters by instead. Bytes that are not UTF-8 become U+FFFD.
+// line replaces line ends and tabs by spaces, and removes characters that reorder text. It
+// replaces all other control characters by instead, or removes them if instead is negative. Bytes
+// that are not UTF-8 become U+FFFD. White space at both ends is removed.
 func line(s string, instead rune) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
@@ -59,8 +61,8 @@ func line(s string, instead rune) string {
 	}, s))
 }
 
-// Shown returns text for a terminal: s itself, or s quoted if it contains a character
-// that could move the cursor or break the line.
+// Shown returns text for a terminal: s itself, or s quoted if it contains a character that is not
+// printable. Such a character could move the cursor or break the line.
 func Shown(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)

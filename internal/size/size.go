@@ -38,7 +38,8 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String returns the shortest notation of the size.
+// String returns the size as a whole number of the first unit that divides it: GiB, MiB, KiB, GB,
+// MB or kB. A number without a unit is in bytes.
 func (b Bytes) String() string {
 	for _, unit := range units {
 		if n := int64(b); n != 0 && n%unit.bytes == 0 {

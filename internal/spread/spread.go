@@ -11,9 +11,9 @@ const (
 	fewest    = 5
 )
 
-// Spread summarizes the measurements from some rounds. It differs from another median, or from
-// a bound, that lies outside Low to High. More rounds bring Low and High closer together, but
-// move Least and Most apart.
+// Spread summarizes the measurements from some rounds. If a bound, or another median, lies outside
+// Low to High, it differs from the true median with Certainty. More rounds bring Low and High
+// closer together, but move Least and Most apart.
 type Spread struct {
 	Median      float64
 	Low, High   float64 // limits of the median, with Certainty; of five rounds, the smallest and the largest
@@ -21,9 +21,9 @@ type Spread struct {
 	Rounds      int
 }
 
-// Of returns the spread of the measurements, one value per round. It is zero without
-// measurements. It assumes nothing about the values' distribution: each is as likely above the
-// median as below, so the number above it has a binomial distribution.
+// Of returns the spread of the measurements, one value per round, or the zero Spread if there are
+// none. It assumes nothing about the distribution of the values. Each value is above the true
+// median as often as below, so the number of values above it has a binomial distribution.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -39,7 +39,8 @@ func Of(values []float64) Spread {
 	}
 }
 
-// Reaches reports whether the median reaches a lower or an upper bound.
+// Reaches reports whether the median is at least the bound or, if atLeast is false, at most the
+// bound.
 func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	if atLeast {
 		return s.Median >= bound
@@ -47,13 +48,15 @@ func (s Spread) Reaches(bound float64, atLeast bool) bool {
 	return s.Median <= bound
 }
 
-// Excludes reports whether a bound lies outside the spread. If not, another run might find the
-// bound on the other side of the median. With fewer than five rounds it is never true.
+// Excludes reports whether a bound lies outside Low to High, or equals one of them. If not,
+// another run might find the bound on the other side of the median. With fewer than five rounds,
+// Excludes is always false.
 func (s Spread) Excludes(bound float64) bool {
 	return s.Rounds >= fewest && (bound <= s.Low || s.High <= bound)
 }
 
-// outside returns how many of n values may be left out at each end.
+// outside returns how many of n values may be left out at each end so that the others still
+// contain the true median with Certainty.
 func outside(n int) int {
 	// ways is the share of the subsets of n that have k elements.
 	ways := 1.0

@@ -50,8 +50,7 @@ func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 					values[i] *= 100 // a stall
 				}
 			}
-			// This is the median of the mixed distribution: 0.9 of it is one distribution, 0.1
-			// another, where 0.9 exp(-m) + 0.1 exp(-m/100) = 0.5.
+			// 0.80892 is the median m of the mixture: 0.9 exp(-m) + 0.1 exp(-m/100) = 0.5.
 			if !spread.Of(values).Excludes(0.80892) {
 				within++
 			}

@@ -26,7 +26,7 @@ const (
 	QueryCanceled          = "57014"
 )
 
-// Of returns the server's error in err, if it contains one.
+// Of returns the server's error that err wraps, if any.
 func Of(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
 
 // Is reports whether err is a server error with this code.
@@ -75,7 +75,7 @@ func Demoted(err error) bool {
 	}
 }
 
-// Lock reports whether a code means that another transaction's lock was in the way.
+// Lock reports whether a code means that a statement failed because of another transaction's lock.
 func Lock(code string) bool { return code == LockNotAvailable || code == Deadlock }
 
 // Away reports whether the database behind err may work again a moment later: the server says

@@ -10,19 +10,19 @@ import (
 type argument struct {
 	name  string // Field, or Rows.Field
 	field []int  // index in the arguments struct
-	// column is the field in rows; nil if the field above is the value.
+	// column is the index of the field in a row; nil if the field above is the value itself.
 	column []int
 	array  reflect.Type // for a column without a cell
 	cell   func() element
-	// text is true if the value's type is a named string type, or a slice of one. pgx would
-	// look up its encoding for each element.
+	// text is true if the value is of a named string type or a slice of one, or if the column is
+	// of any string type. pgx would look up the type's encoding for each element.
 	text bool
 }
 
 // folded returns the form in which names are compared: event_id matches the field EventID.
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// match finds each parameter's argument. Both sides must have the same names.
+// match finds the argument of each parameter. Parameters and fields must have the same names.
 func match(args reflect.Type, params []param) ([]argument, error) {
 	fields, err := argumentsIn(args)
 	if err != nil {
@@ -56,8 +56,8 @@ func match(args reflect.Type, params []param) ([]argument, error) {
 	return found, nil
 }
 
-// argumentsIn returns a struct's fields, including those of embedded structs. For a slice of
-// structs it returns the elements' fields.
+// argumentsIn returns a struct's fields, including those of embedded structs. A slice of structs
+// is replaced by the fields of its elements.
 func argumentsIn(args reflect.Type) ([]argument, error) {
 	fields, err := fieldsOf(args)
 	if err != nil {
@@ -100,8 +100,7 @@ func fieldsOf(t reflect.Type) ([]reflect.StructField, error) {
 	return fields, nil
 }
 
-// isRows reports whether a slice contains rows, and not values that happen to be structs, such
-// as times.
+// isRows reports whether t is a slice of rows: of structs with exported fields, unlike time.Time.
 func isRows(t reflect.Type) bool {
 	if t.Kind() != reflect.Slice || t.Elem().Kind() != reflect.Struct {
 		return false
@@ -140,7 +139,7 @@ func (a argument) value(args reflect.Value) any {
 	case value.Kind() == reflect.String:
 		return value.String()
 	case value.IsNil():
-		return []string(nil) // NULL, as for pgx
+		return []string(nil) // NULL, as pgx encodes a nil slice
 	}
 	return texts(value, reflect.Value.String)
 }

@@ -27,7 +27,7 @@ type kinds struct {
 	ID     uuid.UUID
 }
 
-// Postgres receives for each column the same data that pgx encodes from the values themselves.
+// For each column, Postgres receives the same data as if pgx encoded the values themselves.
 func TestColumnsAreEncodedAsTheirValues(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 1, 2, 3, 4000, time.FixedZone("", 3600))
@@ -93,7 +93,7 @@ func columnOf[T any](all []kinds, of func(kinds) T) []T {
 	return values
 }
 
-// A column is left to pgx if its cell would be encoded differently from its values.
+// pgx encodes a column itself if a cell would encode it differently.
 func TestOtherColumnsHaveNoCell(t *testing.T) {
 	t.Parallel()
 	for sql, column := range map[string]reflect.Type{

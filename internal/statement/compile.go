@@ -32,7 +32,7 @@ type param struct {
 	column string // a column's SQL type, empty for a value
 }
 
-// names returns its parameters' names.
+// names returns the parameters' names.
 func (c *compiled) names() []string {
 	names := make([]string, len(c.params))
 	for i, p := range c.params {
@@ -41,7 +41,7 @@ func (c *compiled) names() []string {
 	return names
 }
 
-// number returns a parameter's number, such as $1.
+// number returns a parameter's number, such as $1. It adds a parameter that is new.
 func (c *compiled) number(p param) string {
 	i := slices.IndexFunc(c.params, func(other param) bool { return other.name == p.name })
 	if i < 0 {
@@ -100,7 +100,7 @@ func (f folder) compile(name string) (compiled, error) {
 }
 
 // expand reads a file and inserts its fragments. within lists the fragments that contain this
-// one.
+// file.
 func (f folder) expand(file string, within []string) ([]token, error) {
 	text, err := f.read(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +131,8 @@ func (f folder) expand(file string, within []string) ([]token, error) {
 	return all, nil
 }
 
-// read reads a file in the folder, or a shared fragment. A fragment that exists in both is
-// refused, because it would be hard to see which one applies.
+// read reads a file in the folder, or a shared fragment. It refuses a fragment that exists twice,
+// because it would be hard to see which one applies.
 func (f folder) read(file string) ([]byte, error) {
 	text, err := fs.ReadFile(f.files, path.Join(f.path, file))
 	name, isFragment := strings.CutPrefix(file, fragmentFolder+"/")
@@ -154,8 +154,8 @@ func (f folder) read(file string) ([]byte, error) {
 	return text, err
 }
 
-// fragment returns the replacement for {{name}}: the file without its comments. {{name e=a}}
-// replaces the alias e by a.
+// fragment returns the replacement for {{name}}: the file without its comments. For {{name e=a}},
+// the alias e becomes a.
 func (f folder) fragment(reference string, within []string) ([]token, error) {
 	parts := includePattern.FindStringSubmatch(reference)
 	if parts == nil {

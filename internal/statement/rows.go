@@ -18,8 +18,8 @@ type rows struct {
 	columns, types []string
 }
 
-// rowsIn reads `:name AS alias (column type, ...)` and returns its length in tokens, or 0 if
-// the parameter is a value. No other parameter can have this form.
+// rowsIn reads `:name AS alias (column type, ...)` and returns its length in tokens, or 0 if the
+// parameter is a value. Only CAST(:name AS type (n)) has the same form: it is refused.
 func rowsIn(tokens []token) (r rows, length int, err error) {
 	next := slices.IndexFunc(tokens[1:], func(t token) bool { return t.kind != comment && strings.TrimSpace(t.text) != "" })
 	if next < 0 || tokens[1+next].text != "AS" {
@@ -52,7 +52,7 @@ func rowsIn(tokens []token) (r rows, length int, err error) {
 }
 
 // unnested returns the table in the form that Postgres accepts. The arrays are unnested side by
-// side in a column list: in FROM, Postgres would first copy each array to its own tuple store.
+// side in a SELECT list: in FROM, Postgres would first copy each array to its own tuple store.
 func (r rows) unnested(c *compiled) string {
 	columns := make([]string, len(r.columns))
 	for i, column := range r.columns {

@@ -74,7 +74,7 @@ type Bound struct { //nolint:recvcheck // a value that runs; only Load fills one
 	values []any
 }
 
-// Name returns its file's name, without the extension.
+// Name returns the name of the statement's file, without the extension.
 func (b Bound) Name() string { return b.name }
 
 // Exec runs the statement.
@@ -87,7 +87,7 @@ func (b Bound) Query(ctx context.Context, db DB) (pgx.Rows, error) {
 	return db.Query(ctx, b.text, b.values...)
 }
 
-// QueryRow runs the statement and returns its only row.
+// QueryRow runs the statement and returns its first row.
 func (b Bound) QueryRow(ctx context.Context, db DB) pgx.Row {
 	return db.QueryRow(ctx, b.text, b.values...)
 }

@@ -16,7 +16,7 @@ type kind int
 const (
 	other      kind = iota // operators, punctuation, white space
 	comment                // -- to the end of the line, and /* */
-	literal                // strings, dollar-quoted ones too, and quoted names
+	literal                // strings, including dollar-quoted ones, and quoted names
 	word                   // keywords, names, numbers
 	parameter              // :name
 	positional             // $1
@@ -61,8 +61,8 @@ func tokenize(text string) ([]token, error) {
 	return all, nil
 }
 
-// scan returns the first token of a non-empty text. Its length is negative if the token
-// has no end.
+// scan returns the kind and length of the first token in a non-empty text. The length is negative
+// if the token has no end.
 func scan(text string) (kind, int) {
 	switch {
 	case strings.HasPrefix(text, "--"):
@@ -152,7 +152,7 @@ func blockComment(text string) int {
 	return -1
 }
 
-// through returns the index after the first occurrence of end that follows the index from.
+// through returns the index after the first occurrence of end that follows the index from, or -1.
 func through(text string, from int, end string) int {
 	i := strings.Index(text[from:], end)
 	if i < 0 {

@@ -23,7 +23,7 @@ type Conn struct {
 	idle        atomic.Bool // true between two requests
 	handled     atomic.Bool // true once the request has reached a handler or its refusal was reported
 
-	// place is guarded by Connections.mu.
+	// place and gone are guarded by Connections.mu.
 	place *list.Element // slot among the strangers; nil for a known connection
 	gone  bool
 }
@@ -36,8 +36,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http close its half first, so that the response to a request with an
-// unread body is not lost in a reset.
+// CloseWrite lets net/http close its direction of the connection first. Without it, a reset could
+// discard the response to a request with an unread body.
 func (c *Conn) CloseWrite() error {
 	if side, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return side.CloseWrite()
@@ -71,8 +71,8 @@ func answered(b []byte) (status int, answer bool) {
 	return 0, len(b) > tlsAlert && b[0] == applicationData
 }
 
-// SetReadDeadline implements net.Conn. It shortens the wait of an unknown sender's connection
-// for its next request.
+// SetReadDeadline implements net.Conn. It limits how long an unknown sender's connection waits for
+// its next request.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	if t.IsZero() {
 		c.idle.Store(false) // net/http saw the first bytes of a request
@@ -94,7 +94,7 @@ func (c *Conn) prove() {
 	c.connections.acquaint(c)
 }
 
-// of returns the Conn below a connection, or nil.
+// of returns the Conn that a connection is or wraps, or nil.
 func of(conn net.Conn) *Conn {
 	for {
 		switch below := conn.(type) {
@@ -126,8 +126,7 @@ func Proven(ctx context.Context) {
 	}
 }
 
-// Handled records that a context's request has reached a handler, for
-// ConnectionOptions.Refused.
+// Handled records that ctx's request has reached a handler, for ConnectionOptions.Refused.
 func Handled(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*Conn); ok {
 		c.handled.Store(true)

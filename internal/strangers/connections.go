@@ -66,7 +66,7 @@ func (c *Connections) Refused() int64 {
 	return c.refused
 }
 
-// admit gives a connection its slot, or returns nil.
+// admit returns the connection with a slot, or nil if it is not admitted.
 func (c *Connections) admit(accepted net.Conn) *Conn {
 	conn := &Conn{Conn: accepted, connections: c, known: true}
 	if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil && !c.trusts(remote.Addr()) {
@@ -76,7 +76,7 @@ func (c *Connections) admit(accepted net.Conn) *Conn {
 	}
 	admitted, oldest := c.enter(conn)
 	if oldest != nil {
-		_ = oldest.Conn.Close() // its server notices at the next read
+		_ = oldest.Conn.Close() // net/http notices at the next read
 	}
 	if !admitted {
 		return nil
@@ -88,7 +88,7 @@ func (c *Connections) trusts(addr netip.Addr) bool {
 	return c.opts.Trusted != nil && c.opts.Trusted(addr)
 }
 
-// enter counts a connection. It returns the connection that must be closed for it, if any.
+// enter counts a connection if it admits it. oldest, if not nil, must be closed to make room.
 func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *Connections) shareTaken(conn *Conn) bool {
 	return c.byAddress[conn.address] >= (limit+7)/8 || c.byNetwork[conn.network] >= (limit+3)/4
 }
 
-// forget releases a connection's slot. It may be called repeatedly.
+// forget releases a connection's slot. It may be called repeatedly. The caller holds c.mu.
 func (c *Connections) forget(conn *Conn) {
 	if conn.gone {
 		return
@@ -141,7 +141,7 @@ func (c *Connections) forget(conn *Conn) {
 	c.acquaint(conn)
 }
 
-// acquaint removes a connection from the strangers.
+// acquaint removes a connection from the strangers. The caller holds c.mu.
 func (c *Connections) acquaint(conn *Conn) {
 	if conn.place != nil {
 		c.strangers.Remove(conn.place)

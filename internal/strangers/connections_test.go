@@ -66,7 +66,7 @@ func newDoor(opts strangers.ConnectionOptions) *door {
 	return d
 }
 
-// open opens a connection. It returns nil if the connection is not admitted.
+// open opens a connection. The net.Conn is nil if the connection is not admitted.
 func (d *door) open(from string) (*peer, net.Conn) {
 	p := &peer{from: from}
 	d.queue <- p
@@ -179,8 +179,8 @@ func TestKnownForgets(t *testing.T) {
 	require.False(t, k.Has("e"))
 }
 
-// In any order of opening and closing, no group of connections exceeds its limit, and all counts
-// return to zero.
+// In any order of opening and closing, the number of open connections does not exceed the limit,
+// and returns to zero.
 func TestConnectionsHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,7 @@ import (
 const (
 	Attempt     = attribute.Key("hooklatch.attempt")     // attempt number, from 1
 	Destination = attribute.Key("hooklatch.destination") // a destination's name in the configuration
-	EffectKey   = attribute.Key("hooklatch.effect_key")  // idempotency key on the wire
+	EffectKey   = attribute.Key("hooklatch.effect_key")  // idempotency key, as the destination sees it
 	EventID     = attribute.Key("hooklatch.event_id")    // dedup key within the source
 	EventType   = attribute.Key("hooklatch.event_type")  // the provider's name for the event
 	Outcome     = attribute.Key("hooklatch.outcome")     // result, from a fixed set
