@@ -14,9 +14,10 @@ type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
-	// If true, the settlement deletes the job if the first attempt does the effect.
+	// If true, the settlement deletes the job once its first attempt has applied the effect.
 	endsJob bool
-	// If true, a job that waited in case the attempt is lost is completed, not deleted.
+	// If true, the settlement completes the waiting job of an effect that no job attempted. If
+	// false, it deletes the job.
 	keepsJob bool
 	// called, if not nil, is called when the call has ended, before the attempt is settled.
 	called func()

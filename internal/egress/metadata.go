@@ -3,8 +3,8 @@ package egress
 import "net/netip"
 
 // isMetadataService reports whether a cloud serves the calling machine's credentials at the
-// address. Most such addresses are link-local or private. A wide network in allow_private would
-// otherwise include them. Azure's address is public.
+// address. Most such addresses are link-local or private, so a wide network in allow_private can
+// contain them. Azure's address is public.
 func isMetadataService(ip netip.Addr) bool {
 	switch ip.WithZone("").String() {
 	case "169.254.169.254", // AWS, Google, Azure, Oracle, DigitalOcean, OpenStack and others

@@ -10,8 +10,8 @@ import (
 // Names maps a statement's name to the beginning of its text.
 type Names map[string]string
 
-// Read adds the statements in a folder. A file begins like its statement, up to the first
-// parameter or fragment.
+// Read adds the statements in a folder. It keeps the text before a file's first parameter or
+// fragment, which is also the beginning of the statement.
 func (n Names) Read(files fs.FS) error {
 	found, err := fs.Glob(files, "*.sql")
 	if err != nil {

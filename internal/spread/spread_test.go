@@ -19,7 +19,7 @@ func ExampleOf() {
 	// below 1.4: true - and that is outside the spread: false
 }
 
-// The ranks are from tables for the sign test.
+// The expected ranks are from published tables for the sign test.
 func TestTheSpreadLeavesOutWhatTellsNothingOfTheMedian(t *testing.T) {
 	t.Parallel()
 	for n, out := range map[int]int{1: 0, 2: 0, 3: 0, 5: 0, 6: 0, 7: 0, 8: 0, 9: 1, 10: 1, 11: 2, 15: 3, 21: 5, 41: 14, 1000: 470} {

@@ -68,7 +68,7 @@ func (s Of[Args]) With(args Args) Bound {
 }
 
 // Bound is a statement that can be run.
-type Bound struct { //nolint:recvcheck // a value that runs; only Load fills one in
+type Bound struct { //nolint:recvcheck // the methods only read it; Load fills it through a pointer
 	name   string
 	text   string
 	values []any
