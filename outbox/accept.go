@@ -75,7 +75,8 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 	return a, nil
 }
 
-// weigh returns the weight of a delivery in a batch.
+// weigh returns what a delivery adds to a batch: its number of events, and the bytes of its body
+// and headers.
 func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
 
 // Accept commits the delivery: dedup rows, payload and one dispatch job for each new event. It uses
@@ -137,7 +138,8 @@ func (o *Outbox) AcceptTx(ctx context.Context, tx pgx.Tx, d Delivery) (Acceptanc
 const maxTriesInside = 5
 
 // acceptInside is like acceptBatch, but for one arrival in a caller's transaction, which cannot be
-// retried as a whole. If a concurrent transaction may force a retry, each try gets a savepoint.
+// retried as a whole. With a content window, a concurrent transaction may force a retry, so each
+// try gets a savepoint.
 func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (acceptances []Acceptance, err error) {
 	if a.ContentWindow <= 0 {
 		return o.acceptBatch(ctx, tx, []arrival{a})
@@ -155,8 +157,8 @@ func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (accept
 }
 
 // acceptBatch runs T1 for all deliveries of a batch. If the batch contains a key twice, only the
-// first event is stored. The second is reported as a duplicate once this transaction has committed
-// the first. A retry may contain fewer deliveries; the same rules apply to them.
+// first event is stored. The second event is a duplicate of it. If T1 is retried with fewer
+// deliveries, the first event among them is stored.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
 	guards, err := o.guard(ctx, tx, batch)
 	if err != nil {

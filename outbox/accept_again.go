@@ -14,10 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// knownAgain returns a result without a query if every event of the delivery is known to be
-// committed: to this process or to the shared memory. With a replay guard, the event must have
-// arrived before with the same proof and content. Deliveries with a content window always need the
-// database.
+// knownAgain returns a result without a query if this process or the shared memory knows that every
+// event of the delivery is committed. With a replay guard, the event must have arrived before with
+// the same proof and content. Deliveries with a content window always need the database.
 func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok bool) {
 	if d.ContentWindow > 0 {
 		return Acceptance{}, false
@@ -45,7 +44,7 @@ func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok b
 func (o *Outbox) committed(ctx context.Context, d Delivery) (events []recent.Event, ok bool) {
 	events = make([]recent.Event, len(d.Events))
 	var others []identity.EventRef
-	var at []int // index of each event in others
+	var at []int // for each event in others, its index in the delivery
 	for i, in := range d.Events {
 		ref := identity.EventRef{Source: d.Source, EventID: in.ID}
 		if events[i], ok = o.recent.Find(ref); ok {
@@ -66,8 +65,8 @@ func (o *Outbox) committed(ctx context.Context, d Delivery) (events []recent.Eve
 	return events, ok
 }
 
-// remember keeps committed events for knownAgain. The caller passes the database's life, read
-// before the transaction began, and calls remember only after a confirmed COMMIT.
+// remember keeps committed events for knownAgain. The caller reads the database's life before the
+// transaction begins, and calls remember only after a confirmed COMMIT.
 func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 	if d.ContentWindow > 0 {
 		return
@@ -85,7 +84,7 @@ func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 
 // fingerprint returns a hash of the data that a guard remembers about a delivery. An equal
 // fingerprint means that the guard has already recorded everything. The fingerprint is zero for a
-// nil guard.
+// nil guard, and for a guard without a proof.
 func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	if g == nil || len(g.Proof) == 0 {
 		return sum

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// always gives b a new cache that reads the database's life from life. The identity of the database
-// stays the same until a test changes life.
+// [bundle.always] gives b a new cache that reads the database's life from the variable life. The
+// database keeps its identity until a test changes the variable.
 func (b *bundle) always(t *testing.T, life *atomic.Value) {
 	t.Helper()
 	b.recent = recent.New(func(context.Context) (string, error) { return life.Load().(string), nil }, func(error) {})
@@ -139,8 +139,8 @@ func TestRetryStatisticsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, b.count(t, `SELECT max(retry_number) FROM hooklatch.retry_statistics`), maxRetryNumber)
 }
 
-// A guard that has recorded a delivery need not see the delivery again. Any other delivery is
-// passed to the guard.
+// A delivery that its guard has already recorded is found in the cache. Any other delivery reaches
+// the guard in the database.
 func TestCacheKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -23,7 +23,7 @@ import (
 
 // BenchmarkAccept compares Accept with the usual pattern (one transaction for each event, with
 // its own INSERTs and River insert). Both run side by side, on one server with fsync on, and
-// write the same rows. One operation is one event accepted by each.
+// write the same rows. One operation is one event accepted by each side.
 //
 // The benchmark reports events/s of both and their ratio, and the median latency of both and its
 // ratio. Machines are noisy: only the ratios count.
@@ -77,7 +77,8 @@ func (s *sample) report(b *testing.B, name string) {
 	b.ReportMetric(float64(s.quantile(0.99).Microseconds()), name+"-p99-us")
 }
 
-// measured accepts n events from concurrent goroutines.
+// measured accepts n events with the given number of concurrent goroutines and returns their
+// latencies.
 func measured(b *testing.B, n, concurrent int, accept func(context.Context, Delivery) error) sample {
 	b.Helper()
 	latencies := make([]time.Duration, n)

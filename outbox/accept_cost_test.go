@@ -17,13 +17,13 @@ import (
 // load.
 const (
 	maxAllocsPerEvent = 80 // 65 today
-	// maxWALBesideBody limits the WAL written for an event in bytes, not counting its body. The WAL
-	// contains three rows, with a provider's headers and a trace, six index entries, and no page
+	// maxWALBesideBody limits the WAL written for an event, in bytes, without its body. The WAL has
+	// three rows (with a provider's headers and a trace context), six index entries, and no page
 	// image. Measured today: 1,912.
 	maxWALBesideBody = 2000
 )
 
-// costly returns a delivery such as Stripe sends, with a trace context.
+// costly returns a delivery like Stripe's, with a trace context.
 func costly() Delivery {
 	d := benchDelivery()
 	d.Events = []Incoming{{ID: identity.EventID("evt_" + uuid.NewString()), Type: "invoice.paid", OccurredAt: d.Events[0].OccurredAt}}

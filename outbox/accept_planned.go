@@ -24,7 +24,7 @@ import (
 const (
 	maxPlannedBody  = 64 << 10 // bytes of a delivery
 	maxPlannedItems = 256      // events and their effects in a batch
-	maxPlannedBytes = 1 << 20  // requests of effects in a batch
+	maxPlannedBytes = 1 << 20  // bytes of request bodies and search values in a batch
 	// planTimeout limits the planning of a batch. A plan takes a fraction of a millisecond.
 	planTimeout = 500 * time.Millisecond
 )
@@ -35,7 +35,7 @@ type Planner interface {
 	// Free reports whether the process plans events now.
 	Free() bool
 	// Plan returns the plan of an event that T1 is about to store, or nil if the event's job must
-	// create it. The event has no AcceptSeq yet. Plan ends with ctx.
+	// create the plan. The event has no AcceptSeq yet. Plan returns early when ctx ends.
 	Plan(ctx context.Context, e *inbox.Event) *Planned
 }
 
@@ -43,7 +43,7 @@ type Planner interface {
 type Planned struct {
 	Dispatch
 	// End is called once, after the last transaction that may contain the plan has ended. If err is
-	// commit.ErrUnavailable, the outcome may be unknown. End does not wait.
+	// commit.ErrUnavailable, the outcome may be unknown. End must not block.
 	End func(d Dispatched, err error)
 }
 
@@ -51,14 +51,14 @@ type Planned struct {
 // waits for the process that fetches its job.
 func (o *Outbox) PlanWith(p Planner) { o.planner.Store(&p) }
 
-// arrivalPlans are the plans of an arrival's events. The first try of T1 makes them. Later tries use the
-// same plans, because their claims may be committed.
+// arrivalPlans are the plans of an arrival's events. T1 makes each plan once. Later tries use the
+// same plan, because an earlier try may have committed its claims.
 type arrivalPlans struct {
 	planner Planner
 	cameAt  time.Time          // receipt by the database's clock, in the first try
 	of      map[int]*Planned   // by index of the event; nil: its job creates the plan
 	results map[int]Dispatched // results of the latest try; zero: an earlier try may have committed the plan
-	dropped bool               // T1 failed once with these plans, so the jobs create all plans
+	dropped bool               // T1 could not create their effects, so the jobs create all plans
 }
 
 // plansFor returns an empty set of plans, which T1 fills, or nil if jobs create the plans. Fetched
@@ -147,7 +147,7 @@ func (o *Outbox) planEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, ba
 	return nil
 }
 
-// planOf returns the plan of an event, or nil if its job creates it.
+// planOf returns the plan of an event, or nil if the event's job creates the plan.
 func (a arrival) planOf(ctx context.Context, row eventRow) *Planned {
 	e := &inbox.Event{
 		EventRef: row.EventRef, Provider: row.Provider, Type: row.EventType, APIVersion: row.APIVersion,
@@ -165,7 +165,7 @@ func (a arrival) planOf(ctx context.Context, row eventRow) *Planned {
 	if planned == nil {
 		return nil
 	}
-	if err := planned.validate(); err != nil { // its job records the error
+	if err := planned.validate(); err != nil { // the event's job records the error
 		planned.End(Dispatched{Left: true}, nil)
 		return nil
 	}
@@ -189,7 +189,8 @@ func (r *plannedRow) of(d Dispatch) {
 	r.Configuration, r.Routes, r.ForHandlers = d.Configuration.Number, d.Configuration.Routes, d.Configuration.ForHandlers
 }
 
-// oldestConfiguration returns the oldest configuration that made one of the plans.
+// oldestConfiguration returns the lowest number of a configuration that made one of the plans, or
+// the largest int64 if no plan has one.
 func (r *acceptRows) oldestConfiguration() int64 {
 	oldest := int64(math.MaxInt64)
 	for _, row := range r.planned {

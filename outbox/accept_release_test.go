@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// tracked is a delivery that counts its releases.
+// tracked returns a delivery and the counter of its releases.
 func tracked(source string, ids ...string) (d Delivery, released *atomic.Int32) {
 	released = new(atomic.Int32)
 	d = delivery(source, ids...)

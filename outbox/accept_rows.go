@@ -23,7 +23,7 @@ const maxReasonLen = 255
 // in bytes.
 const maxAlteredLen = 255
 
-// eventRow is one row of the events in accept.sql.
+// eventRow is one row of the argument :events of accept.sql.
 type eventRow struct {
 	identity.EventRef
 
@@ -49,7 +49,7 @@ type eventRow struct {
 	JobTags       string
 }
 
-// deliveryRow is one row of the deliveries in accept.sql.
+// deliveryRow is one row of the argument :deliveries of accept.sql.
 type deliveryRow struct {
 	DeliveryID  uuid.UUID
 	Source      identity.Source
@@ -76,7 +76,7 @@ type acceptOneArgs struct {
 	MaxAttempts int
 }
 
-// plannedRow is an event in accept_planned.sql.
+// plannedRow is one row of the argument :events of accept_planned.sql.
 type plannedRow struct {
 	eventRow
 
@@ -112,7 +112,8 @@ type insertedEvent struct {
 	planned    bool // it has the outcome of its plan, and no job
 }
 
-// add appends an event of a and returns its index.
+// add appends the event at a position of the batch, which is in the arrival a. It returns the index
+// of the new row.
 func (r *acceptRows) add(a arrival, at eventAt, replay verdict) int {
 	i := at.event
 	in := a.Events[i]
@@ -175,7 +176,7 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	})
 }
 
-// tellOfJobs notifies workers about the jobs of events that are new and not held.
+// tellOfJobs notifies workers of the jobs of new events. Held and planned events have no job.
 func (o *Outbox) tellOfJobs(ctx context.Context, tx pgx.Tx, rows *acceptRows) error {
 	var queues []string
 	for i, e := range rows.events {

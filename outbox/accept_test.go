@@ -91,7 +91,7 @@ func TestAcceptAnswersDuplicate(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT duplicates FROM hooklatch.processed_events WHERE source = 'stripe' AND body_differs AND last_duplicate_at IS NOT NULL`))
 }
 
-// A single event uses its own statement.
+// A delivery of a single event has its own SQL statement, which must store the same rows.
 func TestEventThatComesAloneIsStoredAsAmongOthers(t *testing.T) {
 	t.Parallel()
 	stored := func(others ...string) (rows []string) {
@@ -159,7 +159,7 @@ func TestAcceptRefusesUnusableIDs(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "a delivery is stored completely or not at all")
 }
 
-// An impossible time is no reason to refuse an event permanently, or to store another time.
+// An event with an impossible time is accepted. Its time is stored as unknown.
 func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

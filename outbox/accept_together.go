@@ -15,12 +15,12 @@ import (
 // togetherTimeout limits AcceptTogether. It may be long, because no sender waits.
 const togetherTimeout = 30 * time.Second
 
-// AcceptTogether runs T1 for all given deliveries, and then write, in one transaction. It uses
-// connections of Options.Pool, so that Accept need not wait for a connection.
+// AcceptTogether runs T1 for all given deliveries and then calls write, in one transaction. It uses
+// a connection of Options.Pool, so that Accept does not have to wait for a connection.
 //
-// A delivery that cannot be stored is omitted and has a zero Acceptance; refused contains the
-// reason by its index. write receives the acceptances. It runs again whenever the transaction is
-// retried, and its error rolls everything back. Errors: ErrUnavailable, and errors from write.
+// A delivery that cannot be stored is omitted and has a zero Acceptance; refused maps its index to
+// the reason. The function write receives the acceptances. It runs again whenever the transaction
+// is retried, and its error rolls everything back. Errors: ErrUnavailable, and errors from write.
 func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, write func(ctx context.Context, tx pgx.Tx, came []Acceptance) error) (came []Acceptance, refused map[int]error, err error) {
 	var batch []arrival
 	var at []int // index of the delivery
@@ -57,7 +57,7 @@ func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, writ
 	return came, refused, nil
 }
 
-// Known returns the stored events among ids.
+// Known returns the ids under which events of the source are stored, with the value true.
 func (o *Outbox) Known(ctx context.Context, source identity.Source, ids []identity.EventID) (map[identity.EventID]bool, error) {
 	refs := make([]identity.EventRef, len(ids))
 	for i, id := range ids {

@@ -22,7 +22,8 @@ const (
 	Refused AcceptStatus = "refused"
 )
 
-// Acceptance is the committed result of accepting one delivery, event by event.
+// Acceptance is the result of accepting one delivery, event by event. It is committed when Accept
+// returns it; AcceptTx returns it before the caller commits.
 type Acceptance struct {
 	// DeliveryID identifies the delivery, which is stored if any of its events is new. DeliveryID
 	// is zero if all events were recognised as duplicates without a query.
@@ -55,10 +56,10 @@ type AcceptedEvent struct {
 	hash []byte // SHA-256 of the stored payload
 }
 
-// New returns the number of events that were accepted for the first time.
+// New returns the number of events that are new and will be dispatched: their Status is Accepted.
 func (a Acceptance) New() int { return a.count(Accepted) }
 
-// Duplicates returns the number of events that were already stored.
+// Duplicates returns the number of events that repeat a stored event's id or content.
 func (a Acceptance) Duplicates() int { return a.count(Duplicate) }
 
 // Held returns the number of events that a replay guard holds.

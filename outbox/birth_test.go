@@ -208,7 +208,7 @@ func TestTheJobTakesOverFromALostBirth(t *testing.T) {
 	require.Equal(t, ledger.EffectDone, b.settle(t, taken.Effect, ledger.Settlement{Verdict: ledger.VerdictDone}).State)
 }
 
-// An attempt that is reported to have ended before it called the receiver leaves no doubt.
+// An attempt that ended before it called the receiver was not applied. The effect is not in doubt.
 func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -244,7 +244,7 @@ func TestNothingIsBornForADestinationThatIsPausedOrMoved(t *testing.T) {
 	}
 }
 
-// The effect belongs to the first event that names it, and so does its attempt.
+// Two events plan the same effect. It belongs to the first event, whose dispatch starts it.
 func TestOneOfTwoDispatchesStartsTheirEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

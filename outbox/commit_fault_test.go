@@ -201,7 +201,7 @@ func TestReplayNeedsOneConnection(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	b := onPool(t, pool)
-	b.accepted(t, "stripe", "evt_1") // it still waits for its dispatch, so each replay looks up why it is refused
+	b.accepted(t, "stripe", "evt_1") // each replay is refused, and looks up the reason: the event still waits for its dispatch
 	done := make(chan error)
 	for range 8 {
 		go func() {

@@ -154,8 +154,8 @@ func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentK
 	return open, nil
 }
 
-// admit reports whether the content windows allow the event at a position to be stored. It is
-// called in batch order, for each id until one event is admitted.
+// admit reports whether the content windows allow the event at a position to be stored. The caller
+// passes events in batch order, and none of an id after admit has returned true for that id.
 func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	a := batch[at.arrival]
 	if a.ContentWindow <= 0 {
@@ -177,8 +177,9 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	return true
 }
 
-// moveWindows assigns each tentative window to the event that is stored, or closes the window. It
-// replaces windows whose event is not stored. Most batches need neither.
+// moveWindows assigns each tentative window to the event that is stored, or closes the window if
+// no event is. It also takes over older windows whose event is no longer stored. Most batches need
+// neither.
 func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
 	var windows []windowRow
 	for key, at := range w.tentative {

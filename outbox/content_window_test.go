@@ -33,7 +33,7 @@ func (b *bundle) expire(t testing.TB) {
 	require.NoError(t, err)
 }
 
-// together accepts deliveries in one transaction and returns their events.
+// [bundle.together] accepts deliveries in one transaction and returns their events.
 func (b *bundle) together(deliveries ...Delivery) (events []AcceptedEvent, err error) {
 	batch := make([]arrival, len(deliveries))
 	for i, d := range deliveries {
@@ -241,7 +241,7 @@ func TestContentWindowsSurviveALostCommit(t *testing.T) {
 	}
 }
 
-// The server rejects the values of one member: its batch is bisected.
+// The server rejects the values of some members, so their batches are bisected.
 func TestContentWindowsOfABisectedBatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.Committers = 1; opts.AcceptTimeout = 30 * time.Second })
@@ -374,7 +374,7 @@ func (b *bundle) number(t require.TestingT, query string, args ...any) (n int) {
 	return n
 }
 
-// asking counts the statements of a transaction that return rows.
+// asking is a transaction that counts its calls of Query.
 type asking struct {
 	pgx.Tx
 

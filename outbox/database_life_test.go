@@ -35,7 +35,7 @@ func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
 	require.NotEqual(t, first, life())
 }
 
-// Databases created from one template have tables with the same numbers.
+// The tables of two databases have the same OIDs if one template was used for both.
 func TestDatabaseLifeIsThatOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	one, two := setup(t), setup(t)

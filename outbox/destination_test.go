@@ -163,7 +163,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
-// The queue matches the row, whichever pause commits last.
+// Whichever change commits last, River's queue is paused if and only if the destination is.
 func TestConcurrentPausesAgree(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

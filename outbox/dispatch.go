@@ -22,8 +22,8 @@ type Dispatch struct {
 	Event      *inbox.Event // as loaded by Inbox.Event; its generation is the fence
 	Effects    []ledger.NewEffect
 	ConfigHash string // hash of the configuration that the plan used
-	// Configuration is the planning process's announced configuration. The zero value passes the
-	// fence whatever other processes run.
+	// Configuration is the configuration that the planning process announced. With the zero value,
+	// the plan passes the fence whatever other processes run.
 	Configuration fleet.Configuration
 	// Handled is true if a handler ran. An event without effects then counts as dispatched, not as
 	// skipped.
@@ -245,7 +245,8 @@ type fenceArgs struct {
 // newer configuration.
 type fenced struct{ passed, left map[identity.EventRef]bool }
 
-// fence sets the outcome of the events in the batch that are not dispatched yet, and returns them.
+// fence sets the outcome of the batch's events that are not dispatched yet. It returns these events,
+// and the events left to a process with a newer configuration.
 func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (fenced, error) {
 	var planned []fencedRow
 	seen := make(map[identity.EventRef]bool, len(batch))

@@ -7,7 +7,7 @@
 // your own, such as a call or an email, together with your writes:
 //
 //	config, err := pgxpool.ParseConfig(databaseURL)
-//	commit.PreparePool(config) // reports whether a COMMIT reached the standby
+//	commit.PreparePool(config) // detects a COMMIT that did not reach the standby
 //	pool, err := pgxpool.NewWithConfig(ctx, config)
 //	box, err := outbox.New(outbox.Options{Pool: pool})
 //	defer box.Stop(ctx)
@@ -48,8 +48,8 @@
 //   - operator_log: operator actions. The row and the action are one transaction,
 //     so a retry after a lost COMMIT response finds the row and knows that the
 //     action was done.
-//   - the database clock: received_at, leases and due times. No statement takes a
-//     timestamp from the caller, only durations.
+//   - the database clock: received_at, leases and due times. No statement uses the
+//     caller's clock: callers pass durations.
 //
 // [Outbox.Reconcile] repairs river_job from the tables.
 //

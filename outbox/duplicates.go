@@ -49,8 +49,8 @@ func (n *duplicateNote) add(later duplicateNote) {
 	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
 }
 
-// duplicateCount gathers notes in memory, so that a storm of duplicates becomes one change of a
-// row per second.
+// duplicateCount gathers notes in memory, so that a storm of duplicates updates the row of its event
+// only once a second.
 type duplicateCount struct {
 	offer  func(duplicateNote) bool // passes a note to the writer; false: try later
 	runner *ondemand.Runner
@@ -95,9 +95,9 @@ func (c *duplicateCount) write() {
 	}
 }
 
-// noteDuplicates counts duplicates on the rows of the events that they repeat, after the response.
-// Otherwise a duplicate would wait for a handler that has locked the row. The counts are
-// informational; a crash may lose some.
+// noteDuplicates counts duplicates on the rows of the events that they repeat. It does so in the
+// background, because the response to a duplicate must not wait for a handler that has locked the
+// row. The counts are informational; a crash may lose some.
 func (o *Outbox) noteDuplicates(origin identity.Origin, a Acceptance) {
 	for _, e := range a.Events {
 		if e.Status != Duplicate {

@@ -36,7 +36,7 @@ func failedAt(destination string) find.Effects {
 // batchSize is the number of effects that share a transaction of a run.
 const batchSize = 200
 
-// through begins a run and processes it to its end.
+// [bundle.through] begins a run and processes it to its end.
 func (b *bundle) through(t *testing.T, r *runs.Runs, o runs.Order, by ledger.Operator) runs.Run {
 	t.Helper()
 	run, err := r.Through(t.Context(), o, by, nil)
@@ -65,8 +65,8 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubted).State)
 }
 
-// A run covers the effects that its preview saw. It excludes effects created later, and effects
-// that it reopened and that failed again.
+// A run covers the effects that its preview saw. It excludes effects that were created after the
+// preview, and effects that an operator retried after it and that failed again.
 func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -24,14 +24,14 @@ type Enqueue struct {
 	// destination's policy.
 	Policy ledger.Policy
 	// OrderKey makes the effects of one destination with this key run one after another, in the
-	// order in which they were enqueued. Empty: in no order.
+	// order in which they were enqueued. Empty: no order.
 	OrderKey string
 	// OnPark decides whether a parked effect blocks later effects of its order. Defaults to
 	// ledger.OnParkBlock.
 	OnPark ledger.OnPark
 	// LatestKey identifies the effect's object. The effect is cancelled if a newer effect for the
-	// same destination and object was already applied. LatestKey implies an OrderKey, which must be
-	// empty or the same.
+	// same destination and object was already applied. LatestKey is also the OrderKey, which must
+	// be empty or equal.
 	LatestKey string
 	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties.
 	OccurredAt time.Time

@@ -78,7 +78,8 @@ func TestEnqueueInSQLRefuses(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// columnsOf returns a row's columns by name, except columns that differ even between equal effects.
+// columnsOf returns the columns of a query's single row by name, except the columns in but. These
+// differ even between equal effects.
 func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string]any {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), query)
@@ -92,8 +93,8 @@ func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string
 	return row
 }
 
-// Applications that enqueue in SQL get the same rows as with EnqueueTx, including River's: every
-// column is equal.
+// An application that enqueues in SQL gets the same effect and the same River job as with EnqueueTx:
+// all columns are equal, except the job's id and times.
 func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"app", "Straße 9.", strings.Repeat("long", 20)} {

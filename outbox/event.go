@@ -23,8 +23,8 @@ type Delivery struct {
 	Body        []byte // the exact bytes received, stored unchanged (I1)
 	Events      []Incoming
 
-	// Handlers is true if the dispatch jobs go to HandlersQueue(Source). Only processes that
-	// registered Go handlers for the source process that queue.
+	// Handlers is true if the dispatch jobs go to riverjob.HandlersQueue(Source). Only processes
+	// with Go handlers for the source fetch jobs from that queue.
 	Handlers bool
 
 	// ReplayGuard remembers the delivery's proof. Nil: no proof is remembered.
@@ -67,9 +67,9 @@ type ReplayGuard struct {
 	// Content distinguishes deliveries that may share one proof: the type if it is not signed, or
 	// the body if the proof does not cover all of it. Empty: the proof covers everything.
 	Content []byte
-	// Action is applied to new events whose proof was used before. If the content differs too,
-	// ReplayFlag also holds the new events, and ReplayRefuse also refuses events that are already
-	// stored. Only a forger has two contents for one proof.
+	// Action is applied to new events whose proof was used before. If the content differs, ReplayFlag
+	// acts like ReplayHold, and ReplayRefuse also refuses events that are already stored: only a
+	// forger has two contents for one proof.
 	Action ReplayAction
 }
 

@@ -15,7 +15,7 @@ func ContextWithEvent(ctx context.Context, e *inbox.Event) context.Context {
 	return context.WithValue(ctx, eventKey{}, e)
 }
 
-// eventOf returns the event in ctx. It is nil outside a handler.
+// eventOf returns the event that ContextWithEvent put into ctx, or nil.
 func eventOf(ctx context.Context) *inbox.Event {
 	e, _ := ctx.Value(eventKey{}).(*inbox.Event)
 	return e

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// stripe is a delivery of one event.
+// stripe returns a delivery of one event.
 func stripe(id identity.EventID) outbox.Delivery {
 	return outbox.Delivery{
 		Source: "stripe", Provider: "stripe", Body: []byte(`{"amount":100}`),
@@ -123,7 +123,7 @@ func ExampleOutbox_AcceptTx() {
 	// payments: 1
 }
 
-// An email is sent if and only if the order is committed, and once for each order number.
+// The CRM is called if and only if the order is committed, and once for each order number.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// guardKey names a row of replay_guards or content_guards.
+// guardKey is the key of a row in replay_guards or content_guards.
 type guardKey struct {
 	source identity.Source
 	hash   [sha256.Size]byte
@@ -64,7 +64,8 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
-// contentKey is the key of a guard row, for a proof or for an event's content.
+// contentKey is a guardKey as an argument of statements. Hash is of a proof or of an event's
+// content.
 type contentKey struct {
 	Source identity.Source
 	Hash   []byte

@@ -58,7 +58,8 @@ func (o *Outbox) noteRefusal(err error) {
 	}
 }
 
-// probeBody is larger than the space that a table usually has left before it must be extended.
+// probeBody is the size of CanStore's delivery in bytes. It is larger than the space that a table
+// usually has left before the server must extend the table.
 const probeBody = 64 << 10
 
 // CanStore stores a delivery as Accept does, and rolls it back. It returns the database's error,

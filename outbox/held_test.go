@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// hold creates a held event.
+// hold stores an event and a second event with the same proof, which the replay guard holds. It
+// returns the held event.
 func (b *bundle) hold(t *testing.T, id string) identity.EventRef {
 	t.Helper()
 	for _, d := range []Delivery{signed("sig-1", ReplayHold, "first"), signed("sig-1", ReplayHold, id)} {

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// known returns n keys that another system accepted, a minute apart until an hour ago, the
-// oldest first.
+// known returns n keys that another system accepted, oldest first: one a minute, the last one 61
+// minutes ago.
 func known(n int) []inbox.ImportedKey {
 	keys := make([]inbox.ImportedKey, n)
 	for i := range keys {

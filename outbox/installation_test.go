@@ -11,15 +11,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// elsewhere makes the database look as if it had been moved to another server.
+// [bundle.elsewhere] makes the database look as if it had been moved to another server.
 func (b *bundle) elsewhere(t *testing.T, change string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET `+change)
 	require.NoError(t, err)
 }
 
-// restored records that the database was restored just now, on this server, to its state of a
-// minute ago.
+// [bundle.restored] records that the database was restored just now, on this server, to its state of
+// a minute ago.
 func (b *bundle) restored(t *testing.T) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `
@@ -31,8 +31,8 @@ func (b *bundle) restored(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A restored database cannot distinguish current rows from rows that were changed in the missing
-// time. On another server no at_most_once effect starts, and all other work continues.
+// A restored database does not show which of its rows changed in the time that is missing. On
+// another server, no at_most_once effect starts, and all other work continues.
 func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
@@ -137,7 +137,8 @@ func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	b.granted(t, ordered.EffectID, lease)
 }
 
-// The receiver may have forgotten an attempt's key in the time that the restore lost.
+// An effect may have been attempted in the time that the restore lost. The lifetime of its key at
+// the receiver therefore counts from the time to which the database was restored.
 func TestAfterARestoreTheLifeOfKeysBeganAtItsTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// late returns an effect whose request is fixed by its first attempt.
+// late dispatches an effect whose request the first attempt fixes, and returns the effect's id.
 func (b *bundle) late(t *testing.T, key string, policy ledger.Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", key)

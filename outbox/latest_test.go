@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// version returns an effect with the version of the object sub_1 at a time.
+// version dispatches an effect with the version that the object sub_1 had at a time, and returns the
+// effect's id.
 func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.EffectID {
 	t.Helper()
 	d := delivery("stripe", eventID)
@@ -26,7 +27,7 @@ func (b *bundle) version(t *testing.T, eventID string, at time.Time) identity.Ef
 	return effect.EffectID
 }
 
-// subscription.updated arrives after a newer version was applied.
+// An older version of a subscription is claimed after a newer version was applied.
 func TestOlderVersionIsSuperseded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -23,7 +23,8 @@ import (
 // Instead, these tests hold the lock of the third of five keys. They check which other keys a batch
 // in another order has locked when it reaches this lock.
 
-// inLine contains the positions of five keys in a batch; no key is at its own position.
+// inLine is the order of five keys in a batch. It differs from the order in which they must be
+// locked, which is 0 to 4.
 var inLine = [...]int{4, 1, 3, 0, 2}
 
 const middle = 2
@@ -56,7 +57,7 @@ func (b *bundle) begin(t *testing.T) pgx.Tx {
 	return tx
 }
 
-// free returns the rows of a table that are not locked.
+// free returns the keys of the rows of a table that are not locked.
 func (b *bundle) free(t *testing.T, table, key string) []string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))
@@ -100,7 +101,8 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 	}
 }
 
-// New rows have no lock to check: a transaction that inserts the same key waits.
+// A query cannot see whether another transaction has inserted a key. The test therefore inserts the
+// same key, which waits if another transaction has inserted it.
 func TestBatchesInsertInKeyOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

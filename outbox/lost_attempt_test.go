@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Every search for attempts whose worker was lost finds such an attempt. The attempt may be in an
-// order or not, and the clock may have been set back after it began.
+// Every statement that looks for lost attempts finds the attempt of a worker that died. The effect
+// may be in an order or not, and the clock may have been set back after the attempt began.
 func TestLostAttemptsAreFoundByEveryStatement(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, b *bundle) identity.EffectID{

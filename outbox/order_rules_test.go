@@ -33,7 +33,7 @@ func (b *bundle) line(t *testing.T, n int, change func(*ledger.NewEffect)) []ide
 	return ids
 }
 
-// jobs returns the number of jobs that an effect ever got.
+// jobs returns the number of stored jobs of an effect, in whatever state.
 func (b *bundle) jobs(t testing.TB, id identity.EffectID) int {
 	t.Helper()
 	return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND args ->> 'key' = $1 AND args ->> 'scope' = $2`, id.Key, id.Scope)

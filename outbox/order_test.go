@@ -102,7 +102,7 @@ func (r *receiver) finished(n int) bool {
 	return r.done == n || len(r.faults) > 0
 }
 
-// unpark returns a parked effect for its operator to handle.
+// unpark removes a parked effect from the list and returns its key, or "" if none is parked.
 func (r *receiver) unpark() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

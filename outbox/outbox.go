@@ -33,8 +33,9 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
-	// patience is the time for which dispatches, claims and settlements wait for the previous
-	// batch. A statement costs about as much as ten of its rows, and no sender waits for it.
+	// patience is the GroupOptions.Patience of dispatches, claims and settlements: they wait this
+	// long for the batch in flight. A statement costs about as much as ten of its rows, and no
+	// sender waits for these statements.
 	patience = 10 * time.Millisecond
 )
 
@@ -42,24 +43,24 @@ const (
 type Options struct {
 	// Pool connects to the migrated database. Dispatches, claims, settlements, effects in the
 	// same Postgres (RunTx) and operator actions use it. If the server replicates
-	// synchronously, it and AcceptPool must be prepared by commit.PreparePool. Required.
+	// synchronously, commit.PreparePool must prepare Pool and AcceptPool. Required.
 	Pool *pgxpool.Pool
 	// AcceptPool is used by Accept, duplicate counts, retry statistics, sender keys and CanCommit.
 	// It connects to the same database. RunTx and handlers hold a connection of Pool while they
 	// run. A process that also accepts deliveries should set AcceptPool to a pool of at least 8
 	// connections. Otherwise deliveries wait for RunTx and handlers. Defaults to Pool.
 	AcceptPool *pgxpool.Pool
-	// ReadPool is used by lists and counts for operators, on the same database. They may read much
-	// data, and must not delay other work. Defaults to Pool.
+	// ReadPool connects to the same database. Lists and counts for operators use it: they may read
+	// much data, and must not delay other work. Defaults to Pool.
 	ReadPool *pgxpool.Pool
 	// Schema holds the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// PollOnly is true if no worker listens (worker.Options.PollOnly). Queues of new jobs are then
-	// not notified.
+	// PollOnly is true if no worker listens (worker.Options.PollOnly). The outbox then sends no
+	// notifications of new jobs.
 	PollOnly bool
-	// Export receives each day of deliveries before retention drops it, such as an
-	// export.Directory. Events of exported days can still be read, replayed and erased. Every
-	// process needs the same Export. Nil: retention deletes without an export.
+	// Export, such as an export.Directory, receives each day of deliveries before retention drops
+	// the day. Events of exported days can still be read, replayed and erased. Every process needs
+	// the same Export. Nil: retention deletes without an export.
 	Export export.Storage
 	// AcceptTimeout bounds one Accept, including waiting. Defaults to 2 seconds.
 	AcceptTimeout time.Duration
@@ -69,8 +70,9 @@ type Options struct {
 	// Shared is a memory of committed events that several processes share, such as one of package
 	// seen. It saves queries if duplicates reach several gateways. Nil: none.
 	Shared SharedMemory
-	// SharedTTL is the time after its receipt in which an event is found in Shared: at most half of
-	// the shortest time for which retention remembers an event. Defaults to DefaultSharedTTL; at most MaxSharedTTL.
+	// SharedTTL is how long after its receipt an event is found in Shared. It must be at most half
+	// of the shortest time for which retention remembers an event, and at most MaxSharedTTL.
+	// Defaults to DefaultSharedTTL.
 	SharedTTL time.Duration
 	// ConsoleURL is the console's address. Job metadata links to events and effects there. Empty:
 	// no links.
@@ -299,6 +301,6 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.counted.runner.Stop(ctx),
 		o.duplicates.Stop(ctx), // after counted, which adds to it
 		o.senderKeys.Stop(ctx),
-		o.jobs.Stop(ctx), // after the groups that insert them
+		o.jobs.Stop(ctx), // after the groups that insert jobs
 	)
 }

@@ -81,7 +81,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
-	// counted waits until that many duplicates are counted, which happens after the response.
+	// counted waits until the given number of duplicates is counted, which happens in the background.
 	counted := func(ctx context.Context, duplicates int) {
 		soon(t, func() bool {
 			var noted int

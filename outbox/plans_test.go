@@ -176,7 +176,8 @@ func (p *plans) connect(t *testing.T, mode string) *plannedBundle {
 	return &plannedBundle{bundle: onPool(t, pool, func(o *Options) { o.Committers = 1 }), of: p, log: log}
 }
 
-// step runs f, which requests rows, and records what each of its statements read.
+// step runs f, which requests the given number of rows, and records how many pages each of its
+// statements read.
 func (b *plannedBundle) step(t *testing.T, rows int, f func(ctx context.Context) error) {
 	t.Helper()
 	b.walk(t, func(ctx context.Context) (int, error) { return rows, f(ctx) })
@@ -227,7 +228,8 @@ func (p *plans) check(t *testing.T, when string, b *plannedBundle) {
 	}
 }
 
-// atOnce runs f n times concurrently, so that a group commit has all calls in a batch.
+// atOnce runs f n times concurrently, so that group commits can batch the calls. It returns the
+// first error.
 func atOnce(n int, f func(i int) error) error {
 	errs := make(chan error, n)
 	for i := range n {
@@ -242,7 +244,7 @@ func atOnce(n int, f func(i int) error) error {
 	return first
 }
 
-// soon waits for a condition that becomes true after the response.
+// soon waits for a condition that background work makes true.
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, 2*time.Minute, time.Millisecond)

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// probe executes one failing attempt of an effect through an open breaker.
+// probe claims an attempt of an effect as a probe, settles it with s and returns the claim.
 func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) ledger.Claimed {
 	t.Helper()
 	claimed, err := b.Ledger().Claim(t.Context(), ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: lease, Probe: true})

@@ -19,8 +19,8 @@ import (
 const (
 	// reconcileGrace is longer than an accept or dispatch takes to make its job visible.
 	reconcileGrace = 30 * time.Second
-	// reconcileLook is the number of jobs of a queue and state that a slice of Reconcile reads, and
-	// the maximum number that it inserts.
+	// reconcileLook is the maximum number of jobs that a slice of Reconcile inserts, and that it
+	// reads for each queue and state.
 	reconcileLook = 1000
 )
 
@@ -36,8 +36,8 @@ type Reconciled struct {
 //
 // Reconcile works in slices whose cost does not depend on the number of waiting items. In a long
 // queue it checks only items whose turn should have arrived. Effects of a paused destination need
-// no job. Several processes may call Reconcile: an advisory lock lets only one of them work, and
-// the others return.
+// no job. Several processes may call Reconcile: an advisory lock lets one process at a time run a
+// slice, and the others skip the slice.
 func (o *Outbox) Reconcile(ctx context.Context) (Reconciled, error) {
 	return o.reconcile(ctx, reconcileGrace)
 }
@@ -94,7 +94,7 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 	return repair.Jobs(found), err
 }
 
-// enqueueLacking calls Reconcile until nothing is left.
+// enqueueLacking calls Reconcile until a call enqueues nothing, and returns the totals.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
 	for {

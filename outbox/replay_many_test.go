@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// skipped stores events that match no route.
+// [bundle.skipped] stores n events that match no route.
 func (b *bundle) skipped(t *testing.T, source string, n int) {
 	t.Helper()
 	for i := range n {
@@ -24,7 +24,7 @@ func (b *bundle) skipped(t *testing.T, source string, n int) {
 	}
 }
 
-// acceptedIn stores n events together with the given outcome.
+// acceptedIn stores n events in one delivery, and gives all stored events the outcome.
 func (b *bundle) acceptedIn(t *testing.T, n int, outcome string) {
 	t.Helper()
 	ids := make([]string, n)
@@ -123,8 +123,7 @@ func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	require.Equal(t, pageful+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
-// The distance between two matching events is greater than the number of events one statement
-// reads.
+// More events are between two matching events than one statement reads.
 func TestAReplayFindsWhatIsFarApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -16,8 +16,8 @@ import (
 // routesOfTest are the routes of an event in this file.
 var routesOfTest = []string{"mail", "erp", "crm"}
 
-// byRoute plans an event as a process with routesOfTest does. A process that is older than replays
-// of a single route ignores the route.
+// byRoute plans an event as a process with routesOfTest does. If before is true, the process is
+// older than the replay of a single route, and plans all routes.
 func byRoute(e *inbox.Event, before bool) (effects []ledger.NewEffect) {
 	for _, route := range routesOfTest {
 		if !before && e.OnlyRoute != "" && e.OnlyRoute != route {
@@ -50,7 +50,7 @@ func (b *bundle) effectsOf(t *testing.T, ref identity.EventRef) map[string][]str
 }
 
 // A replay of one route leaves the effects of the other routes as they are: in any state, after any
-// earlier replays, and also if an older process dispatches it.
+// earlier replays, and even if an older process dispatches the event.
 func TestReplayOfOneRouteLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

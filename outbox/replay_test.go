@@ -54,8 +54,8 @@ func TestReplayWithNewKeys(t *testing.T) {
 	require.NotEqual(t, id.IdempotencyKey(), d.Created[0].IdempotencyKey())
 }
 
-// One route is repaired, and its receiver needs the events of three days again. The effects of the
-// other routes stay, at this replay and at every later replay.
+// One route is repaired, and its receiver needs the events of three days again. However often this
+// route is replayed, the effects of the other routes stay unchanged.
 func TestReplayOfOneRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

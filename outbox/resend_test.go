@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// forwarded returns a refused effect that sends its delivery's body.
+// forwarded returns the id of an effect that forwarded its delivery's body and was refused.
 func (b *bundle) forwarded(t *testing.T, id string) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", id)
@@ -129,7 +129,7 @@ func TestResendTwiceIsOne(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, b.byKey(t, keys[0])))
 }
 
-// An effect without a request to send is refused, with the reason.
+// A resend is refused, with the reason, if the effect has no request that can be sent again.
 func TestWhatCannotBeResent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -21,7 +21,7 @@ const (
 	maxRetryNumber  = 100 // higher numbers count as this number
 	maxRetryReason  = 64  // bytes
 	maxRetryReasons = 16  // per source; further reasons count as otherReason
-	maxRetryCounts  = 256 // in memory at one time; further reasons count as otherReason
+	maxRetryCounts  = 256 // in memory at one time; further ones count as first retries for otherReason
 	otherReason     = "other"
 )
 
@@ -58,7 +58,7 @@ func (c *retryCount) add(d Delivery) {
 	if c.counts[retry] == 0 && len(c.counts) >= maxRetryCounts {
 		retry.number, retry.reason = 1, otherReason
 	}
-	retry.reason = strings.Clone(retry.reason) // the reason may be a slice of the body
+	retry.reason = strings.Clone(retry.reason) // the reason may be a slice of a longer string
 	c.counts[retry]++
 	c.runner.Wake()
 }

@@ -125,7 +125,7 @@ func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	require.Equal(t, 1, sound.effect(t, id).Attempt)
 }
 
-// An ordered effect in the same Postgres wakes the next.
+// An ordered effect in the same Postgres wakes the next effect of its order.
 func TestRunTxKeepsOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -142,7 +142,7 @@ func TestRunTxKeepsOrder(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
-// Operator actions, too, are applied once.
+// Operator actions, too, are applied once when their COMMIT response is lost.
 func TestOperatorsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// refused stores n deliveries in the quarantine.
+// [bundle.refused] stores n deliveries in the quarantine.
 func (b *bundle) refused(t *testing.T, n int) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)
@@ -34,7 +34,7 @@ func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			order := runs.Order{Action: action}
-			order.Cancel = action == erasure.ActionEraseEvent // they wait for their dispatch
+			order.Cancel = action == erasure.ActionEraseEvent // the events still wait for their dispatch
 			var changed string
 			if order.OfRefused() {
 				b.refused(t, n)

@@ -69,8 +69,8 @@ func TestRunsOfBeforeAreReadAsTheyWereMeant(t *testing.T) {
 	}
 }
 
-// A run that an older process began continues behind its position. An older process can read the
-// position that is written then.
+// A run that an older process began continues behind its stored position. The new position has a
+// format that older processes can read.
 func TestARunOfBeforeGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -100,7 +100,7 @@ func TestARunRetriesWhatItsPreviewCounted(t *testing.T) {
 	require.Equal(t, []runs.Run{run}, listed)
 }
 
-// A preview returns in time and continues where it ended.
+// A preview returns its counts when its time is over, and the next call continues from there.
 func TestAPreviewCountsInBites(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -412,7 +412,7 @@ func TestARunWhoseConditionCannotBeReadFails(t *testing.T) {
 	require.Contains(t, run.Error, "no such name")
 }
 
-// A step whose COMMIT response is lost is neither done nor counted again.
+// A step whose COMMIT response is lost is done once and counted once.
 func TestAStepOfARunSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

@@ -26,7 +26,7 @@ func (b *bundle) found(t *testing.T, text string, limit int, sources ...identity
 	return ids
 }
 
-// Values are stored with the dispatch, once, and find their events.
+// A dispatch stores each search value once. A search for the value finds the event.
 func TestADispatchStoresSearchValues(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keep returns once the keys are committed.
+// keep stores keys and returns when they are committed.
 func keep(t *testing.T, b *bundle, keys ...SenderKey) {
 	t.Helper()
 	for _, k := range keys {

@@ -18,10 +18,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// SharedMemory stores values for several processes, such as Redis: see package seen. Accept looks
-// for duplicates there before it queries the database. A SharedMemory may lose values, and return
-// old, foreign or wrong ones: every value is authenticated, for one event in one life of the
-// database.
+// SharedMemory, such as Redis, stores values for several processes: see package seen. Accept looks
+// for duplicates there before it queries the database. A SharedMemory may lose values, and may
+// return old, foreign or wrong values: Accept authenticates every value, for one event in one life
+// of the database.
 type SharedMemory interface {
 	// Get returns the value of each key, in order, and nil for an unknown key. It returns false if it
 	// has no result in time; deliveries wait for it.
@@ -103,9 +103,9 @@ func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (even
 	return events, true
 }
 
-// keep stores an event whose COMMIT was confirmed. The caller passes the database's life, read
-// before the transaction began. If the life has changed since, or is not known for certain, the event is
-// not stored.
+// keep stores an event whose COMMIT was confirmed. The caller reads the database's life before the
+// transaction begins. If the life has changed since, or is not known for certain, the event is not
+// stored.
 func (s *sharedEvents) keep(in recent.Life, ref identity.EventRef, e recent.Event) {
 	if s == nil {
 		return

@@ -37,7 +37,7 @@ func startRedis(t *testing.T) *redisserver.Server {
 	return server
 }
 
-// sharing makes an Outbox use a Redis.
+// sharing returns an option with which an Outbox uses server as its shared memory.
 func sharing(t *testing.T, server *redisserver.Server) func(*Options) {
 	t.Helper()
 	return func(opts *Options) {
@@ -48,7 +48,7 @@ func sharing(t *testing.T, server *redisserver.Server) func(*Options) {
 	}
 }
 
-// shares delivers an event to b until the shared memory has it, and reports whether that happened.
+// shares delivers an event to b until the shared memory has the event.
 func (b *bundle) shares(t *testing.T, d Delivery) {
 	t.Helper()
 	ref := identity.EventRef{Source: d.Source, EventID: d.Events[0].ID}
@@ -63,7 +63,8 @@ func (b *bundle) shares(t *testing.T, d Delivery) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// forget removes an event from the memory of the process, so that the next lookup is in the shared memory.
+// forget removes an event from the memory of the process, so that the next lookup needs the shared
+// memory.
 func (b *bundle) forget(ref identity.EventRef) { b.recent.Keep(-1, ref, recent.Event{}) }
 
 // unstore deletes an event's row. A query would accept the event again.
@@ -73,7 +74,8 @@ func (b *bundle) unstore(t *testing.T, id string) {
 	require.NoError(t, err)
 }
 
-// hit delivers an event that only the shared memory knows, until it is found there.
+// hit looks up a delivery that only the shared memory knows until it is found there, and returns its
+// first event.
 func (b *bundle) hit(t *testing.T, d Delivery) (e AcceptedEvent) {
 	t.Helper()
 	require.Eventually(t, func() bool {

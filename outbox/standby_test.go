@@ -25,7 +25,7 @@ type replicated struct {
 	admin *pgxpool.Pool
 }
 
-// onReplicated connects to such a server through a prepared pool.
+// onReplicated starts a server for the test, and returns it with an Outbox on a prepared pool.
 func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
 	t.Helper()
 	admin := pgtest.New(t, pgtest.Own())
@@ -47,7 +47,8 @@ func (r *replicated) standbys(t *testing.T, names string) {
 	require.NoError(t, err)
 }
 
-// away makes every process of the server require an unavailable standby.
+// [replicated.away] makes the server require a standby that is unavailable, and returns when COMMITs
+// wait for it.
 func (r *replicated) away(t *testing.T) {
 	t.Helper()
 	r.standbys(t, "never_there")
@@ -110,7 +111,7 @@ func TestCancelledWaitForTheStandbyIsNotAcknowledged(t *testing.T) {
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	r.away(t)
 	cancelled, done := r.cancelWaits(t)
-	for len(cancelled) == 0 { // on a busy machine its timeout may end before it waits
+	for len(cancelled) == 0 { // on a busy machine, Accept may time out before its COMMIT waits
 		_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
 		require.ErrorIs(t, err, commit.ErrUnavailable)
 	}

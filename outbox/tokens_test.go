@@ -92,7 +92,7 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	require.Positive(t, take())
 }
 
-// A quiet period saves up at most one burst.
+// After a quiet period, at most one burst of tokens is available.
 func TestTokensOfAQuietTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -79,10 +79,10 @@ type Limits struct {
 }
 
 // Do runs f in its own transaction and commits it. It is for work that is too rare or too long to
-// share a transaction. After a temporary fault, another transaction's lock or an unknown outcome it
-// retries on a fresh connection, like a group commit, until its time is over. ctx does not cancel
-// it. If repeated is true, an earlier try may have been committed: f must recognise its own rows.
-// Errors: ErrUnavailable, and errors from f.
+// share a transaction. After a temporary fault, a lock wait or an unknown outcome, Do retries on a
+// fresh connection, like a group commit, until limits.Timeout is over. Without limits.Once, ctx
+// does not cancel it. If repeated is true, an earlier try may have been committed: f must recognise
+// its own rows. Errors: ErrUnavailable, and errors from f.
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
@@ -143,7 +143,7 @@ func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) 
 			a.doubt()
 		}
 		if sqlstate.Demoted(err) {
-			// The server was demoted: every pooled connection still points at it.
+			// The server was demoted, and every pooled connection still leads to it.
 			db.pool.Reset()
 		}
 	}

@@ -21,9 +21,9 @@
 // in flight, the next batch collects: at most 64 members, 1,000 items, 4 MiB; a larger member is
 // committed alone. There is no timer. Two batches may be in flight. The rules and their reasons:
 //
-//   - READ COMMITTED, synchronous_commit = on, lock_timeout 250 ms below
-//     deadlock_timeout, statement and idle time-outs 5 s, set in the
-//     transaction: the guarantees must not depend on a server's defaults.
+//   - READ COMMITTED, synchronous_commit = on, a lock_timeout of 250 ms (less
+//     than deadlock_timeout), statement and idle timeouts of 5 s, all set in
+//     the transaction: the guarantees must not depend on a server's defaults.
 //   - Rows are written and locked in the order of their keys. Two batches with
 //     the same keys in another order would deadlock.
 //   - Equal keys in a batch collapse onto the first member. The others are

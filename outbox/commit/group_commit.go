@@ -25,21 +25,22 @@ const (
 
 const (
 	defaultCommitters = 2
-	// defaultQueueCap limits the number of waiting members. With 64 members per batch, these are 64
-	// batches, more than a member can wait for.
+	// defaultQueueCap limits the number of waiting members. It is 64 batches of 64 members, which is
+	// more than a member can wait for.
 	defaultQueueCap = 4096
 	// triesTogether is the number of temporary faults after which the members of a batch are tried
 	// separately.
 	triesTogether = 3
 )
 
-// Group lets concurrent members share transactions. While a commit is in flight the next batch
+// Group lets concurrent members share transactions. While a commit is in flight, the next batch
 // collects. A single member does not wait for others, so it has the latency of its own transaction.
 // T1, T2 and T3 each use a Group.
 //
-// Run commits a member M together with others. The member gets its R only after their COMMIT
-// succeeded. A bad member never fails its neighbours: a batch that the server refuses is bisected.
-// A batch that waits for another transaction's lock leaves its committer (group_commit_blocked.go).
+// GroupOptions.Run writes a member M together with others. The member gets its R only after their
+// COMMIT succeeded. A bad member never fails its neighbours: a batch that the server refuses is
+// bisected. A batch that waits for another transaction's lock leaves its committer
+// (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
 	name Name
@@ -83,8 +84,8 @@ type GroupOptions[M, R any] struct {
 	// Weigh returns the number of items and bytes that a member adds to a batch. Defaults to one
 	// item.
 	Weigh func(M) (items, bytes int)
-	// Release is called once for every submitted member when the Group no longer holds it. err is
-	// nil if the member is committed. May be nil.
+	// Release is called once for every submitted member, when the Group no longer needs the member.
+	// err is nil if the member is committed. May be nil.
 	Release func(m M, err error)
 	// Unheard is called for every member that may be committed without its submitter's knowledge,
 	// once its transactions have ended. May be nil.
@@ -93,7 +94,7 @@ type GroupOptions[M, R any] struct {
 	// Inline is true if Submit itself commits its member when no committer works, which saves two
 	// hand-overs. Submit then waits for the outcome even if ctx ends.
 	Inline bool
-	// Patience is the time that a batch may be in flight before another committer begins beside it,
+	// Patience is how long a batch must be in flight before another committer begins beside it,
 	// unless a full batch waits. Members that arrive meanwhile share one transaction. The more
 	// members share its statements, the less each member costs. Zero: another committer begins
 	// immediately.
@@ -101,7 +102,7 @@ type GroupOptions[M, R any] struct {
 
 	Committers int           // maximum number of simultaneous group commits, each on its own connection; defaults to 2
 	QueueCap   int           // maximum number of waiting members; defaults to 4096
-	Timeout    time.Duration // time-out of a member, including its wait; defaults to 10 seconds
+	Timeout    time.Duration // timeout of a member, including its wait; defaults to 10 seconds
 }
 
 func (opts GroupOptions[M, R]) withDefaults() GroupOptions[M, R] {
@@ -188,8 +189,8 @@ func (g *Group[M, R]) Offer(m M) bool {
 	return err == nil
 }
 
-// enqueue queues w, and ensures that a committer takes it. With inline the caller may become the
-// committer, if no committer works.
+// enqueue queues w, and ensures that a committer takes it. With inline, the caller becomes the
+// committer if no other committer works; byCaller is then true.
 func (g *Group[M, R]) enqueue(w *waiting[M, R], inline bool) (byCaller bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -225,8 +226,8 @@ func (g *Group[M, R]) startCommitter() {
 	g.underway.Go(g.commitUntilEmpty)
 }
 
-// wake checks again whether another committer is due. A committer works while any member waits, so
-// Stop still waits for a committer started here.
+// wake checks again whether another committer is due. While a member waits, a committer is working.
+// Stop waits for that committer, and therefore also for a committer that wake starts.
 func (g *Group[M, R]) wake() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -398,8 +399,8 @@ func (g *Group[M, R]) finish(w *waiting[M, R], result R, err error) {
 	}
 }
 
-// forget releases a member that will no longer be committed, although the queue or a batch may
-// still hold w.
+// forget releases the member of w when its outcome is known or its submitter gave up. The queue or
+// a batch may still hold w itself.
 func (g *Group[M, R]) forget(w *waiting[M, R], err error) {
 	var none M
 	m := w.member

@@ -38,7 +38,8 @@ type txSettings struct {
 	confirm bool
 }
 
-// shared returns the settings of transactions for which other callers wait.
+// shared returns the settings of a transaction of Group or Do. Other callers wait for its locks and
+// its connection, so each statement and each pause is limited.
 func shared(lockWait time.Duration) txSettings {
 	return txSettings{lockWait: lockWait, statement: statementTimeout, idle: statementTimeout, ours: true}
 }
@@ -58,10 +59,10 @@ func (s txSettings) options() pgx.TxOptions {
 	return pgx.TxOptions{BeginQuery: beginQuery + ";\n" + s.query()}
 }
 
-// query returns the statement that applies the settings to the transaction. It never lowers
-// synchronous_commit, and keeps remote_apply. With a setting below on, an acknowledged row is lost
-// if the server's process fails. The warning about a cancelled wait for the standby must arrive:
-// see PreparePool.
+// query returns the statement that applies the settings to the transaction. It sets
+// synchronous_commit to "on", or leaves it at "remote_apply": with any lower setting, a crash could
+// lose an acknowledged row. It ensures that the server sends the warning about a cancelled wait for
+// the standby: see PreparePool.
 func (s txSettings) query() string {
 	var q strings.Builder
 	q.WriteString(`SELECT

@@ -7,7 +7,8 @@
 // Each event is erased in one transaction, together with the row of operator_log that names the
 // operator. Its River jobs are deleted afterwards, in slices. An erasure that is interrupted in
 // between can be repeated without harm. The transaction also notes the erasure for the export, whose
-// files are rewritten afterwards: see package export. A bulk run (package runs) erases a selection of events.
+// files are rewritten afterwards: see package export. A bulk run (package runs) erases a selection
+// of events.
 package erasure
 
 import (

@@ -39,8 +39,8 @@ type Erased struct {
 	// Others is the number of other events in its delivery. They keep their parts of the body, and
 	// the headers.
 	Others int
-	// Remains is true if the parts that Others keep include the event's own part, because the parts
-	// overlap. The own part is erased with the last of the other events.
+	// Remains is true if the event's own part of the body stays, because it overlaps the parts of
+	// Others or cannot be located. The part is erased with the last of the other events.
 	Remains bool
 	// Kept are ids and keys that stay although they contain erased data.
 	Kept []Kept
@@ -139,7 +139,8 @@ func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledge
 	return erased, of, err
 }
 
-// eraseEvent erases an event that is finished or not yet begun.
+// eraseEvent erases an event whose work is finished. With order.Cancel, it first drops an event that
+// is still to be dispatched or waits for an operator.
 func (e *Eraser) eraseEvent(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	var came Erased
 	event, err := e.lock(ctx, tx, ref)
@@ -194,7 +195,8 @@ func (r Erased) String() string {
 	return text
 }
 
-// finish ensures that no more work begins for the event.
+// finish ensures that no more work begins for the event. It returns an *UnfinishedError if work that
+// the order does not cancel is unfinished, or if effects must be cancelled first.
 func (e *Eraser) finish(ctx context.Context, tx pgx.Tx, event lockedEvent, made []madeEffect, order Order) error {
 	var unfinished UnfinishedError
 	for _, m := range made {

@@ -60,8 +60,8 @@ type madeEffect struct {
 	objectKey      string // latest_by key, if it is stored beside the effect
 }
 
-// finished reports whether no attempt follows, by itself or after an operator's decision. A parked
-// effect still waits for a decision.
+// finished reports whether the effect needs no further attempt. A parked effect is not finished,
+// because it still waits for an operator's decision.
 func (m madeEffect) finished() bool { return m.state.Finished() && m.state != ledger.EffectParked }
 
 func (e *Eraser) madeBy(ctx context.Context, tx pgx.Tx, ref identity.EventRef) ([]madeEffect, error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Exported erases events in the export that were erased in the database. It may be called
-// repeatedly. Retention does the same. still is called between days, and its error ends the work;
-// it may be nil.
+// Exported repeats in the export the erasures that were made in the database. It may be called
+// repeatedly. Retention does the same. Exported calls the function still between days and returns
+// its error; still may be nil.
 func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error) error {
 	if e.export == nil {
 		return nil

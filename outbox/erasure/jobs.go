@@ -28,8 +28,9 @@ func (of *jobsOf) add(more jobsOf) {
 }
 
 // eraseJobs walks River's jobs and deletes the jobs of the erased events and effects. Only the
-// arguments identify an event's jobs, and an index on them would add cost to every event. still is
-// called before each slice, and its error ends the walk; it may be nil.
+// arguments of a job identify its event, and an index on them would make every event more
+// expensive. eraseJobs calls the function still before each slice and returns its error; still may
+// be nil.
 func (e *Eraser) eraseJobs(ctx context.Context, of jobsOf, still func(context.Context) error) error {
 	for len(of.events)+len(of.effects) > 0 {
 		now := jobsOf{events: first(of.events), effects: first(of.effects)}

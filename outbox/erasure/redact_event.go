@@ -54,7 +54,8 @@ func (e *Eraser) redactEvent(ctx context.Context, tx pgx.Tx, r Redaction, ref id
 	return nil
 }
 
-// isOver reports whether the event and all its effects ended at least the duration after ago.
+// isOver reports whether the event and all its effects have ended, and the duration after has passed
+// since the last of them ended.
 func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 	ended := l.receivedAt
 	if l.processedAt != nil && l.processedAt.After(ended) {

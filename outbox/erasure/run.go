@@ -31,8 +31,8 @@ func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, err
 }
 
 // JobsOfRun deletes the jobs of the events that a bulk run has erased, and of their effects. It may
-// be called again. still is called between slices of the work, and its error ends the work; it may
-// be nil.
+// be called again. JobsOfRun calls the function still before each slice and returns its error; still
+// may be nil.
 func (e *Eraser) JobsOfRun(ctx context.Context, run int64, still func(context.Context) error) error {
 	refs, err := e.OfRun(ctx, run)
 	if err != nil {

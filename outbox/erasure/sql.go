@@ -58,7 +58,7 @@ type deliveryOf struct {
 	ReceivedAt time.Time
 }
 
-// firstOfDelivery contains a delivery and one of its events.
+// firstOfDelivery identifies a delivery and one of its events.
 type firstOfDelivery struct {
 	deliveryOf
 

@@ -2,8 +2,8 @@
 -- that a planned event is stored with the outcome of its plan and gets no job. Its effects follow
 -- in the same transaction, so T1 is also the event's T2.
 --
--- A plan does not count while a process with a newer configuration decides (see fence.sql), or while
--- an operator has paused the queue. The event then gets its job like any other.
+-- A plan is not used while a process with a newer configuration decides (see fence.sql), or while an
+-- operator has paused the queue. The event then gets a job like any other event.
 WITH newer AS MATERIALIZED (
     SELECT n.*
     FROM {{newer_configurations}} AS n

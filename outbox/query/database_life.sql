@@ -1,6 +1,6 @@
 -- A text that changes whenever this might be a different database:
 --
---   - after a standby was promoted or a backup restored, which begins a timeline,
+--   - after a standby was promoted or a backup restored, which begins a new timeline,
 --   - after a restart, before which the files may have been put back to an earlier state,
 --   - after the table of events was recreated, as by a dump restored in place, or truncated,
 --   - in a database created anew from a template, which keeps the numbers of tables.

@@ -78,7 +78,7 @@ SELECT 'effect', jsonb_build_object('scope', 'route:stripe:everything', 'key', i
 FROM filled
 WHERE turn IN (1, 7) OR turn = 4 AND i % 32 = 4 AND i <= 16 * 32;
 
--- An operator has replayed each of them once.
+-- An operator has replayed each event once.
 INSERT INTO hooklatch.operator_log (at, who, via, action, target, affected, request_id)
 SELECT received_at, 'ann', 'cli', 'event.replay', 'stripe/' || id, 1, id
 FROM filled;
