@@ -122,7 +122,8 @@ func TestAnImportedKeyIsErasedWithoutADelivery(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, b.accept(t, `{}`, map[string]string{"jane": ""}).Events[0].Status)
 }
 
-// bring accepts a body with events at these items. An id may occur more than once.
+// bring accepts a body whose events are given as pairs of id and item. An id may occur more than
+// once.
 func (b *bundle) bring(t *testing.T, body string, events ...string) {
 	t.Helper()
 	d := outbox.Delivery{Source: "shop", Provider: "hmac", ContentType: "application/json", Body: []byte(body), Headers: map[string][]string{"X-Test": {"one"}}}

@@ -89,7 +89,7 @@ func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
 	require.Equal(t, "{}", string(b.event(t, "other").Body))
 }
 
-// Overlapping parts are erased together.
+// Parts that overlap are erased with the last of their events.
 func TestABodyThatIsAllOfSeveralEventsGoesWithTheLast(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -48,7 +48,8 @@ func ref(id string) identity.EventRef {
 	return identity.EventRef{Source: "shop", EventID: identity.EventID(id)}
 }
 
-// accept stores a body with one event per id. The event's item is the event's part of the body.
+// The method accept stores a body with one event for each entry of items, which maps the event's id
+// to its part of the body.
 func (b *bundle) accept(t testing.TB, body string, items map[string]string) outbox.Acceptance {
 	t.Helper()
 	d := outbox.Delivery{
@@ -70,8 +71,8 @@ func (b *bundle) event(t testing.TB, id string) *inbox.Event {
 	return e
 }
 
-// dispatch dispatches an event with an effect for each key. The effect sends the delivery
-// unchanged.
+// dispatch dispatches an event with an effect for each key, and returns the effects' ids. Each effect
+// sends the delivery unchanged.
 func (b *bundle) dispatch(t testing.TB, id string, keys ...string) []identity.EffectID {
 	t.Helper()
 	e := b.event(t, id)

@@ -142,7 +142,8 @@ func (l *Line) erase(noted notes) (changed bool, err error) {
 	return l.blot(gone, kept) || changed, nil
 }
 
-// blot replaces items of the body by null, except where an item that stays needs the bytes.
+// blot replaces the items in gone with null, except where an item in kept needs the bytes. If the
+// line lists no copies, their siblings may be copies, and are replaced too.
 func (l *Line) blot(gone, kept []string) (changed bool) {
 	var stays []jsonpointer.Place
 	for _, item := range kept {

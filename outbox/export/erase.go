@@ -36,9 +36,9 @@ func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.Eve
 	return nil
 }
 
-// EraseNoted erases the events of noted erasures in all exported days. It may be repeated. Errors
-// leave the notes, so that a later call erases. still is called between days, and its error ends the
-// work; it may be nil.
+// EraseNoted erases the events of noted erasures in all exported days. It may be repeated: if it
+// fails, the notes stay for a later call. EraseNoted calls the function still between days and
+// returns its error; still may be nil.
 func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) error) error {
 	for at := (notedErasures{Look: notesAtOnce}); ; {
 		noted, last, err := a.collectNotes(ctx, a.sql.NotedErasures.With(at))
@@ -55,7 +55,7 @@ func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) er
 	}
 }
 
-// eraseAll erases the noted events, and deletes the notes.
+// eraseAll erases the noted events, and deletes the notes unless a day is unfinished.
 func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.Context) error) error {
 	days, err := a.Days(ctx)
 	if err != nil {

@@ -120,7 +120,8 @@ func scanDay(row pgx.CollectableRow) (Day, error) {
 // errOther is returned when another process changed the day.
 var errOther = errors.New("another process works on this day of the export")
 
-// change runs a statement that changes a day's row, if the row is as expected.
+// change calls run in a transaction to change a day's row. If run changes no row, change returns
+// errOther.
 func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx pgx.Tx) (changed int64, err error)) error {
 	return a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		n, err := run(ctx, tx)

@@ -98,7 +98,7 @@ func (l *Line) refs() []identity.EventRef {
 	return refs
 }
 
-// event returns the line's own event, or nil.
+// event returns the event ref of the line, or nil if the line has no such event or only repeats it.
 func (l *Line) event(ref identity.EventRef) *Event {
 	for _, e := range l.Events {
 		if e.EventRef == ref {

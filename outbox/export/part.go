@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// blockSize is the total size of the lines that are compressed together. A look-up reads one
-	// block.
+	// blockSize is the size in bytes, before compression, at which a block of lines ends. A look-up
+	// reads one block.
 	blockSize = 256 << 10
-	// A part ends when its compressed size reaches partSize or its lines reach linesSize, because
-	// it is written from memory.
+	// A part ends when its compressed size reaches partSize or its lines reach linesSize, both in
+	// bytes: the part is in memory until it is written.
 	partSize  = 16 << 20
 	linesSize = 64 << 20
 	// entriesOfSection is the approximate number of index entries that a look-up reads.

@@ -16,8 +16,8 @@ type Storage interface {
 	// Put stores a file durably and completely, or returns an error. A reader never finds a partial
 	// file under the name.
 	Put(ctx context.Context, name string, content []byte) error
-	// Get returns length bytes of a file from an offset, or the whole file if length is negative.
-	// Errors: ErrNoFile.
+	// Get returns length bytes of a file from an offset, or fewer if the file ends before. If length
+	// is negative, Get returns the rest of the file. Errors: ErrNoFile.
 	Get(ctx context.Context, name string, offset, length int64) ([]byte, error)
 	// Delete deletes a file, and the remains of an interrupted Put. A missing file is not an error.
 	Delete(ctx context.Context, name string) error

@@ -25,8 +25,9 @@ const (
 	bytesAtOnce      = 8 << 20
 	// eventsAtOnce is the number of positions that are read together.
 	eventsAtOnce = 10_000
-	// overlap is the maximum difference between the order of positions and the order of times. An
-	// event gets its position when it is inserted, but its time when its transaction began.
+	// overlap is the maximum time by which an event may precede another event that has a lower
+	// position. An event gets its position when it is inserted, but its time is the time at which
+	// its transaction began.
 	overlap = time.Hour
 )
 
@@ -35,8 +36,9 @@ const (
 var ErrUnfinished = errors.New("the day is not exported completely yet")
 
 // Export exports a day of deliveries, unless it is exported already, and verifies the files. The
-// day must be over, and still be in its table. If Export returns nil, the day may be dropped. over
-// reports whether the time limit has ended. Errors: ErrUnfinished, *CorruptError.
+// day must have ended, and its deliveries must still be in their table. If Export returns nil, the
+// day may be dropped. The function over reports whether the time limit has ended. Errors:
+// ErrUnfinished, *CorruptError.
 func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
 	err := a.export(ctx, day, over)
 	if err == nil || errors.Is(err, ErrUnfinished) || errors.Is(err, errOther) || ctx.Err() != nil {
@@ -274,7 +276,7 @@ func (w *dayWriter) write(ctx context.Context) error {
 	}
 }
 
-// endPart stores the part so far.
+// endPart writes the lines so far as a part, and records the part in the day's row.
 func (w *dayWriter) endPart(ctx context.Context) error {
 	part, data, index, err := w.part.end(w.day.Name(), len(w.day.parts))
 	if err != nil {

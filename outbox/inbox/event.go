@@ -89,7 +89,7 @@ const (
 	Imported   Outcome = "imported"   // another system accepted it: it has no delivery and no job
 )
 
-// Outcomes returns all event outcomes, in the order in which they occur.
+// Outcomes returns all event outcomes, in the order of their constants.
 func Outcomes() []Outcome {
 	return []Outcome{Received, Dispatched, Skipped, Failed, Held, Dropped, Imported}
 }

@@ -82,8 +82,8 @@ func (i *Inbox) event(ctx context.Context, db statement.DB, ref identity.EventRe
 	return e, nil
 }
 
-// EventsByRef loads events for display to operators, without headers and bodies. Each event is a
-// separate look-up. Deleted events are missing from the result.
+// EventsByRef loads events for display to operators, without headers and bodies. It uses one
+// statement, which looks up each event by its key. Deleted events are missing from the result.
 func (i *Inbox) EventsByRef(ctx context.Context, refs []identity.EventRef) (map[identity.EventRef]*Event, error) {
 	rows, err := i.sql.EventRows.With(askedEvents{Asked: refs}).Query(ctx, pipeline.ByIndex{Sender: i.readPool})
 	if err != nil {

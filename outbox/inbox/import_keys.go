@@ -28,7 +28,7 @@ type ImportedKey struct {
 	ReceivedAt time.Time // by that system's clock
 }
 
-// Validate returns an error for a key that no event can have.
+// Validate returns an error for a key that no event can have, and for an invalid time.
 func (k ImportedKey) Validate() error {
 	if err := column.ValidateKey(k.EventID, maxEventIDLen); err != nil {
 		return fmt.Errorf("event id %w", err)
@@ -53,7 +53,8 @@ type ImportProgress struct {
 // ImportKeys registers events that another system accepted: later deliveries of these events are
 // duplicates. Such events have no delivery and no job. They are not dispatched and cannot be
 // replayed. Known keys stay unchanged, so an import can be repeated. Each batch is a transaction
-// with its own row in the operator log. progress is called after each batch and may be nil.
+// with its own row in the operator log. ImportKeys calls the function progress after each batch;
+// progress may be nil.
 func (i *Inbox) ImportKeys(ctx context.Context, source identity.Source, keys []ImportedKey, by ledger.Operator, progress func(ImportProgress)) (ImportProgress, error) {
 	var done ImportProgress
 	for _, k := range keys {

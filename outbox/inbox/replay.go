@@ -26,8 +26,9 @@ type ReplayOptions struct {
 	Route string
 	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
-	// Exported is the event in the export, which is stored again. Nil: the event and its delivery
-	// are still stored. Replay finds it itself; for ReplayTx see FromExport.
+	// Exported is the event as the export has it. The replay first stores the event again. Nil: the
+	// event and its delivery are still stored. Replay sets Exported itself; callers of ReplayTx get
+	// it from FromExport.
 	Exported *export.Found
 }
 
@@ -99,7 +100,7 @@ type EventReplay struct {
 	At         time.Time `json:"at"`
 
 	// The following fields describe the previous dispatch, which is no longer in Event.
-	PreviousOutcome Outcome   `json:"previous_state,omitzero"` // empty if it was not recorded yet
+	PreviousOutcome Outcome   `json:"previous_state,omitzero"` // empty if an older version did not record it
 	PreviousError   string    `json:"previous_error,omitzero"`
 	PreviousAt      time.Time `json:"previous_at,omitzero"`
 }

@@ -1,5 +1,5 @@
--- The next deliveries of a day that together have at most :bytes of bodies, but at least one. The
--- copies are the parts that repeat known events.
+-- The next deliveries of a day: as many as have at most :bytes of bodies together, but at least one.
+-- The copies are the parts of a delivery that repeat events of other deliveries.
 SELECT
     d.delivery_id, d.body, d.columns,
     COALESCE((
