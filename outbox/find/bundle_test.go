@@ -114,7 +114,7 @@ func (b *bundle) costOf(t *testing.T) cost {
 	return c
 }
 
-// accept stores one event with this body.
+// The method accept stores one event with the body, and returns the event.
 func (b *bundle) accept(t *testing.T, source, id, body string) *inbox.Event {
 	t.Helper()
 	_, err := b.box.Accept(t.Context(), outbox.Delivery{

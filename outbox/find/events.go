@@ -86,8 +86,9 @@ func (e Events) In(states ...inbox.Outcome) Events {
 // has reports whether e requires an attribute.
 func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 
-// overlap is the maximum difference between the order of positions and the order of times. An event
-// gets its position when it is inserted, but its time when its transaction began.
+// overlap is the maximum time by which an event may precede another event that has a lower position.
+// An event gets its position when it is inserted, but its time is the time at which its transaction
+// began.
 const overlap = time.Minute
 
 // Events finds events back from a position, newest first, without headers and bodies. A limit
@@ -321,7 +322,7 @@ func (e Events) args() askedFor {
 	}
 }
 
-// placeOf returns the position at which the events received at a time or later begin.
+// placeOf returns the position of the first event that was received at a time or later.
 func (f *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
 	if err := f.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, f.walk).Scan(&seq); err != nil {

@@ -51,8 +51,8 @@ func (c Cursor) IsExported() bool { return strings.HasPrefix(string(c), ofExport
 func (f *Finder) HasExport() bool { return f.export != nil }
 
 // ExportedToChange continues EventsToChange with the events that only the export has, by day, for an
-// action on each. It begins at FirstExported. A page reads one part of a day. Erased events are
-// omitted.
+// action on each. It begins at FirstExported. A page reads one part of a day. Erased events, and
+// events accepted after the position last, are omitted.
 func (f *Finder) ExportedToChange(ctx context.Context, asked Events, from Cursor, last int64) (Page[Found], error) {
 	page, err := f.exportedToChange(ctx, asked, from, last)
 	if err != nil {

@@ -77,7 +77,7 @@ func (f *Finder) With(condition Condition) *Finder {
 
 // Brief returns a copy of f for interactive pages. A list that reads no bodies returns within about
 // 25 ms of server time, and reports how far it looked. Only one of its payload searches works at a
-// time, and then rests twice as long as it worked. Condition is called for every page.
+// time, and then pauses twice as long as it worked. The function condition is called for every page.
 func (f *Finder) Brief(condition Condition) *Finder {
 	brief := *f
 	brief.condition, brief.plain, brief.turns = condition, briefBudget, newTurns()

@@ -311,7 +311,7 @@ func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, `"17" is no cursor of a list of effects`)
 }
 
-// A Tail returns each new row once, and none of the existing ones.
+// A Tail returns each new row once, and no row that existed before.
 func TestFollowTellsOfWhatIsNew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,7 +11,7 @@ import (
 
 // Settled is the age at which EventsOnward returns an event. Positions are assigned when events are
 // inserted, so an event may be committed after another event with a later position. A reader that
-// has passed its position would never see it.
+// has already passed the position of the first event would never see that event.
 const Settled = time.Minute
 
 // EventsOnward finds events onward from a position, oldest first. It is the counterpart of
@@ -105,9 +105,9 @@ const foundAtOnce = 2_000
 var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
 
 // EventsToChange finds events onward from a position, oldest first, for an action on each. It
-// selects events accepted up to the position last and not erased; unredacted also omits redacted
-// events. Imported events are omitted. Each page reads 2,000 events. Events that Content cannot
-// decide are among the rows, with Found.Unclear.
+// selects events accepted up to the position last and not erased. If unredacted is true, it also
+// omits redacted events. It always omits imported events. Each page reads 2,000 events. Events that
+// Content cannot decide are among the rows, with Found.Unclear.
 func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, last int64, unredacted bool) (Page[Found], error) {
 	judge, _, err := f.judgeOf(ctx, asked.Content)
 	if err != nil {

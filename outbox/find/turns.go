@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// restFactor is the rest of a Brief Finder's search after a slice, as a multiple of the slice's
+// restFactor is how long a Brief Finder's search pauses after a slice, as a multiple of the slice's
 // duration.
 const restFactor = 2
 
-// turns lets one payload search work at a time, and makes it rest in between. A search keeps a CPU
-// of this process and one of the server busy, which deliveries need too. A nil *turns does neither.
+// turns lets one payload search work at a time, and makes it pause between slices. A search keeps a
+// CPU of this process and one of the server busy, which deliveries need too. With a nil *turns,
+// searches neither wait nor pause.
 type turns struct {
 	free chan struct{} // has a value while no search works
 	rest int

@@ -14,7 +14,7 @@ const (
 	maxLimit     = 1_000 // limit of a list
 )
 
-// candidate is a row that matches, ignoring Match.
+// candidate is a row that matches all fields of the filter except Content.
 type candidate[Ref comparable] struct {
 	ref        Ref
 	place      place

@@ -9,7 +9,7 @@ import (
 // This file declares the arguments of the fleet's statements. Durations are in seconds: an
 // interval, or time before now.
 
-// named contains a statement's destination.
+// named is the argument of a statement that needs only a destination's name.
 type named struct{ Destination string }
 
 type announceWorker struct {

@@ -187,8 +187,8 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	return destinations, nil
 }
 
-// unheardAfter is the time for which a queue may be processed contrary to its pause state before
-// clients are notified again.
+// unheardAfter is the time after which clients are notified again of a queue's pause state, if a
+// client still works contrary to that state.
 const unheardAfter = 10 * time.Second
 
 // SyncPauses applies the destinations' pauses to the River queues; the destinations' rows are
@@ -226,8 +226,8 @@ func (f *Fleet) followDestinations(ctx context.Context) error {
 	return nil
 }
 
-// tellPausesAgain notifies the clients of all processes about queues whose pause state a client
-// seems to ignore.
+// tellPausesAgain notifies the clients of all processes of the pause state of queues, if a client
+// seems to ignore that state.
 func (f *Fleet) tellPausesAgain(ctx context.Context) error {
 	err := f.db.Statement("tell_pauses_again", func(db pipeline.ByIndex) error {
 		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, db)

@@ -149,8 +149,8 @@ func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
 	return f.syncQueues(ctx, PresumedGone, func(string) bool { return false })
 }
 
-// syncQueues moves jobs out of queues that no process has read for the time unserved, except queues
-// for which leave returns true.
+// syncQueues moves jobs out of queues that no process has read for the duration unserved, except
+// queues for which the function leave returns true.
 func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
 	if _, err := f.execute(ctx, "place_destinations", f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)
@@ -189,10 +189,10 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 }
 
 // RendersElsewhere reports whether another process should render the requests of the source's events
-// to a destination. That process has the source, serves the destination, and has a configuration
-// newer than by with other routes. If the asking process does not have the source, any configuration
-// counts. A process that did not announce a configuration decides everything itself. Errors:
-// ErrUnavailable.
+// to a destination. That process has the source, serves the destination, and has a newer
+// configuration than by, with other routes. If the calling process does not have the source, any
+// configuration counts. A process that did not announce a configuration decides everything itself.
+// Errors: ErrUnavailable.
 func (f *Fleet) RendersElsewhere(ctx context.Context, source identity.Source, destination string, by Configuration, hasSource bool) (elsewhere bool, err error) {
 	if by.Number == 0 {
 		return false, nil
@@ -218,7 +218,7 @@ func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 	return nil
 }
 
-// Wake notifies every process of a queue that contains a due job.
+// Wake notifies every process that the queue contains a due job.
 func (f *Fleet) Wake(queue string) { f.jobs.Wake(queue) }
 
 // execute runs a repeatable statement in its own transaction.

@@ -27,7 +27,7 @@ func start(ctx context.Context) (box *outbox.Outbox, stop func()) {
 	}
 }
 
-// accept accepts a delivery of the source shop.
+// The function accept stores a delivery of the source shop.
 func accept(ctx context.Context, box *outbox.Outbox, body string, guard *outbox.ReplayGuard, events ...outbox.Incoming) {
 	delivery := outbox.Delivery{Source: "shop", Provider: "shopify", Body: []byte(body), Events: events, ReplayGuard: guard}
 	if _, err := box.Accept(ctx, delivery); err != nil {

@@ -1,4 +1,4 @@
--- :rows events of two sources, 50 milliseconds apart until an hour ago, each with one
+-- :rows events of two sources, 50 milliseconds apart, the newest an hour old, each with one
 -- effect that an operator retried. The first five, which a walk back reaches last, have a
 -- rare type, a rare state, a rare customer and a rare operator.
 SET session_replication_role = replica;

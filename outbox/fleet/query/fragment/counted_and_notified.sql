@@ -1,4 +1,5 @@
--- The number of moved jobs of each queue. It wakes the processes that read the queues.
+-- The number of moved jobs of each queue. The statement also wakes the processes that read the
+-- queues.
 counted AS (
     SELECT moved.queue, count(*) AS jobs
     FROM moved
