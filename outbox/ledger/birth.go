@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// birthRow is the claim with which an effect is created, as create_effects.sql reads it.
-// Without a lease the effect has no claim.
+// birthRow is the claim with which an effect is created, as create_effects.sql reads it. A lease of
+// 0 means that the effect has no claim.
 type birthRow struct {
 	ClaimID      uuid.UUID
 	LeaseSeconds float64

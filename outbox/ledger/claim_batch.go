@@ -17,7 +17,7 @@ const (
 	verdictGrant    = "grant"    // the attempt starts
 	verdictPark     = "park"     // the effect is parked
 	verdictPause    = "pause"    // unchanged: its destination is paused
-	verdictWithhold = "withhold" // unchanged: it is unknown whether the effect was applied
+	verdictWithhold = "withhold" // unchanged: no operator has confirmed the restored or promoted database
 	verdictTurn     = "turn"     // unchanged: its order must be checked first
 )
 

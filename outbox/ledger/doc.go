@@ -32,12 +32,12 @@
 // A claim cancels an effect if a newer effect of the same object has superseded it.
 //
 // If the process that dispatches an event also executes an effect's first attempt, the effect is
-// created started, as if it had been pending and claimed. This requires at_least_once, no
-// order, and a rendered request. Its job waits until the lease ends, and the settlement decides
-// what happens to the job.
+// created in the state started, as if it had been pending and claimed. This requires
+// at_least_once, no order, and a rendered request. Its job waits until the lease ends, and the
+// settlement decides what happens to the job.
 //
-// An effect whose request could not be rendered is created parked. Only a replay of its event
-// makes it pending. No effect leaves done.
+// An effect whose request could not be rendered is created in the state parked. Only a replay of
+// its event makes it pending. No effect leaves the state done.
 //
 // The database enforces the state machine (schema/migrations/0006): a trigger refuses every
 // transition that is not in the table. The view effect_transitions lists each transition. For a

@@ -70,7 +70,7 @@ func EffectStates() []EffectState {
 	return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectDone, EffectFailed, EffectParked, EffectCancelled}
 }
 
-// Finished reports whether no attempt follows without an operator action.
+// Finished reports whether the effect is attempted again only if an operator requests it.
 func (s EffectState) Finished() bool {
 	switch s {
 	case EffectDone, EffectFailed, EffectParked, EffectCancelled:
@@ -97,18 +97,18 @@ type NewEffect struct {
 	// OnPark decides whether a parked effect blocks later effects of its order. Empty: OnParkBlock.
 	OnPark OnPark
 	// LatestKey identifies the effect's object. The effect is cancelled if a newer effect of the
-	// same scope and object was already applied. LatestKey implies an OrderKey, which must be empty
-	// or the same.
+	// same scope and object was already applied. LatestKey is also the OrderKey, which must be empty
+	// or equal.
 	LatestKey string
 	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties. Zero: the
 	// event's occurrence time, or its receipt time if that is unknown.
 	OccurredAt time.Time
 
-	// Claim starts the effect with its first attempt, unless its destination is paused. The process
-	// that commits the effect also executes the attempt under this claim, and the job waits until
-	// the lease ends. ID, KeyTTL, Probe and JobID are ignored. Claim is not allowed for an effect
-	// that is at_most_once, in an order, or not rendered yet. Nil: a job executes the first
-	// attempt.
+	// Claim starts the effect with its first attempt, unless its destination is paused or has
+	// another queue. The process that commits the effect also executes the attempt under this claim,
+	// and the job waits until the lease ends. ID, KeyTTL, Probe and JobID are ignored. Claim is not
+	// allowed for an effect that is at_most_once, in an order, or not rendered yet. Nil: a job
+	// executes the first attempt.
 	Claim *Claim
 
 	// Parked is the reason why the effect cannot be attempted, such as a template that failed on

@@ -17,7 +17,7 @@ import (
 type StateError struct {
 	Action Action
 	State  EffectState
-	Erased string // operator who erased its request; empty if it was not erased
+	Erased string // how its request was removed, such as "erased by ann"; empty if it was not
 }
 
 // Error implements error.
@@ -73,8 +73,8 @@ func (l *Ledger) Park(ctx context.Context, idempotencyKey string, by Operator) e
 	return nil
 }
 
-// StatesFor returns the effect states in which action is possible, or nil if the action does not
-// apply to effects.
+// StatesFor returns the effect states in which an action is possible, or nil if the action is not
+// possible on effects.
 func StatesFor(action Action) []EffectState {
 	switch action {
 	case ActionRetryEffect:
@@ -178,8 +178,8 @@ type keysOfEvent struct {
 	Route string
 }
 
-// ReopenTx reopens the unsuccessful effects of an event. A non-empty route limits it to that
-// route.
+// ReopenTx reopens the failed, parked and cancelled effects of an event and returns their number. If
+// route is not empty, it reopens only the effects of that route.
 func (l *Ledger) ReopenTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, route, why string) (int, error) {
 	rows, err := l.sql.KeysOfEvent.With(keysOfEvent{EventRef: ref, Route: route}).Query(ctx, tx)
 	if err != nil {

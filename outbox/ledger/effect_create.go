@@ -32,7 +32,7 @@ type Plan struct {
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
 	// Body and ContentType belong to the delivery that contains the event as Item. They are used by
-	// effects that send this body in an immediate first attempt. Without Body the ledger reads it.
+	// effects that send this body in an immediate first attempt. If Body is nil, LoadBody reads it.
 	Item        string
 	ContentType string
 	Body        []byte
@@ -48,9 +48,9 @@ type Planned struct {
 	Started []Effect
 }
 
-// CreateTx writes the effects of plans that passed the fence, and the jobs of new effects. alone
-// means that the transaction belongs to a caller and may take long: no effect in it starts with its
-// first attempt.
+// CreateTx writes the effects of plans that passed the fence, and the jobs of new effects. If alone
+// is true, the transaction belongs to a caller and may take long: no effect starts with its first
+// attempt.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
 	// again holds only the effects of replayed plans. An effect that an earlier plan could not
 	// render takes the content of its own plan, not of a neighbour in the batch.
@@ -106,8 +106,8 @@ func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bo
 }
 
 // share sorts the effects of p into created and suppressed effects. An effect in created belongs to
-// the first event that names it. The next event with its key is suppressed. An effect rendered
-// again belongs to a replayed event.
+// the first event of the batch that plans it, and is suppressed for the others. An effect that was
+// rendered again belongs to a replayed event.
 func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 	for _, e := range p.Effects {
 		switch {

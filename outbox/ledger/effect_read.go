@@ -35,8 +35,8 @@ func (l *Ledger) effect(ctx context.Context, db statement.DB, idempotencyKey str
 	return e, err
 }
 
-// EffectsByID loads effects for display to operators, without their bodies. Each effect is a
-// separate look-up. Deleted effects are missing from the result.
+// EffectsByID loads effects for display to operators, without their bodies. It uses one statement,
+// which looks up each effect by its key. Deleted effects are missing from the result.
 func (l *Ledger) EffectsByID(ctx context.Context, ids []identity.EffectID) (map[identity.EffectID]Effect, error) {
 	rows, err := l.sql.EffectRows.With(askedEffects{Asked: ids}).Query(ctx, pipeline.ByIndex{Sender: l.read})
 	if err != nil {

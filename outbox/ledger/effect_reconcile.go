@@ -24,9 +24,9 @@ type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue fu
 type inSlice = func(ctx context.Context, run slice) error
 
 // Reconcile finds and counts unfinished effects that are overdue by more than grace and have no
-// live job. run decides whether these effects are enqueued again. Effects of a paused destination
-// are skipped. A slice reads up to look jobs of each state and finds at most as many effects. The
-// next Reconcile continues from there.
+// live job. The function run decides whether these effects are enqueued again. Effects of a paused
+// destination are skipped. The parameter look limits the jobs of each state that a slice reads, and
+// the effects that it finds. The next call of Reconcile finds further effects.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
 	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {

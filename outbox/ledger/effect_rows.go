@@ -49,7 +49,7 @@ type effectRow struct {
 	AcceptSeq      *int64
 }
 
-// linkID names the link of an event to an effect.
+// linkID identifies the link of an event to an effect.
 type linkID struct {
 	identity.EffectID
 
@@ -150,7 +150,8 @@ func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	return nil
 }
 
-// insert writes the effects, returns the new effects, and stores the queues of their destinations.
+// insert writes the effects and returns the new ones. It sets the PlannedQueue of each new effect to
+// the current queue of its destination.
 func (r *effectRows) insert(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
 	if err := r.dropKnownLinks(ctx, tx, sql); err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ type Options struct {
 	// Committers is the maximum number of simultaneous group commits of one kind, each on its own
 	// connection of the pool. Defaults to 2.
 	Committers int
-	// Patience is the maximum time that one batch runs before another starts beside it. Zero:
-	// immediately.
+	// Patience is how long one batch must be in flight before another starts beside it: see
+	// commit.GroupOptions. Zero: the other starts immediately.
 	Patience time.Duration
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger

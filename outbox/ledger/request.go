@@ -33,7 +33,8 @@ type Request struct {
 	Late bool
 }
 
-// body returns the stored body, or NULL if the event is sent as received.
+// body returns the body to store. It is nil, which means NULL, if the event is sent as received or
+// the request is not rendered yet.
 func (r Request) body() []byte {
 	switch {
 	case r.FromDelivery, r.Late:

@@ -77,7 +77,8 @@ func (u *unanswered) work() {
 	}
 }
 
-// retry keeps the claims that could not be settled for the next round.
+// retry settles claims. If the database is unavailable, it pauses and puts the remaining claims back
+// for the next round. After stop, it drops them.
 func (u *unanswered) retry(claims []Claim) {
 	for i, c := range claims {
 		err := u.takeBack(context.Background(), c)
@@ -102,7 +103,7 @@ func (u *unanswered) retry(claims []Claim) {
 	}
 }
 
-// stop waits until every claim is settled or has failed.
+// [unanswered.stop] waits until every claim is settled or dropped, or ctx is done.
 func (u *unanswered) stop(ctx context.Context) error {
 	u.mu.Lock()
 	select {
