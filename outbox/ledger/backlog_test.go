@@ -23,7 +23,7 @@ type backlog struct {
 	orders  int // effects of as many orders, whose first effects never had their turn
 }
 
-// fill inserts the rows of a backlog, each with its job, as the ledger would do.
+// fill inserts the effects of a backlog, with the jobs that the ledger would insert for them.
 func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_at)
@@ -149,7 +149,7 @@ func planOf(t *testing.T, b *ledgerBundle, s statement.Bound) string {
 	return strings.Join(lines, "\n")
 }
 
-// explained returns the plan of a statement instead of its rows.
+// explained is a transaction whose queries return the plan of a statement instead of its rows.
 type explained struct {
 	pgx.Tx
 

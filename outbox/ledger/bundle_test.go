@@ -27,7 +27,7 @@ type ledgerBundle struct {
 	pool *pgxpool.Pool
 }
 
-// newLedger registers the destination app.
+// newLedger returns a Ledger on a pool, and registers the destination app.
 func newLedger(t testing.TB, pool *pgxpool.Pool) *ledgerBundle {
 	t.Helper()
 	db, err := commit.New(commit.Options{Pool: pool})

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ahead moves the times of an effect into the future, as if a clock was set back afterwards.
+// [ledgerBundle.ahead] moves the times of an effect into the future, as if the database's clock had
+// been set back afterwards.
 func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `

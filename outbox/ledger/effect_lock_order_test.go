@@ -29,7 +29,7 @@ func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx cont
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// free returns the rows of a table that are not locked.
+// free returns the keys of the rows of a table that are not locked.
 func (b *ledgerBundle) free(t *testing.T, table, key string) []string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))
@@ -46,7 +46,7 @@ func (b *ledgerBundle) free(t *testing.T, table, key string) []string {
 func TestBatchesOfEffectsLockRowsInKeyOrder(t *testing.T) {
 	t.Parallel()
 	key := func(i int) string { return fmt.Sprintf("evt_%d", i) }
-	places := [...]int{4, 1, 3, 0, 2} // in a batch, none at its own index
+	places := [...]int{4, 1, 3, 0, 2} // order of the keys in a batch, which is not the key order
 	const middle = 2
 	for name, c := range map[string]struct {
 		table, key string

@@ -14,8 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A claim whose COMMIT gets no response starts no attempt. Once the database responds again, the
-// effect waits for its attempt, without doubt, whatever its policy, long before the lease ends.
+// A claim whose COMMIT gets no response starts no attempt. The process takes the claim back when the
+// database responds again, long before the lease ends. The effect is not in doubt, whatever its
+// policy.
 func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	t.Parallel()
 	sound := ledgerOn(t)

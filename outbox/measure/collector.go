@@ -43,7 +43,7 @@ type CollectorOptions struct {
 	Logger *slog.Logger
 	// SizeBudget is the size budget of the tables, in bytes. 0: not configured.
 	SizeBudget int64
-	// Counts counts the amount of waiting work, once a minute. If nil, it is not counted.
+	// Counts records the amount of waiting work, once a minute. Nil: the amount is not recorded.
 	Counts *Counts
 	// MeterProvider exports the collected values. Required.
 	MeterProvider metric.MeterProvider

@@ -119,7 +119,7 @@ func TestCountsAreNeverAddedTwice(t *testing.T) {
 	}
 }
 
-// Counts that a database refused, or was never sent, are added later.
+// Counts that the database refused, or that were never sent to it, are added later.
 func TestCountsWaitForTheirDatabase(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

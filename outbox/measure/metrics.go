@@ -37,8 +37,8 @@ func (e *exporter) Gauge(name, unit, description string, values func(s *Snapshot
 	e.instruments, e.errs = append(e.instruments, made), append(e.errs, err)
 }
 
-// export shows the result of show whenever metrics are read, until the registration ends. It
-// shows nothing while show returns nil.
+// export registers gauges that report the snapshot returned by the function show whenever metrics
+// are read. They report nothing while show returns nil.
 func export(provider metric.MeterProvider, sizeBudget int64, show func() *Snapshot) (metric.Registration, error) {
 	e := &exporter{meter: provider.Meter(meterName)}
 	e.effects()

@@ -87,8 +87,8 @@ type Period struct {
 // AllRefused is the sum of all refusals in a Series, whatever their reasons.
 const AllRefused What = "refused"
 
-// Average returns the average amount of waiting work in counts of the period. It returns false if
-// the amount was never read.
+// Average returns the average amount of waiting work in the period. The parameter counts is
+// p.Sources or p.Destinations. Average returns false if the amount was never read.
 func (p Period) Average(counts map[What]int64) (float64, bool) {
 	if p.Readings == 0 {
 		return 0, false

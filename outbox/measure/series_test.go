@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// addTo adds a count to the minute that began ago before the current minute began.
+// addTo adds a count to a minute. The parameter ago is the time from the start of that minute to the
+// start of the current minute.
 func addTo(t *testing.T, pool *pgxpool.Pool, ago time.Duration, kind, name string, what measure.What, n int) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes AS m VALUES (date_trunc('minute', now()) - make_interval(secs => $1), $2, $3, $4, $5)

@@ -176,8 +176,8 @@ type SkippedEvents struct {
 	CountBefore, DispatchedBefore int64
 }
 
-// manySkipped is the number of skipped events that shows that a source has lost its routes, if no
-// event matched a route.
+// manySkipped is the minimum number of skipped events that shows that a source has lost its routes,
+// if no event matches a route.
 const manySkipped = 20
 
 // Unusual reports whether the source has lost matching routes: it had them the day before, and

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// tests defines the pauses between two tests of a Redis that did not respond in time.
+// The variable tests defines the pauses between tests of a Redis that did not respond in time.
 var tests = retry.Pauses{First: 5 * time.Millisecond, Max: time.Second, Spread: true}
 
 // lasting is the time without a response after which the failure is logged. Shorter times are

@@ -37,9 +37,10 @@ type Options struct {
 // One goroutine talks to Redis over one connection. It exists only while there is work, or while
 // Redis does not respond. While an exchange is in flight, the commands of the next one collect.
 //
-// A circuit keeps a slow Redis from delaying callers. It opens when an exchange fails or takes
-// longer than 5 milliseconds. While it is open, Get returns immediately and Set stores nothing. It
-// closes when Redis has responded to a test in time.
+// A circuit keeps a slow Redis from delaying callers. It opens when an exchange fails, or when a
+// caller has waited for 5 milliseconds. While it is open, Get returns immediately and Set stores
+// nothing. It closes when Redis has responded to a test in time. The circuit of a new Memory is
+// open.
 type Memory struct {
 	server *server
 	logger *slog.Logger
@@ -152,8 +153,8 @@ func (m *Memory) work() {
 	}
 }
 
-// next takes the next work. While the circuit is open, next gives up waiting work. If there is no
-// work, next deregisters the goroutine in the same critical section.
+// [Memory.next] takes work from the queue. While the circuit is open, it drops the queued work. If
+// there is no work, it deregisters the goroutine in the same critical section.
 func (m *Memory) next() (asked []*question, kept []pair, open bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -133,7 +133,8 @@ func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 	require.Nil(t, get(t, m, "hooklatch:a")[0])
 }
 
-// No server that may listen at the address delays a caller or Stop, or reveals the password.
+// Whatever kind of server listens at the address, it delays neither callers nor Stop, and the log
+// does not contain the password.
 func TestNotARedis(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){

@@ -33,8 +33,8 @@ type server struct {
 // errURL does not quote the URL, which may contain a password.
 var errURL = errors.New("is not a URL of a Redis; allowed: redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, or unix:///PATH; without parameters")
 
-// CheckURL reports a URL that New would refuse. Its error is about the value, which it does not
-// quote.
+// CheckURL returns an error for a URL that New would refuse. The error's text continues a sentence
+// whose subject is the URL, and does not quote the URL.
 func CheckURL(given secret.Value) error {
 	_, err := parse(given)
 	return err

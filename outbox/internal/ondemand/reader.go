@@ -38,8 +38,8 @@ type answer[V any] struct {
 	err   error
 }
 
-// NewReader returns a Reader. read receives distinct keys and omits those it does not
-// find. Its error is returned to every caller in the batch.
+// NewReader returns a Reader. The function read receives distinct keys and omits the keys that it
+// does not find. Its error is returned to every caller in the batch.
 func NewReader[K comparable, V any](read func(ctx context.Context, keys []K) (map[K]V, error)) *Reader[K, V] {
 	return &Reader[K, V]{read: read}
 }

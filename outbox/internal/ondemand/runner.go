@@ -25,7 +25,7 @@ type Runner struct {
 	closed  bool
 }
 
-// NewRunner returns a Runner of run.
+// NewRunner returns a Runner that calls run, and pauses after each call.
 func NewRunner(pause time.Duration, run func()) *Runner {
 	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
 }
