@@ -108,7 +108,8 @@ func TestRunTxRollsBack(t *testing.T) {
 	}
 }
 
-// If the COMMIT response of a rolled-back run's settlement is lost, only one attempt is recorded.
+// If RunTx rolls back, a second transaction records the attempt. If the response to that COMMIT is
+// lost, the attempt is still recorded once.
 func TestRunTxRollsBackOverALostCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t)

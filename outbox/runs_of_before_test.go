@@ -90,8 +90,8 @@ func TestARunOfBeforeGoesOnWhereItWas(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.replay_runs WHERE place ~ '^[0-9]+[.]hl_'`))
 }
 
-// Older processes do not touch a run that they would misread. They carry out runs that are
-// running, and resume runs that are paused.
+// Older processes carry out runs in the state running, and resume runs in the state paused. A run
+// that they would misread is stored in other states, so they leave it unchanged.
 func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -17,8 +17,8 @@ const (
 	// maxAddresses limits the known addresses per source. The addresses with the latest accepted
 	// deliveries are kept.
 	maxAddresses = 4096
-	// noteAgain is the time until an address is stored again. readAgain is the time until other
-	// processes' addresses are read again, while addresses are waiting to be stored.
+	// noteAgain is the time after which an accepted address is stored again. readAgain is the
+	// minimum time between two reads of the addresses of all processes.
 	noteAgain = time.Hour
 	readAgain = time.Minute
 )
@@ -44,7 +44,7 @@ func newAddresses() *addresses {
 	return &addresses{noted: make(map[sender]time.Time), any: make(map[netip.Prefix]bool), bySrc: make(map[identity.Source]int)}
 }
 
-// note records an address, and reports whether an address is waiting to be stored.
+// note records an address, and reports whether the address must be stored.
 func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()

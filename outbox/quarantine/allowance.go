@@ -46,7 +46,7 @@ type half struct {
 	known  bool
 }
 
-// allowances holds the allowance of each half for which a delivery was refused.
+// allowances holds the allowance of each half to which a delivery was offered.
 type allowances map[half]allowance
 
 func (a allowances) of(h half) allowance {

@@ -113,7 +113,7 @@ const (
 	maxText     = 8 << 10
 )
 
-// seal copies the stored data from r. The owner of r may then change it.
+// seal copies the data to store from r. The owner of r may then change r.
 func seal(r Refused) (*pending, error) {
 	p := &pending{Refused: r, arrived: time.Now()}
 	var err error

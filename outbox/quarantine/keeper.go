@@ -109,8 +109,9 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	return k, in.Err()
 }
 
-// Keep offers a request from an address, with a body of the given size. refused creates the
-// request, and is called only if the queue has room. The caller still owns the result.
+// Keep offers a request from an address, with a body of the given size in bytes. The function
+// refused creates the request; Keep calls it only if the queue has room. The caller still owns the
+// request.
 func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
 	if !k.offer(source, from, size, refused) {
 		k.lost.Add(context.Background(), 1, sourceLabel(source))

@@ -361,7 +361,7 @@ func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }
 
-// A delivery that is named is verified immediately.
+// A single delivery is verified by its id, immediately and without a run.
 func TestOneDeliveryIsRetriedByItsId(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -25,7 +25,8 @@ func (r *run) stopped() []*task {
 	return stopped
 }
 
-// stop records the tasks for which retention waits for an operator, and the start of the wait.
+// [run.stop] records the tasks for which retention waits for an operator, and the start of the
+// wait.
 func (r *run) stop(ctx context.Context, stopped []*task) error {
 	err := r.db.Do(ctx, "stop_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := r.sql.StopProgress.With(markProgress{Marked: marks(stopped)}).Exec(ctx, tx)
@@ -37,7 +38,7 @@ func (r *run) stop(ctx context.Context, stopped []*task) error {
 	return nil
 }
 
-// approve records how far an operator allows retention to go, in this run and later ones.
+// [Keeper.approve] records how far an operator allows retention to go, in this run and later ones.
 func (k *Keeper) approve(ctx context.Context, by ledger.Operator, stopped []*task) error {
 	names := make([]string, len(stopped))
 	for i, t := range stopped {

@@ -26,8 +26,8 @@ const (
 	// detachTimeout is the maximum time that detaching a day waits for earlier transactions. The
 	// next run finishes a day that is left half detached.
 	detachTimeout = 15 * time.Second
-	// detachTries is the number of lock requests by a role that does not own the table. Each try
-	// lasts at most the lock time-out of a transaction.
+	// detachTries is the maximum number of tries to lock the table, for a role that does not own
+	// the table. Each try lasts at most the lock timeout of a transaction.
 	detachTries = 20
 )
 
@@ -63,7 +63,8 @@ func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, err
 	return all, nil
 }
 
-// findDays finds the oldest day of the partitioned tables.
+// findDays finds the oldest day of deliveries and search values, and the oldest day of links,
+// attempts and transitions.
 func (r *run) findDays(ctx context.Context, found *oldest) error {
 	for _, whole := range []string{wholeDeliveries, wholeSearchValues, wholeLinks, wholeAttempts, wholeTransitions} {
 		days, err := r.partitions(ctx, whole)

@@ -46,7 +46,7 @@ func (r *run) dropDetails(ctx context.Context, t *task) error {
 	return nil
 }
 
-// dropDetailsOf drops a day, or thins it.
+// dropDetailsOf drops a day, or deletes all rows of the day that are not needed.
 func (r *run) dropDetailsOf(ctx context.Context, t *task, p partition, events []int64) error {
 	numbers, unended := events, false
 	if p.whole != wholeLinks {

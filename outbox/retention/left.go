@@ -10,7 +10,7 @@ type left[P any] struct {
 	at P
 }
 
-// take returns the position once. A run that runs out of time stores another position.
+// take returns the position and resets it. A run that runs out of time stores another position.
 func (l *left[P]) take() P {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,14 +26,15 @@ type needs struct {
 	payloads []int64 // events whose delivery is sent
 }
 
-// behind returns the first needed events after the position after, at most count.
+// behind returns at most count needed events: the first ones whose position is above after.
 func (n *needs) behind(after int64, count int) []int64 {
 	at, _ := slices.BinarySearch(n.events, after+1)
 	return n.events[at:min(at+count, len(n.events))]
 }
 
-// complete returns the position, at most until, up to which the result of behind is complete. Some
-// numbers belong to no event, so a slice of n events can reach beyond the first n numbers.
+// complete returns the position up to which the result of behind is complete. It returns until if
+// that position is higher. Some numbers belong to no event, so a slice of n events can reach beyond
+// the first n numbers.
 func (n *needs) complete(after, until int64, count int) int64 {
 	first := n.behind(after, count)
 	if len(first) < count {

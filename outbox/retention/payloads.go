@@ -19,9 +19,10 @@ import (
 // these days.
 const daysAtOnce = 8
 
-// dropPayloads drops the expired days of search values, and then of deliveries. Deliveries that
-// unfinished work needs are copied first. A delivery may become needed before its day is detached,
-// such as by a replay that had found it. Such deliveries are copied before the day is dropped.
+// dropPayloads drops the expired days of search values, and then of deliveries. It first copies the
+// deliveries that unfinished work needs. Until a day is detached, a replay may find a delivery in it
+// and need the delivery. dropPayloads therefore copies needed deliveries again before it drops the
+// day.
 func (r *run) dropPayloads(ctx context.Context, t *task) error {
 	if err := r.dropSearchValues(ctx, t); err != nil {
 		return err

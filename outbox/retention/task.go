@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// grain is the minimum expired time before a run starts a task.
+	// grain is the minimum time by which a task must advance its horizon. A run skips a task that
+	// would advance by less.
 	grain = time.Hour
 	// brake is the maximum time by which a run may go beyond the previous run.
 	brake = 3 * Day

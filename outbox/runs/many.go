@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// many applies the action to the remaining targets, in order of acceptance or creation.
+// [shift.many] applies the action to the remaining targets, in the order in which they were
+// accepted, created or refused.
 func (s *shift) many(ctx context.Context) error {
 	size := verbOf(s.run.Action).batch
 	if s.run.PerSecond > 0 { // about one batch in a second
@@ -34,7 +35,8 @@ func (s *shift) many(ctx context.Context) error {
 	return nil
 }
 
-// some applies the action to a batch of targets and moves the run's position behind it.
+// [shift.some] applies the action to a batch of targets and moves the run's position behind the
+// batch.
 func (s *shift) some(ctx context.Context, some []find.Found) error {
 	counts := s.run.Counts
 	taken := counts.take(s.run.Order, some)
@@ -82,7 +84,7 @@ func (c *Counts) take(o Order, found []find.Found) []find.Found {
 	return taken
 }
 
-// named returns the run's operator, with the run in the reason.
+// named returns the run's operator. The reason also names the run.
 func (r Run) named() ledger.Operator {
 	by := r.By
 	if by.Reason != "" {

@@ -15,7 +15,7 @@ const sampleSize = 10
 type Bite struct {
 	After string // position where an earlier preview ended, whose counts are in Counts
 	Counts
-	For  time.Duration // 0: until the end
+	For  time.Duration // time after which counting stops. 0: it continues to the end of the selection
 	Most int64         // counting may stop once more targets are selected. 0: no such limit
 }
 

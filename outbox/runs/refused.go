@@ -46,7 +46,7 @@ func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found)
 		return err
 	}
 	var did Counts
-	if len(found) > 0 { // it is not expired or dropped
+	if len(found) > 0 { // the delivery has neither expired nor been dropped
 		verdict, err := s.verify(ctx, &found[0])
 		switch {
 		case err != nil:

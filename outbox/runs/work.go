@@ -33,7 +33,8 @@ var (
 	errOver = errors.New("the time is over")
 )
 
-// Enqueue inserts a job for every running run that has no live job.
+// Enqueue inserts a job for every running run that no worker holds and that got no job in the last
+// 15 seconds.
 func (r *Runs) Enqueue(ctx context.Context) error {
 	var idle bool
 	err := r.db.Statement("run.idle", func(db pipeline.ByIndex) error { return r.sql.Idle.QueryRow(ctx, db).Scan(&idle) })
@@ -58,7 +59,7 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 
 // Work works on a run until the run ends, the time until is reached, or ctx is done. It returns the
 // run's state at that time. It does nothing while another worker holds the run, or if this process
-// cannot perform the action. progress is called after each step and may be nil.
+// cannot perform the action. Work calls the function progress after each step; progress may be nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}
 	held := false
@@ -86,9 +87,9 @@ const (
 	lookLater = 500 * time.Millisecond
 )
 
-// Carry works on a run, or waits for another process that does, until the run is no longer running
-// or ctx is done. It returns the run's state at that time. progress is called after each step and
-// while another process works on the run; it may be nil.
+// Carry works on a run, or waits while another process does, until the run is no longer running or
+// ctx is done. It returns the run's state at that time. Carry calls the function progress after each
+// step, and repeatedly while another process works on the run; progress may be nil.
 func (r *Runs) Carry(ctx context.Context, run Run, progress func(Run)) (Run, error) {
 	for run.State == Running && ctx.Err() == nil {
 		at, err := r.Work(ctx, run.ID, time.Now().Add(carryFor), progress)
@@ -185,7 +186,8 @@ type shift struct {
 	saved    Counts    // counts saved with the position
 }
 
-// finish does an action's final work. still extends the lease; it is nil without a lease.
+// finish does an action's final work. The function still extends the lease; it is nil without a
+// lease.
 func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) error) error {
 	if v := verbOf(run.Action); v.finish != nil {
 		return v.finish(ctx, r, run, still)
@@ -193,8 +195,9 @@ func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) 
 	return nil
 }
 
-// step changes a batch of many targets and moves the run's position behind it, in one transaction.
-// do returns the results.
+// step changes a batch and moves the run's position behind it, in one transaction. The parameter
+// many is the number of targets in the batch. The function do changes them and returns the results;
+// if it is nil, only the position and the lease are stored.
 func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (Counts, error)) error {
 	var did Counts
 	var pace, rest float64
@@ -249,7 +252,8 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// passed saves, from time to time, a position before which nothing was found.
+// [shift.passed] saves a position behind which the search continues, but not more often than every
+// stepsApart.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)
@@ -260,7 +264,7 @@ func (s *shift) passed(ctx context.Context, place string) error {
 	return s.step(ctx, place, 0, nil)
 }
 
-// over returns the reason why no further batch may start.
+// [shift.over] returns the reason why no further batch may start, or nil.
 func (s *shift) over(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -303,7 +307,7 @@ func (s *shift) wait(ctx context.Context) error {
 	}
 }
 
-// still extends a worker's lease, from time to time, during a long operation.
+// [shift.still] extends the worker's lease during a long operation, at most every lookAgain.
 func (s *shift) still(ctx context.Context) error {
 	if time.Since(s.stepped) < lookAgain {
 		return nil

@@ -1,5 +1,5 @@
--- Deletes operator actions, runs that have ended, and the results of passes over providers'
--- lists.
+-- Deletes operator actions, bulk runs that have ended, the results of passes over providers' lists,
+-- and redeliveries that have ended: at most :look rows of each kind.
 WITH runs AS (
     DELETE FROM hooklatch.replay_runs
     WHERE id = ANY (ARRAY(

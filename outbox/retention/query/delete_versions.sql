@@ -1,4 +1,5 @@
--- A slice of the newest versions of objects, in the order of their keys.
+-- Reads a slice of the newest versions of objects, in the order of their keys. Deletes versions
+-- that were applied before :before.
 WITH looked AS MATERIALIZED (
     SELECT v.scope, v.latest_key, v.applied_at
     FROM hooklatch.object_versions AS v

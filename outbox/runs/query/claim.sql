@@ -1,5 +1,5 @@
--- Claims a free run for a worker, or renews the worker's claim, if this process can perform its
--- action.
+-- Claims a free run for a worker, or renews the worker's claim, if this process can perform the
+-- run's action.
 UPDATE hooklatch.replay_runs
 SET
     worker = :worker,
