@@ -84,8 +84,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Equal(t, len(begun), w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a' AND event_id NOT LIKE 'a-%'`))
 	require.Equal(t, days*5*aDay+len(begun)-2*len(begun)/len(kinds), w.count(t, `SELECT count(*) FROM hooklatch.effects`), "history is 430 days")
 
-	// The days of deliveries are the last ten, including the day just begun, and the days ahead.
-	// The other days are deleted, and their disk space is freed.
+	// The days of deliveries that stay are the last ten, the day just begun, and the days ahead. The
+	// other days are deleted, and their disk space is freed.
 	require.Equal(t, 11, w.count(t, `SELECT count(*) FROM pg_class
 		WHERE relnamespace = 'hooklatch'::regnamespace AND relname ~ '^deliveries_[0-9]{8}$' AND to_date(right(relname, 8), 'YYYYMMDD') <= (now() AT TIME ZONE 'UTC')::date`))
 	old := 0
@@ -180,7 +180,8 @@ func TestWhatIsPastItsTimeIsNotReplayed(t *testing.T) {
 	require.Nil(t, w.loaded(t, "a", "old").Body)
 }
 
-// The next run drops a day whose detaching was interrupted before or after it took effect.
+// A run was interrupted after it had detached a day, but before it copied the deliveries that are
+// needed. The next run copies them and drops the day.
 func TestARunFinishesWhatAnotherBegan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -275,7 +276,7 @@ func TestACopyWaitsForWhoErases(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = ''`))
 }
 
-// waits returns once a server process waits for a lock.
+// [world.waits] returns when a server process waits for a lock.
 func (w *world) waits(t *testing.T, pid uint32) {
 	t.Helper()
 	require.Eventually(t, func() bool {

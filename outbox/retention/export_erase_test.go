@@ -36,8 +36,8 @@ func (w *world) batch(t *testing.T, source string, customers map[string]string, 
 	require.NoError(t, err)
 }
 
-// refuse dispatches an event with an effect, and settles the effect. Its request and its response
-// contain the canary.
+// [world.refuse] dispatches an event with an effect, and settles the effect as done. The effect's
+// request and response contain the canary.
 func (w *world) refuse(t *testing.T, source, id string) {
 	t.Helper()
 	effect := w.claim(t, w.dispatch(t, source, id, func(e *ledger.NewEffect) {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// imported registers keys of a source that another system accepted, one for each of the days before
-// today.
+// [world.imported] registers keys of a source that another system accepted: one for each of the last
+// days, the newest an hour old.
 func (w *world) imported(t *testing.T, source string, days int) {
 	t.Helper()
 	now := w.now(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// pauses defines triggers that wait while a row in clock.pause contains their name.
+// The statements in pauses create a trigger function, which waits while a row in clock.pause contains
+// the trigger's argument.
 const pauses = `
 	CREATE TABLE clock.pause (what text);
 	CREATE FUNCTION clock.wait() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -26,7 +27,7 @@ const pauses = `
 	END
 	$$;`
 
-// paused waits until the given number of triggers wait.
+// [world.paused] waits until the given number of triggers wait.
 func (w *world) paused(t *testing.T, triggers int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -91,7 +92,7 @@ func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "has expired")
 }
 
-// An event that was replayed once keeps the delivery that was kept for another event.
+// A replayed event keeps the delivery that was kept for another event.
 func TestAReplayKeepsTheDeliveryThatIsKeptForAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

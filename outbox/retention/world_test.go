@@ -109,7 +109,7 @@ func (w *world) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// jump sets the database's clock.
+// jump moves the database's clock by d, which may be negative.
 func (w *world) jump(t *testing.T, d time.Duration) {
 	t.Helper()
 	w.run(t, `UPDATE clock.skew SET ahead = ahead + make_interval(secs => $1)`, d.Seconds())
@@ -130,7 +130,7 @@ func (w *world) now(t *testing.T) time.Time {
 	return now
 }
 
-// keep runs retention until nothing is left.
+// keep runs retention once, without a time limit and without an operator's approval.
 func (w *world) keep(t *testing.T, s retention.Settings) retention.Report {
 	t.Helper()
 	report, err := w.Retention().Run(t.Context(), retention.Order{Settings: s})
@@ -144,7 +144,7 @@ func ref(source, id string) identity.EventRef {
 	return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}
 }
 
-// accept stores an event of the source, for each id.
+// The method accept stores an event of the source for each id.
 func (w *world) accept(t *testing.T, source string, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
