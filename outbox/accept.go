@@ -81,8 +81,9 @@ func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) +
 
 // Accept commits the delivery: dedup rows, payload and one dispatch job for each new event. It uses
 // one transaction that it may share with other deliveries (T1). When Accept returns without an
-// error, everything is committed (I1). If ctx ends first, the delivery is still committed. Accept
-// recognises duplicates of recently committed events without a query.
+// error, everything is committed (I1). If ctx ends first, the outbox still commits the delivery, but
+// the caller does not learn the outcome. Accept recognises duplicates of recently committed events
+// without a query.
 //
 // Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery without events is
 // not stored.
@@ -157,7 +158,7 @@ func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (accept
 }
 
 // acceptBatch runs T1 for all deliveries of a batch. If the batch contains a key twice, only the
-// first event is stored. The second event is a duplicate of it. If T1 is retried with fewer
+// first event is stored. The second event is a duplicate of the first. If T1 is retried with fewer
 // deliveries, the first event among them is stored.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
 	guards, err := o.guard(ctx, tx, batch)

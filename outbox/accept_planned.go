@@ -58,7 +58,7 @@ type arrivalPlans struct {
 	cameAt  time.Time          // receipt by the database's clock, in the first try
 	of      map[int]*Planned   // by index of the event; nil: its job creates the plan
 	results map[int]Dispatched // results of the latest try; zero: an earlier try may have committed the plan
-	dropped bool               // T1 could not create their effects, so the jobs create all plans
+	dropped bool               // T1 could not create the effects of these plans, so the jobs create all plans
 }
 
 // plansFor returns an empty set of plans, which T1 fills, or nil if jobs create the plans. Fetched

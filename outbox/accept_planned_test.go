@@ -66,7 +66,7 @@ func (s *plannerSpy) Plan(ctx context.Context, e *inbox.Event) *Planned {
 	}}
 }
 
-// ends returns the ends of all n plans.
+// ends requires that n plans have ended. It returns their ends.
 func (s *plannerSpy) ends(t *testing.T, n int) []planEnd {
 	t.Helper()
 	s.mu.Lock()

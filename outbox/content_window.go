@@ -65,11 +65,10 @@ func (a arrival) window(j int) windowRow {
 	}
 }
 
-// openWindows opens a tentative window for each content that an event of the batch may be the first
-// to contain. The window locks the content against concurrent transactions. openWindows then reads
-// the windows that are already open. An event whose id is stored opens no window, because its body
-// is not stored. Refused events, and held events, which might never be dispatched, open no window
-// either.
+// openWindows opens a tentative window for each content of the batch that may be new. The window
+// locks the content against concurrent transactions. openWindows then reads the windows that are
+// already open. An event whose id is stored opens no window, because its body is not stored. Refused
+// events, and held events, which might never be dispatched, open no window either.
 func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (contentWindows, error) {
 	var at []eventAt
 	refs := make(map[identity.EventRef]bool)
@@ -155,7 +154,8 @@ func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentK
 }
 
 // admit reports whether the content windows allow the event at a position to be stored. The caller
-// passes events in batch order, and none of an id after admit has returned true for that id.
+// passes the events in batch order. Once admit has returned true for an id, the caller passes no
+// other event with that id.
 func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	a := batch[at.arrival]
 	if a.ContentWindow <= 0 {
@@ -178,8 +178,8 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 }
 
 // moveWindows assigns each tentative window to the event that is stored, or closes the window if
-// no event is. It also takes over older windows whose event is no longer stored. Most batches need
-// neither.
+// no event is stored. It also takes over older windows whose event is no longer stored. Most batches
+// need neither.
 func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
 	var windows []windowRow
 	for key, at := range w.tentative {

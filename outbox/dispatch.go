@@ -34,15 +34,15 @@ type Dispatch struct {
 	// Traceparent is the W3C trace context of the dispatching span, the parent of its effects.
 	// Defaults to the event's trace context.
 	Traceparent string
-	// JobID is the job that created the plan, if it has no work left: the fence deletes it. If
-	// zero, River completes the job.
+	// JobID is the id of the job that created the plan, if the job has no work left. The fence
+	// then deletes the job. If JobID is zero, River completes the job.
 	JobID int64
 }
 
 // Dispatched is the result of a Dispatch.
 type Dispatched struct {
 	// Fenced is true if the plan passed the fence and was written. It is false if the event was
-	// dispatched before, or is Left.
+	// dispatched before, or if Left is true.
 	Fenced bool
 	// Left is true if a running process that has the event's source has a newer configuration. That
 	// process then decides. For an event planned in T1, Left is also true if the event already has
@@ -131,10 +131,10 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	return dispatched, nil
 }
 
-// DispatchTx dispatches inside the caller's transaction. If handle is not nil, it runs between the
-// fence and the effects, so that its writes are applied once for each generation of the event
-// (I10). handle does not run if the event was dispatched before. After an error the caller must roll
-// back.
+// DispatchTx dispatches inside the caller's transaction. The function handle, unless nil, runs
+// between the fence and the effects, so that its writes are applied once for each generation of the
+// event (I10). handle does not run if the event was dispatched before. After an error the caller
+// must roll back.
 func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle func(context.Context, pgx.Tx) error) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)

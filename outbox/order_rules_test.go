@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// line returns n effects of one order, in acceptance order.
+// line dispatches n effects of one order and returns their ids, in acceptance order.
 func (b *bundle) line(t *testing.T, n int, change func(*ledger.NewEffect)) []identity.EffectID {
 	t.Helper()
 	var ids []identity.EffectID

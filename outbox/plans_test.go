@@ -183,7 +183,7 @@ func (b *plannedBundle) step(t *testing.T, rows int, f func(ctx context.Context)
 	b.walk(t, func(ctx context.Context) (int, error) { return rows, f(ctx) })
 }
 
-// walk is a step whose f reports the number of rows it read.
+// walk is like step, but f reports the number of rows that it read.
 func (b *plannedBundle) walk(t *testing.T, f func(ctx context.Context) (rows int, err error)) {
 	t.Helper()
 	rows, err := f(t.Context())

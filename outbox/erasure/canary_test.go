@@ -223,7 +223,7 @@ func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 				return err
 			}
 		}
-		// For a day that retention is about to drop, required rows are in both tables.
+		// Before retention drops a day, the deliveries that unfinished work needs are in both tables.
 		if _, err := tx.Exec(t.Context(), `INSERT INTO hooklatch.deliveries_kept (delivery_id, received_at, source, headers, content_type, body, kept_for)
 			SELECT delivery_id, received_at, source, headers, content_type, body, '{1}' FROM hooklatch.deliveries`); err != nil {
 			return err

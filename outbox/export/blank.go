@@ -143,7 +143,7 @@ func (l *Line) erase(noted notes) (changed bool, err error) {
 }
 
 // blot replaces the items in gone with null, except where an item in kept needs the bytes. If the
-// line lists no copies, their siblings may be copies, and are replaced too.
+// line lists no copies, the siblings of the items in gone may be copies, and are replaced too.
 func (l *Line) blot(gone, kept []string) (changed bool) {
 	var stays []jsonpointer.Place
 	for _, item := range kept {

@@ -85,8 +85,8 @@ func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, pro
 }
 
 // NoteSuccess records that an attempt at the destination was applied. The parameter ago is the time
-// since the attempt started. Call NoteSuccess before Trip: a probe counts as an attempt of its
-// effect if the effect had failed before this success. Errors: ErrUnavailable.
+// since the attempt started. Call NoteSuccess before Trip: if an effect had failed before this
+// success, a probe with that effect counts as one of its attempts. Errors: ErrUnavailable.
 func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
 	err := f.db.Statement("note_success", func(db pipeline.ByIndex) error {
 		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, AgoSeconds: ago.Seconds()}).Exec(ctx, db)

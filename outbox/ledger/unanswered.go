@@ -121,8 +121,8 @@ func (u *unanswered) stop(ctx context.Context) error {
 	}
 }
 
-// takeBack settles an unanswered claim's attempt as not applied. The row lock waits until no
-// transaction of the claim is running.
+// takeBack settles an unanswered claim's attempt as not applied. It waits for the row's lock, until
+// no transaction of the claim is running.
 func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 	var taken bool
 	err := l.db.Do(ctx, "take_back_claim", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

@@ -88,8 +88,8 @@ func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	require.NoError(t, b.takeBack(t.Context(), lost))
 }
 
-// A claim is taken back while its transaction is still running: the row lock waits for the end of
-// the transaction.
+// A claim is taken back while its transaction is still running. The settlement waits for the row's
+// lock, and therefore for the end of the transaction.
 func TestTakingBackWaitsForTheClaim(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/seen"
 )
 
-// patience is for a busy machine.
+// patience is how long tests wait for an expected state: long enough on a busy machine.
 const patience = 2 * time.Minute
 
 // startRedis starts a server. CI must have Redis; elsewhere the test is skipped without it.
