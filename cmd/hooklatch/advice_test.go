@@ -27,8 +27,8 @@ func printed(text string) (commands [][]string) {
 	return commands
 }
 
-// follow runs the commands of a finding as an operator does: the preview first, then the
-// command that it prints. Commands that undo an intended pause are left out.
+// follow runs the commands of a finding as an operator does: the preview first, then the command
+// that it prints. The command that deletes unwanted deliveries is left out.
 func (s *system) follow(t *testing.T, f doctor.Finding) {
 	t.Helper()
 	_, advised, found := strings.Cut(f.Fix, "run: ")
@@ -50,7 +50,7 @@ func (s *system) follow(t *testing.T, f doctor.Finding) {
 	}
 }
 
-// refusing returns the URL of a receiver that answers 400, and 500 at /bank, until it is healed.
+// refusing returns the URL of a receiver that answers 400, and 500 at /bank, until healed is true.
 func refusing(t *testing.T, healed *atomic.Bool) string {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,8 +67,8 @@ func refusing(t *testing.T, healed *atomic.Bool) string {
 	return receiver.URL
 }
 
-// receiving returns a configuration with three routes to a receiver, one of which reads a
-// field of the event.
+// receiving configures three routes to the receiver at url. One of them reads a field of the event;
+// the returned function takes the field's name.
 func receiving(url string) func(field string) func(*devSettings) string {
 	return func(field string) func(*devSettings) string {
 		return func(settings *devSettings) string {

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// alertsAfter is the maximum time to a notification; the requirement is 2 minutes.
+// alertsAfter is the required maximum time from a problem to its notification.
 const alertsAfter = 2 * time.Minute
 
 // channel is a receiver of chat messages.
@@ -82,8 +82,9 @@ const park = `
 	INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, finished_at)
 	VALUES ('s', 'parked', 'hl_parked', 'app', 'dst_app', 'at_most_once', 'parked', 0, now())`
 
-// Two workers send one alert only once, by email. The email does not wait behind 100,000 others to
-// the same server, which are sent one an hour. When the alert resolves, the workers also send that.
+// Two workers send one alert only once, by email. The email does not wait behind 100,000 effects of
+// the same destination, whose rate is one per hour. When the alert resolves, the workers send a
+// second email.
 func TestPeopleAreToldByMail(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// An operator action is shown on every page where a user may look for it.
+// Operator actions appear in effects show, in events show and in audit.
 func TestWhoOrderedWhatIsShown(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -26,7 +26,8 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	must(t, s.args("effects", "retry", key, "--as", "alice", "--reason", "it was not")...)
 	must(t, s.args("effects", "park", key, "--as", "alice")...)
 	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more")...)
-	// The effect was reopened with the replay, and may have been attempted before the dispatch.
+	// The replay reopens the effect at once. Without this wait, a worker might attempt it before
+	// the event is dispatched again.
 	require.Eventually(t, func() bool { return s.isDispatched(t, "stripe", "evt_1") }, patience, tick)
 	must(t, s.args("destinations", "resume", "app")...)
 	s.waitDone(t, "stripe", "evt_1")
@@ -54,7 +55,7 @@ func TestWhoOrderedWhatIsShown(t *testing.T) {
 	}
 	require.Equal(t, "no operator actions\n", must(t, s.args("audit", "--until", "2020-01-01")...))
 
-	// Actions with separate result lines.
+	// An effect that is done cannot be retried, parked or cancelled.
 	for order, text := range map[string]string{
 		"retry":  "the effect is done: an effect that succeeded cannot be retried",
 		"park":   "the effect is done: only pending, started and in-doubt effects can be parked",

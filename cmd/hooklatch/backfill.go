@@ -82,7 +82,7 @@ func (f *backfillFlags) order(now time.Time) (backfill.Order, error) {
 	return o, err
 }
 
-// missingOf counts the events of one type in one hour.
+// missingOf counts the items of a provider's list by type and hour, in UTC.
 type missingOf struct {
 	Type    string    `json:"type"`
 	Hour    time.Time `json:"hour"`

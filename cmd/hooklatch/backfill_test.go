@@ -201,8 +201,8 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	}
 }
 
-// A gateway was down while its sender, which never retries, delivered. The worker was running. When
-// the gateway starts, the missed events are fetched without any operator action, and an alert
+// A sender that never retries delivers while the gateway is down and the worker is running. When
+// the gateway starts, the worker requests redeliveries without any operator action, and status
 // reports their number.
 func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func TestFollowPrintsWhatComes(t *testing.T) {
 	var c command
 	ended := make(chan int)
 	go func() { ended <- c.run(ctx, s.args("events", "list", "--follow", "--json")...) }()
-	for n := 2; c.stdout.String() == ""; n++ { // events before the first query are not new
+	for n := 2; c.stdout.String() == ""; n++ { // events from before the first query are not printed
 		s.sendAll(t, fmt.Sprintf("evt_%d", n))
 		require.Less(t, n, 1_000)
 	}
@@ -99,7 +99,8 @@ func TestFollowPrintsWhatComes(t *testing.T) {
 	require.Equal(t, 1, strings.Count(c.stdout.String(), `"evt_last"`))
 }
 
-// Exports that continue each other contain each event once, with the event's own bytes.
+// An export that continues from a cursor repeats no event and omits none. With --payload, each line
+// contains the event's body.
 func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -19,9 +19,9 @@ var (
 	parameter = regexp.MustCompile(`\\\{\w+\\\}`)
 )
 
-// crawl fetches, with a token, every page to which jobs or the console link, and the same page
-// below /api. It must reach every path in the API document. A page that the role must not see must
-// say so.
+// crawl fetches, with a token, every page that jobs or the console link to, and the same path below
+// /api. A token other than the admin token may get 403. With the admin token, crawl must reach
+// every GET path in the API document.
 func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	t.Helper()
 	var next []string
@@ -44,7 +44,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		status, kind, page := s.askWith(t, token, http.MethodGet, path, "")
 		pages = append(pages, page)
 		if strings.HasPrefix(path, "/api/") && status >= http.StatusBadRequest {
-			require.Equal(t, "application/problem+json", kind, path) // the page has no API path
+			require.Equal(t, "application/problem+json", kind, path) // not every page has an API path
 			continue
 		}
 		answered[at.EscapedPath()] = true
@@ -63,7 +63,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		for _, link := range links.FindAllStringSubmatch(page, -1) {
 			to, err := at.Parse(html.UnescapeString(link[1]))
 			require.NoError(t, err)
-			if to.Host == at.Host { // skips senders' sites
+			if to.Host == at.Host { // skips links to other sites
 				next = append(next, to.String())
 			}
 		}
@@ -87,7 +87,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	return pages
 }
 
-// ask sends a request with the token: a POST if there is a body.
+// ask sends a request with the admin token.
 func (s *system) ask(t *testing.T, method, path, body string) (status int, contentType, text string) {
 	t.Helper()
 	return s.askWith(t, s.config.Admin.Token.Reveal(), method, path, body)
@@ -106,7 +106,8 @@ func (s *system) askWith(t *testing.T, token, method, path, body string) (status
 	return response.StatusCode, response.Header.Get("Content-Type"), getBody(t, response.Body)
 }
 
-// signIn sends the sign-in form of the console with a token, and returns the response.
+// signIn sends the console's sign-in form with a token. It returns the body, the Location and the
+// Set-Cookie header of the response.
 func (s *system) signIn(t *testing.T, token string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/login", strings.NewReader(url.Values{"token": {token}}.Encode()))

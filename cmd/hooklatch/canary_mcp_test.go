@@ -20,8 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// crawlArguments returns the calls of every tool of mcp, by the tool's name. The test fails if a
-// tool has no calls.
+// crawlArguments returns the arguments of the calls for every MCP tool, by the tool's name.
 func (s *system) crawlArguments(t *testing.T) map[string][]map[string]any {
 	t.Helper()
 	var keys []string
@@ -47,7 +46,7 @@ func (s *system) crawlArguments(t *testing.T) map[string][]map[string]any {
 	event := []map[string]any{{"source": "stripe", "id": "evt_1", "reason": "as a test"}}
 	run := []map[string]any{{"id": 1, "reason": "as a test"}}
 	paced := []map[string]any{{"id": 1, "pace": 5, "reason": "as a test"}}
-	part := private[:len(private)-1] // a tool may repeat its arguments
+	part := private[:len(private)-1] // not the whole value, because a tool may repeat its arguments
 	when := "body.name.startsWith('" + part + "')"
 	return map[string][]map[string]any{
 		"overview": {{}}, "numbers": {{}, {"source": "stripe"}, {"destination": "echo"}, {"span": "week"}},
@@ -79,8 +78,8 @@ func (s *system) crawlArguments(t *testing.T) map[string][]map[string]any {
 
 var cutAt = regexp.MustCompile(`result_from[^0-9]{1,10}([0-9]+)`)
 
-// crawl calls every tool and returns everything that the client sees: the results, and the texts
-// about the server and its tools.
+// crawl calls every tool and returns everything that the client sees: the results, the descriptions
+// of the server and its tools, and stderr. It fails if a tool has no calls.
 func (a *assistant) crawl(t *testing.T, calls map[string][]map[string]any) (seen []string) {
 	t.Helper()
 	tools := a.tools(t)
@@ -124,9 +123,9 @@ func (a *assistant) crawl(t *testing.T, calls map[string][]map[string]any) (seen
 	return append(seen, a.stderr.String())
 }
 
-// No tool of mcp lets a secret out, whatever the role of its token, and only an admin's token
-// gets values that are masked. The test calls all tools, including those that change something,
-// with routes that fail on the masked values.
+// No MCP tool returns a secret, whatever the role of its token. Only an admin's token gets masked
+// values. The test calls all tools, including those that change something, with routes that fail on
+// the masked values.
 func TestNoSecretAndNoMaskedValueGetsOutOfMCP(t *testing.T) {
 	t.Parallel()
 	echo := httptest.NewServer(http.HandlerFunc(repeating))

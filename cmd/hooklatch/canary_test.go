@@ -19,7 +19,7 @@ const (
 	forged = "canary1proof"
 )
 
-// canaries adds a canary in every kind of secret that dev's configuration lacks.
+// canaries adds to dev's configuration the kinds of secrets that it lacks, each with a canary.
 var canaries = strings.NewReplacer(
 	"admin:\n", "admin:\n  token: "+canary+"-admin\n  tokens: [{name: grafana, role: viewer, token: "+canary+"-grafana}]\n"+
 		"  console_url: http://localhost\n  auth: {oidc: {issuer: http://127.0.0.1:1, client_id: hooklatch, client_secret: "+canary+"-client}, roles: {viewer: \"true\"}}\n",

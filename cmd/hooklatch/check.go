@@ -228,7 +228,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 	at := pool.Config().ConnConfig
 	c.add(doctor.OK, "database", fmt.Sprintf("%s:%d/%s can be reached", at.Host, at.Port, at.Database), "")
-	if between.Level == doctor.Problem && !cfg.Database.Listens() { // processes work through it
+	if between.Level == doctor.Problem && !cfg.Database.Listens() { // processes, unlike commands, work through this pooler
 		between.Level = doctor.Warning
 		between.Message, between.Fix = "commands do not work through this pooler, and nothing else was checked", "pass --database-url or set DATABASE_URL to an address that bypasses it"
 		c.findings = append(c.findings, between)
@@ -259,13 +259,15 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 }
 
-// Minimum days of partitions ahead of time: fewer days are a warning, or a problem.
+// fewDaysAhead and tooFewDaysAhead are days for which partitions exist in advance. Fewer than
+// fewDaysAhead are a warning, and fewer than tooFewDaysAhead are a problem.
 const (
 	fewDaysAhead    = 7
 	tooFewDaysAhead = 2
 )
 
-// schema reports whether the tables exist.
+// schema checks the migrations, River's tables and the partitions. It reports whether all tables
+// exist that this program needs.
 func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Name) bool {
 	const up = "run: hooklatch migrate up"
 	m, err := schema.NewMigrator(pool, name, nil)
@@ -315,7 +317,7 @@ func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Na
 	return true
 }
 
-// rows adds the findings of a table check.
+// rows adds the findings of a table check, or a problem if the check failed.
 func (c *checkup) rows(check string, found []doctor.Finding, err error) {
 	if err != nil {
 		c.add(doctor.Problem, check, err.Error(), "grant this role the right to read the tables")

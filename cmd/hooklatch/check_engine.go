@@ -9,7 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// engine tries the capabilities of any server, without a configuration.
+// engine tests whether a server has the capabilities that Hooklatch needs. It needs no
+// configuration.
 func (c *checkup) engine(ctx context.Context, url string) {
 	c.warnOfPassword("--engine", url, "set PGPASSWORD or PGPASSFILE instead")
 	// Pooled is set because the session may belong to a pooler, which shares it between clients.

@@ -9,11 +9,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// backupSuffix is appended to the name of a configuration to name its copy.
+// backupSuffix is appended to the name of a configuration file to name its copy.
 const backupSuffix = ".bak"
 
 // fix replaces deprecated keys in the file of a configuration, and keeps a copy of the file. Unless
-// yes is true it only shows them.
+// yes is true, it only prints the deprecated keys.
 func (c *cli) fix(cfg *config.Config, yes bool) error {
 	path, deprecated := cfg.Path(), cfg.Deprecated()
 	if len(deprecated) == 0 {
@@ -35,7 +35,7 @@ func (c *cli) fix(cfg *config.Config, yes bool) error {
 	case err != nil:
 		return fmt.Errorf("copy the configuration to %s: %w", path+backupSuffix, err)
 	}
-	// Writing in place keeps the file's owner, its mode and a link to it.
+	// Writing in place keeps the file's owner and mode, and links to the file.
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return fmt.Errorf("write the configuration (%s is a copy of it): %w", path+backupSuffix, err)
 	}

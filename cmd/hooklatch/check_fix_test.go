@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// No version has a deprecated key yet, so the test has one of its own.
+// No version has a deprecated key yet, so the test declares one.
 func TestDeprecatedKeysAreReplaced(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")

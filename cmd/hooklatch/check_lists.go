@@ -16,8 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// lists finds provider lists that the last pass could not read, and endpoints to which the provider
-// does not send. It reads the results of passes from the database and contacts no provider.
+// lists finds tokens with too many rights, provider lists that the last pass could not read, and
+// events that a list does not contain. It also finds endpoints to which the provider does not send.
+// It reads the results of passes from the database and contacts no provider.
 func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "backfill"
 	read := false

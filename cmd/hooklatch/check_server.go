@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// server finds a database on a server that no operator has confirmed, and a standby that is
-// trusted although it may lack commits.
+// server finds a database that cannot store deliveries, a server that no operator has confirmed,
+// and ha.synchronous on a server whose commits wait for no standby.
 func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "server"
 	const cannot = "grant this role the right to read the tables"
@@ -48,7 +48,7 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	}
 }
 
-// standby finds a standby that cannot be read.
+// standby reports whether the standby at database.read_url can be used.
 func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *config.Config) {
 	const check = "read_url"
 	if cfg.Database.ReadURL.IsZero() {

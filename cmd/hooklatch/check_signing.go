@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// signing shows the public keys with which receivers verify. The configuration contains only the
-// private keys.
+// signing lists the public keys with which receivers verify v1a signatures. The configuration
+// contains only the private keys.
 func (c *checkup) signing(cfg *config.Config) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {
 		d := cfg.Destinations[name]

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// unserved finds effects that wait for a destination or a route that this configuration lacks.
+// unserved finds waiting effects whose destination or route is not in this configuration.
 func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "effects_unserved"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A statement on a missing table is found before its first effect, and a source without a
-// route is reported.
+// Check finds a statement that uses a missing table before an effect needs it, and a source without
+// a route.
 func TestCheckFindsStatementsAndSourcesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

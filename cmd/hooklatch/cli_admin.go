@@ -19,7 +19,7 @@ import (
 // maxReadiness is the maximum number of bytes of a response of /readyz.
 const maxReadiness = 64 << 10
 
-// adminListener is the admin listener of a running process.
+// adminListener calls the admin listener of a running process.
 type adminListener struct {
 	base   *url.URL
 	token  secret.Value // empty if there is none
@@ -35,15 +35,15 @@ func adminURL(cfg *config.Config) *url.URL {
 	return at
 }
 
-// newListener returns the listener at a base URL, with a token, if there is one.
+// newListener returns a client of the admin listener at base. It sends no token if token is empty.
 func newListener(base *url.URL, token secret.Value, certificates *tls.Config) adminListener {
 	return adminListener{base: base, token: token, client: &http.Client{
 		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: certificates}),
 	}}
 }
 
-// listenerOf returns the configured admin listener on this machine. Its certificate names the
-// console's host, not the loopback address: the name is not verified.
+// listenerOf returns a client of the configured admin listener on this machine. The listener's
+// certificate is not verified, because it names the console's host and not the loopback address.
 func listenerOf(cfg *config.Config) adminListener {
 	base, token := adminURL(cfg), cfg.Admin.Token
 	if token.IsZero() && len(cfg.Admin.Tokens) > 0 {

@@ -14,8 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/tracing"
 )
 
-// logger returns the logger that the flags select; usual is the level without a flag. It is for
-// commands that run until they are stopped: afterwards, output never waits for a reader.
+// logger returns the logger that --log-level and --log-format select; usual is the level without
+// --log-level. It is only for commands that run until they are stopped: after this call, stdout and
+// stderr drop lines instead of waiting for a slow reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) { return c.loggerTo(usual, c.outputs) }
 
 // loggerTo is like logger, for commands that write more than lines of a log: only these outputs
@@ -44,8 +45,7 @@ func (c *cli) loggerTo(usual slog.Level, outputs []*logqueue.Queue) (*slog.Logge
 	return logger, nil
 }
 
-// droppedLine returns the log line about lines that were dropped before it. It is logged at every
-// level.
+// droppedLine returns the log line that reports n dropped lines. It is written at every log level.
 func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
 	var b bytes.Buffer
 	r := slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d log lines were dropped: the reader of the log was too slow or gone", n), 0)
@@ -54,7 +54,7 @@ func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
 	return b.Bytes()
 }
 
-// fitForALog rewrites every attribute.
+// fitForALog puts an attribute on one line and hides email addresses in it.
 func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }

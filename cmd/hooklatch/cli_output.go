@@ -40,7 +40,8 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-// printList prints a row for each item, or the text nothing if the list is empty.
+// printList prints a table with a row for each item, or a line with the text nothing for an empty
+// list. With --json, it prints the list as JSON.
 func printList[T any](c *cli, list []T, nothing string, header []string, cells func(T) []string) error {
 	if c.asJSON {
 		return printJSON(c.stdout, listed(list))
@@ -90,7 +91,7 @@ func (c *cli) eachSecond() func(format string, args ...any) {
 
 const timeLayout = "2006-01-02 15:04:05.000Z"
 
-// shown formats a time for reading, or returns a dash.
+// shown formats a time in UTC, and returns a dash for the zero time.
 func shown(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// databaseFlag takes precedence over DATABASE_URL, which takes precedence over the configuration.
+// databaseFlag contains the database flags of a command. Its URL takes precedence over
+// DATABASE_URL, which takes precedence over the configuration.
 type databaseFlag struct {
 	url    string
 	cell   string
@@ -87,7 +88,7 @@ func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 	return cfg.InCell(name), nil
 }
 
-// inCell returns a copy of the call for another cell.
+// inCell returns a copy of c that uses another cell.
 func (c *cli) inCell(name string) *cli {
 	one := *c
 	one.database.cell = name
@@ -144,8 +145,8 @@ const (
 	adminHint   = "choose another address with --admin-listen, or set admin.listen in the configuration"
 )
 
-// databaseOf returns a command's connection URL, from the flag, the environment or the
-// configuration. It bypasses a pooler.
+// databaseOf returns a command's connection URL. For the main cell, it is the URL from the flag or
+// the environment. Otherwise it is direct_url, which bypasses a pooler, or url.
 func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	elsewhere := c.database.cell != "" && c.database.cell != config.MainCell
 	if url := c.givenDatabase(); !url.IsZero() && !elsewhere {
@@ -162,7 +163,7 @@ func wrongCount(flag string, n int) error {
 	return misused("--%s %d: it must be at least 1", flag, n)
 }
 
-// checkRate rejects a rate that is not a number of things per second.
+// checkRate rejects a rate that is negative or not a finite number.
 func checkRate(rate float64, what string) error {
 	if rate < 0 || math.IsNaN(rate) || math.IsInf(rate, 0) {
 		return misused("--rate %g: it must be a number of %s per second, or 0 for no limit", rate, what)

@@ -50,7 +50,7 @@ func (c *cli) showDatabase(ctx context.Context, f func(database) error) error {
 	})
 }
 
-// countedWriter counts what is written.
+// countedWriter counts the bytes that are written to it.
 type countedWriter struct {
 	io.Writer
 

@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// deployment runs the services of compose.yaml as processes of this machine, with their scripts,
-// commands, environments and roles, on a Postgres of its own.
+// deployment runs the services of compose.yaml as processes on this machine, with their scripts,
+// commands, environments and roles, on its own Postgres server.
 type deployment struct {
 	compose composeFile
 	server  *url.URL          // the superuser's URL
@@ -94,7 +94,7 @@ func (d *deployment) environment(t *testing.T, service string) []string {
 	return environment
 }
 
-// script runs a script of the Postgres image, which prints nothing.
+// script runs a script with the environment of a service. The script must print nothing.
 func (d *deployment) script(t *testing.T, service string, args ...string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), args[0], args[1:]...)

@@ -28,7 +28,7 @@ func TestTheRolesOfComposeSuffice(t *testing.T) {
 	}
 	config, _, _ := configure(t)
 	require.NoError(t, d.command(t, "migrate", config, d.compose.Services["migrate"].Command...).Run())
-	for range 2 { // after each migration
+	for range 2 { // an operator runs them after each migration
 		d.grant(t)
 	}
 
@@ -140,7 +140,8 @@ func TestTheRoleOfRiverUISuffices(t *testing.T) {
 	require.NoError(t, client.QueueResume(t.Context(), "effects", nil))
 }
 
-// grants.sql contains the statements of the page, so a test of one is a test of the other.
+// grants.sql contains the SQL statements of docs/operations.md, so that the tests of grants.sql
+// also test the page.
 func TestComposeGrantsWhatThePageGrants(t *testing.T) {
 	t.Parallel()
 	granted, page := string(readFile(t, "docs/examples/compose/grants.sql")), string(readFile(t, "docs/operations.md"))

@@ -20,7 +20,8 @@ import (
 
 const (
 	repository = "../.."
-	// ourImage is the name in the registry, which a maintainer has to own before the first release.
+	// ourImage is the image's name in the registry. A maintainer must own this name before the
+	// first release.
 	ourImage = "ghcr.io/hooklatch/hooklatch:"
 )
 

@@ -88,7 +88,7 @@ func (s *system) away(t *testing.T) {
 	require.Equal(t, map[string]int{"503": 1}, r.ByStatus)
 	require.JSONEq(t, `{"error":"unavailable, try again later"}`, r.Refused["503"])
 
-	// The provider's view.
+	// A provider gets 503 with Retry-After.
 	sign := command{}
 	require.Equal(t, exitFailed, sign.run(t.Context(), s.args("send", "stripe", "--show")...))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(shownBody(sign.stdout.String())))

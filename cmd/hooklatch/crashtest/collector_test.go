@@ -16,7 +16,7 @@ import (
 
 const (
 	// followedWithin is the maximum time without an export of the waiting work after a collector
-	// fails. Only the long form requires it.
+	// fails. Only the long form of the test requires it.
 	followedWithin = 30 * time.Second
 	// freshWithin is the maximum age of exported values: a lease lasts 15 seconds.
 	freshWithin = 20 * time.Second
@@ -56,8 +56,8 @@ func (g *process) collected(t *testing.T) time.Time {
 	return time.Time{}
 }
 
-// If a collecting process is killed or hangs, another process takes over. If the hanging process
-// continues, it does not export its old values.
+// If a collecting process is killed or hangs, another process takes over. When the process that
+// hung resumes, it does not export its old values.
 func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, gone := range map[string]func(t *testing.T, p *process){

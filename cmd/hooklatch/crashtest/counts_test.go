@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Statistics lose only the counts that a killed process had not added yet, from at most ten
-// seconds. They count nothing twice. HOOKLATCH_LONG=1 uses 50,000 events.
+// A killed process loses at most the counts of its last ten seconds, which it had not added to the
+// statistics yet. Nothing is counted twice. HOOKLATCH_LONG=1 uses 50,000 events.
 func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	events, every := 1_500, 2*time.Second
@@ -59,7 +59,7 @@ func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	}
 	lost := map[string]*losses{"event accepted": {}, "effect attempted": {}}
 	for accepted.Load() < int64(events) {
-		<-time.After(every) // at a random moment of their work
+		<-time.After(every) // in the middle of their work
 		m := fleet[rand.IntN(len(fleet))]
 		lost[m.counted].add(m.crash(t))
 		m.start(t)
@@ -110,7 +110,7 @@ func compare(t *testing.T, pool *pgxpool.Pool, lost *losses, ledger, kind, what 
 	require.Positive(t, allCounted)
 }
 
-// losses contains the numbers that may not have been counted, by minute.
+// losses contains how many occurrences may be missing from the counts, by minute.
 type losses struct {
 	kills    int
 	byMinute map[time.Time]int64
@@ -144,7 +144,8 @@ type member struct {
 	unlogged int64  // occurrences that may be committed but not logged yet
 }
 
-// crash kills the process, and returns the counts that it may not have added yet.
+// crash kills the process. It returns, by minute, how many occurrences the process may not have
+// added to the counts yet.
 func (m *member) crash(t *testing.T) map[time.Time]int64 {
 	t.Helper()
 	at := time.Now()

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// openFiles starts a process with a limit on open files.
+// openFiles returns an option that starts a process with a limit of n open files.
 func openFiles(n int) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$@"`, n), "sh", cmd.Path}, cmd.Args[1:]...)
@@ -46,7 +46,7 @@ func crowd(t *testing.T, address string, n int) (open []net.Conn) {
 	return open
 }
 
-// Unauthenticated senders who fill every listener of a process leave descriptors for Postgres,
+// Unauthenticated senders that fill every listener of a process leave descriptors for Postgres,
 // receivers, known senders and signed-in users.
 func TestStrangersLeaveDescriptors(t *testing.T) {
 	t.Parallel()

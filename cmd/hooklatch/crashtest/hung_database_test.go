@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A server that stops responding, while an attempt and a delivery are in progress, does not delay
-// a shutdown beyond its time limit. The last line names the unfinished steps.
+// If Postgres hangs while an attempt is in progress, a shutdown still ends within its time limit.
+// The log names the steps that did not end.
 func TestAHungDatabaseDoesNotHoldAStop(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own(), pgtest.MaxConns(4))

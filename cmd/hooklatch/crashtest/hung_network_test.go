@@ -28,7 +28,7 @@ func hungListener(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// exportTo makes a process export traces and metrics.
+// exportTo returns an option that makes a process export traces and metrics to an address.
 func exportTo(protocol, address string) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) {
 		cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+address, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol)
@@ -54,13 +54,13 @@ func TestAHungCollectorIsNoErrorOfAStop(t *testing.T) {
 	}
 }
 
-// hungResolver makes a process look up names at a server that never responds. It needs the right
-// to mount.
+// hungResolver returns an option that makes a process look up names at a server that never
+// responds. It skips the test without the right to mount.
 func hungResolver(t *testing.T) func(*exec.Cmd) {
 	t.Helper()
 	var server net.PacketConn
 	var err error
-	for host := 2; host < 250 && server == nil; host++ { // skips the machine's own address
+	for host := 2; host < 250 && server == nil; host++ { // until an address is free
 		server, err = net.ListenPacket("udp", fmt.Sprintf("127.53.53.%d:53", host))
 	}
 	if err != nil {
@@ -83,8 +83,8 @@ func hungResolver(t *testing.T) func(*exec.Cmd) {
 	}
 }
 
-// If name servers never respond, the collector's spans and the keys of one source block nothing
-// else. Other sources are answered, and a shutdown ends in time.
+// If name servers never respond, they block only the export of traces and metrics, and sources that
+// fetch keys. Other sources are answered, and a shutdown ends in time.
 func TestAHungResolverHoldsNothingElse(t *testing.T) {
 	t.Parallel()
 	resolver := hungResolver(t)
@@ -152,7 +152,7 @@ func TestAHungReloadDoesNotHoldAStop(t *testing.T) {
 	require.NoError(t, unix.Mkfifo(g.config, 0o600))
 	require.NoError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	opening := make(chan *os.File, 1)
-	go func() { // returns when the process reads
+	go func() { // OpenFile returns when the process opens the pipe
 		file, _ := os.OpenFile(g.config, os.O_WRONLY, 0)
 		opening <- file
 	}()

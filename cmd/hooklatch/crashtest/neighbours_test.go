@@ -25,7 +25,7 @@ import (
 // timeout is the timeout of every attempt that uses a neighbour.
 const timeout = time.Second
 
-// neighbour is a dependency of a process outside Postgres that stops working.
+// neighbour is something other than Postgres that a process depends on, and that stops working.
 type neighbour struct {
 	// config configures the destination "affected". If empty, no destination depends on the
 	// neighbour.
@@ -34,7 +34,7 @@ type neighbour struct {
 	harm   func(t *testing.T)
 	heal   func(t *testing.T) // if nil, the neighbour stays harmed
 
-	elsewhere bool // another test checks the blocked part
+	elsewhere bool // true if another test covers the work that the neighbour blocks
 }
 
 // neighbours lists the kinds of harm, by name.
@@ -98,8 +98,8 @@ var neighbours = map[string]func(t *testing.T) neighbour{
 	},
 }
 
-// newSwitchingReceiver answers 200. While it is harmed, it answers 101 with a body that never
-// ends.
+// newSwitchingReceiver starts a receiver that answers 200. While harmed is true, the receiver
+// answers 101 with a body that never ends.
 func newSwitchingReceiver(t *testing.T) (url string, harmed *atomic.Bool) {
 	t.Helper()
 	harmed = new(atomic.Bool)
@@ -147,7 +147,7 @@ func startLogReader(t *testing.T) (log *os.File, reader *os.Process) {
 	return log, cmd.Process
 }
 
-// mailServerEnv makes this binary run as a mail server, which the test stops and continues.
+// mailServerEnv makes this binary run as a mail server, which the test stops and resumes.
 const mailServerEnv = "HOOKLATCH_CRASHTEST_MAIL_SERVER"
 
 // mails accepts every email and keeps none.
@@ -191,9 +191,9 @@ func startMailServer(t *testing.T) (*os.Process, int) {
 	return cmd.Process, parsed.Port
 }
 
-// A neighbour outside Postgres that hangs blocks only the work that needs it. Meanwhile other
-// sources are accepted and other destinations are served at their rate. The slot of the hung
-// work becomes free in time, and a shutdown ends in time.
+// A neighbour that hangs blocks only the work that needs it. Meanwhile other sources are accepted
+// and other destinations are served at their rate. The slot of the hung work becomes free in time,
+// and a shutdown ends in time.
 //
 //nolint:paralleltest // it measures time
 func TestANeighbourThatHangsHoldsNothingElse(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// strangers is a configuration of sources that accept requests from senders without a secret.
+// strangers configures sources whose secrets the senders of these tests do not know.
 const strangers = `  github: {provider: github, secrets: [an-unknown-secret]}
   microsoft-graph: {provider: microsoft-graph, secrets: [an-unknown-secret]}
   adyen: {provider: adyen, secrets: ["44782DEF547AAA06C910C43932B1EB0C71FC68D9D0C057550C48EC2ACF6BA056"]}
@@ -63,8 +63,8 @@ func (g *process) resident() int {
 	return 0
 }
 
-// besiege keeps connections to a provider's source open that begin a body and never end it. A
-// closed connection is reopened a second later.
+// besiege keeps connections to the source github open. On each, it declares a body, sends a part of
+// it, and never sends the rest. A closed connection is reopened a second later.
 func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -97,7 +97,7 @@ func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop f
 	}
 }
 
-// An attacker who keeps connections with large or endless bodies open to one source costs the
+// Connections with large or endless bodies, which an attacker keeps open to one source, cost the
 // process little memory. Other sources lose no delivery.
 //
 //nolint:paralleltest // it measures time
@@ -144,8 +144,8 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 }
 
 // Bodies of 1 MiB with wrong but well-formed signatures, and with as many and as small items as
-// possible, cost little CPU. They cost a small multiple of the same body at a source that refuses
-// it after one hash.
+// possible, cost little CPU. The cost is at most a small multiple of that of a body of the same
+// size at a source that refuses it after one hash.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersBodiesCostLittleCPU(t *testing.T) {
@@ -192,7 +192,7 @@ func TestStrangersBodiesCostLittleCPU(t *testing.T) {
 	}
 }
 
-// cpuOf returns the process's CPU time for one such request, in milliseconds.
+// cpuOf sends requests to a source. It returns the process's CPU time per request, in milliseconds.
 func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body string) float64 {
 	t.Helper()
 	before := g.cpuTicks(t)
@@ -213,7 +213,7 @@ func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body st
 	return float64(g.cpuTicks(t)-before) * tick / float64(requests)
 }
 
-// cpuTicks returns the CPU time of the process, user and system.
+// cpuTicks returns the CPU time of the process, user and system, in clock ticks.
 func (g *process) cpuTicks(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.cmd.Process.Pid))

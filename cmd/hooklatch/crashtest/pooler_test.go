@@ -100,7 +100,8 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 	}
 }
 
-// With listen: false, the pooler suffices for a process. The schema was migrated past it.
+// With listen: false, a process needs no connection that bypasses the pooler. The schema was
+// migrated over a direct connection.
 func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(2))

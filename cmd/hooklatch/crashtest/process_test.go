@@ -56,18 +56,18 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// process is one process of the binary that accepts deliveries.
+// process is one process of the binary: a gateway, a worker or both.
 type process struct {
 	command string
 	config  string
 	url     string
-	ready   string // URL that answers 200 when it can commit
+	ready   string // URL of /readyz, which answers 200 while the process can commit
 	client  *http.Client
 	cmd     *exec.Cmd
 	log     *bytes.Buffer
 }
 
-// forward is a configuration whose events have no receiver in the test.
+// forward is a configuration whose effects fail, because nothing listens at the destination.
 const forward = `
 destinations:
   app: {http: {url: "http://127.0.0.1:9/"}}
@@ -75,8 +75,8 @@ routes:
   - {name: everything, from: "*", to: app}
 `
 
-// newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and
-// the configuration in more. start starts it.
+// newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and the
+// configuration in more. The method start starts the process.
 func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
 	t.Helper()
 	free := freeAddresses(t, 2)

@@ -40,7 +40,7 @@ func (e shownEffect) applied() string {
 	return strings.Join(list, ",")
 }
 
-// calls counts the calls at a receiver by key.
+// calls records the bodies of the requests to receivers, by idempotency key.
 type calls struct {
 	mu     sync.Mutex
 	bodies map[string][]string

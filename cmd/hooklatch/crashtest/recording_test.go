@@ -23,8 +23,7 @@ const step = 30 * time.Second
 // collectedAt is the one metric whose value is a time.
 const collectedAt = "hooklatch_collected_timestamp_seconds"
 
-// recording contains the metrics as Prometheus would have scraped them, with longer times between
-// scrapes.
+// recording contains scraped metrics, as if the time step had passed between two scrapes.
 type recording struct {
 	steps  int
 	series map[string][]string // values by name and labels, one for each step
@@ -32,7 +31,8 @@ type recording struct {
 
 var sample = regexp.MustCompile(`(?m)^(hooklatch_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// scrape adds the current metrics of processes, by name. A process that does not respond is down.
+// scrape adds a step with the current metrics of each process. A process that does not respond is
+// down.
 func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 	t.Helper()
 	now := map[string]string{}
@@ -104,7 +104,7 @@ func (r *recording) hold(d time.Duration) {
 // at returns the time of the last step.
 func (r *recording) at() time.Duration { return time.Duration(r.steps-1) * step }
 
-// firing lists the alerts that fire at a moment, or that have fired by then.
+// firing is an expectation: the alerts that fire at a time, or with ever, that have fired by then.
 type firing struct {
 	at     time.Duration
 	ever   bool

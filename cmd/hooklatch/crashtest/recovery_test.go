@@ -12,10 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I5, at production settings: a worker is killed with SIGKILL while a receiver holds its
-// requests. Another process finishes every effect, with the same key and body (I7), long before
-// River would rescue a job. This holds for effects that began with their dispatch, and for
-// effects of jobs.
+// I5, at production settings: a worker is killed with SIGKILL while a receiver holds its requests.
+// Another process finishes every effect, with the same key and body (I7), long before River would
+// rescue a job. This holds for effects that a dispatch started, and for effects that a job started.
 func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Parallel()
 	const events, effects = 5, 10

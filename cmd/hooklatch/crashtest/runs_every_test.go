@@ -79,9 +79,9 @@ func refusedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	require.NoError(t, err)
 }
 
-// A command begins a bulk run of 20,000 rows, or 1,000 without HOOKLATCH_LONG. It is killed with
-// SIGKILL in the middle, at a locked row. A command pauses the run, the API resumes it, and a
-// worker finishes it. The counts add up, and the record names the operator.
+// A command begins a bulk run of 20,000 rows, or 1,000 without HOOKLATCH_LONG. The command is
+// killed with SIGKILL in the middle, at a locked row. Another command pauses the run, the API
+// resumes it, and a worker finishes it. The counts add up, and the operator log names the operator.
 func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 	t.Parallel()
 	n := 1_000

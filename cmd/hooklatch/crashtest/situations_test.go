@@ -54,7 +54,7 @@ func newStage(t *testing.T, breaker string) *stage {
 	return s
 }
 
-// answer sets the receiver's handler from now on. With nil it accepts everything.
+// answer sets the receiver's handler. With nil, the receiver accepts everything.
 func (s *stage) answer(how http.HandlerFunc) {
 	if how == nil {
 		s.receiver.Store(nil)
@@ -70,7 +70,7 @@ func (s *stage) exec(text string, args ...any) {
 	require.NoError(s, err)
 }
 
-// deliver sends events, and sometimes scrapes meanwhile.
+// deliver sends n events and requires the status for each. It scrapes after every fourth event.
 func (s *stage) deliver(n, status int) {
 	s.Helper()
 	for range n {
@@ -87,8 +87,8 @@ func (s *stage) deliver(n, status int) {
 // until it is presumed dead.
 const seenWithin = retention.PresumedGone + patience
 
-// see waits until the metrics of all processes satisfy a condition while one of them collects,
-// and scrapes.
+// see waits until a process exports collected metrics and the metrics of all processes together
+// satisfy a condition. Then it scrapes.
 func (s *stage) see(what func(metrics string) bool) {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -271,7 +271,7 @@ var situations = map[string]situation{
 	},
 	"partition is missing": {
 		act: func(s *stage) {
-			require.Eventually(s, func() bool { // the worker has checked them, and checks again in an hour
+			require.Eventually(s, func() bool { // the worker has checked the partitions, and checks them again in an hour
 				return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.partitions' AND state = 'completed'`) == 1
 			}, patience, 100*time.Millisecond)
 			s.exec(`
@@ -305,7 +305,7 @@ var situations = map[string]situation{
 	},
 }
 
-// usual creates a history in each of the hours around this one, on seven days.
+// usual creates counts for the hours around the current one, on each of the last seven days.
 func (s *stage) usual(events, duplicates int) {
 	s.Helper()
 	s.exec(`

@@ -71,8 +71,8 @@ func waiting(t *testing.T, pool *pgxpool.Pool) int {
 		WHERE datname = current_database() AND state = 'active' AND query LIKE '%pg_advisory_xact_lock_shared(%' AND pid <> pg_backend_pid()`)
 }
 
-// deliverFor sends events without effects from a few simultaneous senders, and requires 200 for
-// each. It returns the duration of each.
+// deliverFor delivers events of the type test.quick from four senders for a duration, and requires
+// 200 for each. It returns the time that each delivery took.
 func (g *process) deliverFor(t *testing.T, length time.Duration, name string) []time.Duration {
 	t.Helper()
 	const senders, pause = 4, 10 * time.Millisecond

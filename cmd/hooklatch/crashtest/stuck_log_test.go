@@ -50,7 +50,7 @@ func newBlockedReceiver(t *testing.T) *blockedReceiver {
 		}
 	}))
 	t.Cleanup(r.Close)
-	t.Cleanup(r.release) // registered first: Close waits for its handlers, even after a failure
+	t.Cleanup(r.release) // runs before Close, which waits for the handlers, even after a failure
 	return r
 }
 
@@ -68,7 +68,7 @@ routes:
 `, softStop, r.URL, r.URL)
 }
 
-// logTo makes the process write its log to a file.
+// logTo returns an option that makes a process write its log to a file.
 func logTo(log *os.File) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = log, log }
 }
@@ -120,7 +120,7 @@ func (g *process) probe(t *testing.T) (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// deliverMany sends n deliveries and requires 2xx for each.
+// deliverMany sends n deliveries and requires 200 for each.
 func (g *process) deliverMany(t *testing.T, prefix string, n int) {
 	t.Helper()
 	var sending sync.WaitGroup
@@ -144,7 +144,7 @@ func (g *process) deliverMany(t *testing.T, prefix string, n int) {
 	require.Empty(t, failed, "deliveries that were not answered 2xx")
 }
 
-// done waits until n effects are done.
+// done waits until at least n effects are done.
 func done(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
