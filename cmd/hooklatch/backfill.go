@@ -222,7 +222,7 @@ func readLists(ctx context.Context, of *coverage.Coverage) (v listsView, err err
 	v.Passes = []coverage.Run{}
 	for n, s := range v.Lists {
 		if n > 0 && v.Lists[n-1].Source == s.Source {
-			continue // belongs to another account
+			continue // another account of the same source, whose passes were read already
 		}
 		passes, err := of.Runs(ctx, s.Source, shownPasses)
 		if err != nil {

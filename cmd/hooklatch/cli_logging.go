@@ -19,8 +19,8 @@ import (
 // stderr drop lines instead of waiting for a slow reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) { return c.loggerTo(usual, c.outputs) }
 
-// loggerTo is like logger, for commands that write more than lines of a log: only these outputs
-// never wait for a reader, and drop lines instead.
+// loggerTo is like logger, for commands whose results must be complete: only the given outputs drop
+// lines instead of waiting for a slow reader.
 func (c *cli) loggerTo(usual slog.Level, outputs []*logqueue.Queue) (*slog.Logger, error) {
 	level := usual
 	if c.logLevel != "" {

@@ -29,7 +29,7 @@ import (
 // devStopTimeout is the maximum time for stopping Postgres and the demo listeners together.
 const devStopTimeout = 15 * time.Second
 
-// dev runs everything in one process.
+// dev is one call of the dev command, which runs everything in one process.
 type dev struct {
 	*cli
 
@@ -246,7 +246,8 @@ func (d *dev) startDatabase(ctx context.Context, files *devFiles) (secret.Value,
 	return secret.New(server.URL("postgres")), nil
 }
 
-// startDemo starts the demo receivers and stores their addresses in settings.
+// startDemo starts the demo mail server and, without --forward, the demo receiver. It stores their
+// addresses in settings.
 func (d *dev) startDemo(ctx context.Context, settings *devSettings) error {
 	out := func(line string) { d.print(d.stdout, line) }
 	listener, err := listen(ctx, d.mta, "the demo mail server", "--smtp-listen")

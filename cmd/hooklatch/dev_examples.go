@@ -23,7 +23,7 @@ const (
 	exampleSkipped = "evt_example_skipped"
 )
 
-// example is a delivery that is sent to a new database.
+// example is a delivery that dev sends if its database has no events.
 type example struct {
 	source, eventType, id string
 	times                 int

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// devFiles is the directory of the dev command. It may be part of a foreign repository: links in it
-// cannot redirect a write to a file outside.
+// devFiles is the directory of the dev command. It may come from another person's repository, so
+// links in the directory cannot redirect a write to a file outside it.
 type devFiles struct{ *os.Root }
 
 // openDevFiles creates the directory and keeps it out of git. Postgres may run as another user and

@@ -53,7 +53,7 @@ type devSettings struct {
 	receiver string
 	smtp     string
 	forward  string
-	public   string // URL that senders call; if empty, listen's
+	public   string // URL that senders call; if empty, the address in listen
 }
 
 // readDevSettings reads the secrets of an earlier run and creates missing secrets, so that senders

@@ -52,7 +52,7 @@ func (r *fickleReceiver) repair() {
 	r.repaired = true
 }
 
-// failedSystem returns a worker process and n effects that its receiver rejected.
+// failedSystem starts a worker process, and returns when its receiver has rejected n effects.
 func failedSystem(t *testing.T, n int) (path string, receiver *fickleReceiver, s *system) {
 	t.Helper()
 	pool := pgtest.New(t)
@@ -81,8 +81,8 @@ routes:
 	return path, receiver, s
 }
 
-// The real program retries many failed effects together. It counts them, shows progress, is
-// interrupted, and finishes when its run is resumed.
+// The real program retries many failed effects in one bulk run. The command counts the effects,
+// shows progress and is interrupted. The run finishes after it is resumed.
 func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	t.Parallel()
 	n := 500

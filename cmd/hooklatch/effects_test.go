@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// badReceivers returns a receiver that fails in every way, by path.
+// badReceivers starts a server with one path for each kind of failure.
 func badReceivers(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -52,7 +52,8 @@ func badReceivers(t *testing.T) *httptest.Server {
 	return server
 }
 
-// Every receiver failure ends as the ledger's protocol says, and effects show prints it.
+// Every receiver failure leads to the state that the ledger's protocol defines, and effects show
+// prints it.
 func TestEffectsOfBadReceivers(t *testing.T) {
 	t.Parallel()
 	server := badReceivers(t)

@@ -21,7 +21,7 @@ type eraser struct {
 	cancel bool
 }
 
-// one erases one event.
+// one erases one event. Unless yes is true, it only shows the event.
 func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRef, yes bool) error {
 	if !yes {
 		e, err := o.Inbox().Recall(ctx, ref)

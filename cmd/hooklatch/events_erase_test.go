@@ -105,8 +105,8 @@ func TestSourcesRedactWhatTheySay(t *testing.T) {
 	require.Contains(t, must(t, s.args("events", "show", "github", "id-1")...), "the body is not as received, and the event is not replayed")
 }
 
-// Lists, exports and erasures search for a text in every field, for every sender. The log has only
-// the text's hash.
+// Lists, exports and erasures search for a text in every field, for every provider. The operator
+// log contains only the text's hash.
 func TestEventsAreSelectedByATextInThem(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

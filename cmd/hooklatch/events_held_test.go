@@ -77,7 +77,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
 }
 
-// only returns an object with only some of its members.
+// only returns a JSON object with only the named members.
 func only(t *testing.T, text string, names ...string) string {
 	t.Helper()
 	var all map[string]json.RawMessage

@@ -39,7 +39,7 @@ such as 36h.`,
 				return err
 			}
 			read := c.showOutbox
-			if l.follow { // new rows are shown as they are committed
+			if l.follow { // a standby would show new rows later
 				read = c.withOutbox
 			}
 			return read(cmd.Context(), func(o *outbox.Outbox) error {
