@@ -72,7 +72,7 @@ func TestTheHourOfANewUser(t *testing.T) {
 	_, found = runCheck(t, right.args()...)
 	require.Len(t, found.of("server"), 1)
 	words := []string{"repair"}
-	for range 3 { // first the problems, then their commands
+	for range 3 { // each call prints the next command
 		said := must(t, right.args(words...)...)
 		if next := printed(said); len(next) > 0 {
 			words = next[len(next)-1]

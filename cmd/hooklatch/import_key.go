@@ -26,7 +26,7 @@ func keyOf(record []string, now time.Time) (inbox.ImportedKey, error) {
 	return key, key.Validate()
 }
 
-// receivedAt parses a time in the usual formats of databases and logs.
+// receivedAt parses a time in the usual formats of databases and logs, or in seconds since 1970.
 func receivedAt(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05Z07", time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {

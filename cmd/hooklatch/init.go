@@ -26,8 +26,8 @@ type initial struct {
 	target     string
 	yes, force bool
 
-	dir  string // of all files
-	name string // of the configuration in dir
+	dir  string // folder of all files
+	name string // name of the configuration file in dir
 	// ask is nil if no questions are asked.
 	ask *firstrun.Questions
 	// migrates is true if --yes applies migrations: the database was given.
@@ -123,7 +123,8 @@ func (i *initial) place() {
 	}
 }
 
-// refuseExisting returns the text of .env, which may exist: an application may have one.
+// refuseExisting returns an error if a file exists that init would write, unless --force is set. It
+// returns the text of .env, which may exist, because the application may have one.
 func (i *initial) refuseExisting() (dotenv string, err error) {
 	for _, name := range append([]string{i.name}, firstrun.Others(firstrun.Target(i.target))...) {
 		if _, err := os.Lstat(filepath.Join(i.dir, name)); err == nil && !i.force {

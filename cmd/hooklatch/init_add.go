@@ -74,7 +74,8 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 		return err
 	}
 	defer done()
-	// Variables may be set only where the program runs. A file without problems must not get any.
+	// A configuration may need variables that are set only where the program runs, so a file that
+	// has problems is changed too. A file without problems must not get any.
 	if err := checkText(path, config, written.env); err != nil && checkText(path, string(text), written.env) == nil {
 		return fmt.Errorf("nothing was written, because the configuration would have problems:\n%w", err)
 	}

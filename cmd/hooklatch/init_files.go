@@ -15,7 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// write writes the files of one folder. Links in it cannot redirect a write to a file outside.
+// write writes files into the folder. Links in the folder cannot redirect a write to a file outside
+// it.
 func (i *initial) write(files []firstrun.File) error {
 	if err := os.MkdirAll(i.dir, 0o755); err != nil { //nolint:gosec // the file of secrets has its own mode
 		return fmt.Errorf("create %s: %w", i.dir, err)
@@ -70,8 +71,8 @@ func inRepository(dir string) bool {
 	return false
 }
 
-// commandsOf returns this program's commands for files, with the variables of their .env. done
-// removes the temporary copies of the secrets that these commands read.
+// commandsOf returns a cli that uses the given files and the variables of their .env. done removes
+// the temporary copies of the secrets that the cli reads.
 func (i *initial) commandsOf(files []firstrun.File) (c *cli, done func(), err error) {
 	values := firstrun.ReadDotenv(files[1].Text)
 	done = func() {}

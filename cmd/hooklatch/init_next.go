@@ -45,7 +45,8 @@ func (i *initial) conclude(ctx context.Context, files []firstrun.File, written *
 	return nil
 }
 
-// check runs the checks that can succeed already, and migrates the database if it answers.
+// check runs the checks that can succeed already. It applies the migrations if Postgres answers and
+// the operator agrees.
 func (i *initial) check(ctx context.Context, written *cli) (migrated bool, err error) {
 	found := &checkup{cli: written}
 	cfg := found.configuration()

@@ -80,7 +80,8 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 	return all, nil
 }
 
-// printRest prints to stderr the rows that a list leaves out, and the command that continues it.
+// printRest prints to stderr how many rows a list left out and why, and the command that continues
+// the list.
 func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 	if p.Unclear > 0 {
 		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; first error: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))

@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// Maximum time that the process waits at its end for the readers of stdout and stderr, normally and
-// after a second signal.
+// flushTimeout is the maximum time for which the process waits, when it ends, for the readers of
+// stdout and stderr. After a second signal, the maximum is flushAtOnce.
 const (
 	flushTimeout = time.Second
 	flushAtOnce  = 200 * time.Millisecond
@@ -28,8 +28,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code. Only run handles signals: the first signal drains, and the second
-// ends the process immediately.
+// run is main with an exit code. Only run handles signals: the first signal starts a shutdown, and
+// the second ends the process immediately.
 func run() int {
 	name := invocation(os.Args[0])
 	ctx, cancel := context.WithCancel(context.Background())

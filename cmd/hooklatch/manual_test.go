@@ -39,10 +39,11 @@ func completions() map[string]func(root *cobra.Command, w *bytes.Buffer) error {
 	}
 }
 
-// writeManual writes the same bytes at any time and on any machine.
+// writeManual writes man pages and completion scripts. Their bytes do not depend on the current
+// time or on the machine.
 func writeManual(dir string, at time.Time) error {
 	root := newRoot(&process{name: programName})
-	root.DisableAutoGenTag = true // it has the date of today
+	root.DisableAutoGenTag = true // it contains the current date
 	pages := filepath.Join(dir, "man")
 	if err := os.MkdirAll(pages, 0o755); err != nil {
 		return err

@@ -21,7 +21,7 @@ type runFlags struct {
 	yes, detach bool
 }
 
-// register declares the flags; what is "effects", "events" or "deliveries".
+// register declares the flags. The argument what is "effects", "events" or "deliveries".
 func (f *runFlags) register(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.rate, "rate", 0, "process at most this many `"+what+"` per second (default no limit)")
@@ -57,7 +57,7 @@ func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 	})
 }
 
-// leave starts a run and returns.
+// leave starts a run and leaves it to the workers.
 func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	run, err := r.Begin(ctx, m.order, m.by)
 	if err != nil {

@@ -102,10 +102,11 @@ func (c *cli) consoleURL(given string) (*url.URL, error) {
 	return adminURL(cfg), nil
 }
 
-// maxToken is the maximum size of a token's file, in bytes. A header has no room for more.
+// maxToken limits the size of a token's file, in bytes: the file must be smaller. A header has no
+// room for more.
 const maxToken = 8 << 10
 
-// readToken reads a token. It returns an empty value if there is no file.
+// readToken reads a token from a file. It returns an empty value if path is empty.
 func readToken(path string) (secret.Value, error) {
 	if path == "" {
 		return secret.Value{}, nil

@@ -94,8 +94,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 		must(t, s.args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
 	}
 
-	// These metrics need a fault, a shared memory of duplicates, a provider's list, a sender's retry, Go handlers, a flood of
-	// forgeries or expired rows.
+	// These metrics need a fault, a shared duplicate cache, a provider's list, a sender's retry, Go
+	// handlers, a flood of forgeries or expired rows.
 	seldom := []string{
 		"hooklatch_backfill_events_total", "hooklatch_backfill_overtaken_total", "hooklatch_backfill_requests_total", "hooklatch_backfill_throttled_seconds_total",
 		"hooklatch_breaker_trips_total", "hooklatch_checks_total", "hooklatch_events_held_total", "hooklatch_events_untyped_total", "hooklatch_handler_attempts_total",

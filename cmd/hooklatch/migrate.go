@@ -135,8 +135,8 @@ type cellStep struct {
 	Cell string `json:"cell,omitzero"`
 }
 
-// eachCell does something in the chosen cell, or in every cell if there are several and none is
-// chosen. It continues after an error.
+// eachCell calls do for the chosen cell, or for every cell if none is chosen. It continues after an
+// error.
 func (c *cli) eachCell(do func(*cli) error) error {
 	if c.database.cell != "" {
 		return do(c)

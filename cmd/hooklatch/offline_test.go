@@ -76,7 +76,8 @@ func TestNoPacketLeavesTheMachine(t *testing.T) {
 	packets.none(t)
 }
 
-// stop ends a process after a while without a packet to another machine.
+// stop requires that a process sends no packet to another machine for five seconds, and then ends
+// the process.
 func (s *traffic) stop(t *testing.T, p *program) {
 	t.Helper()
 	require.Never(t, func() bool { return len(s.list()) > 0 }, 5*time.Second, tick, "packets that left the machine, or look-ups of names")
@@ -200,8 +201,8 @@ func watch(t *testing.T) *traffic {
 	return seen
 }
 
-// destinationOf returns where an IP packet goes. ok is false for the kernel's own packets, such as
-// those by which IPv6 finds its neighbours.
+// destinationOf returns the destination of a TCP or UDP packet. ok is false for other packets, such
+// as those of IPv6 neighbour discovery.
 func destinationOf(packet []byte) (to netip.AddrPort, ok bool) {
 	if len(packet) < 20 {
 		return to, false

@@ -30,7 +30,7 @@ var (
 	verb        = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
 )
 
-// refused returns why the program rejects a command, or nothing.
+// refused returns the reason why the program rejects the command, or an empty text.
 func (c printedCommand) refused(t *testing.T) string {
 	t.Helper()
 	cmd, args, open := newRoot(&process{name: testName}), []string(nil), false

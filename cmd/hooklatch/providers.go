@@ -40,8 +40,8 @@ shown.`,
 	return cmd
 }
 
-// loadIfAny returns the configuration, or an empty configuration if it is missing or has problems:
-// the user may be about to write or correct the file.
+// loadIfAny returns the configuration. Without --config, it returns an empty configuration if the
+// file is missing or has problems: the user may be about to write or correct it.
 func (c *cli) loadIfAny() (*config.Config, error) {
 	cfg, err := c.loadConfig()
 	if err == nil {

@@ -169,7 +169,7 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	return nil
 }
 
-// printShares prints the selected deliveries, and the next command.
+// printShares prints the number of selected deliveries by source and reason, and the next command.
 func (c *cli) printShares(shares []quarantine.Share, doing string) error {
 	total := totalOf(shares)
 	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))

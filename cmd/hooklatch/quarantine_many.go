@@ -31,8 +31,8 @@ func (f *refusedFlags) register(cmd *cobra.Command) {
 	f.by.register(cmd)
 }
 
-// ofRefused calls one for the delivery in the argument. For a selection by flags, it counts the
-// deliveries, or starts a run and carries it out.
+// ofRefused calls the function one for the delivery in the argument. For a selection by flags, it
+// counts the deliveries, or starts a run and carries it out.
 func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 	one func(context.Context, *outbox.Outbox, *quarantine.Quarantine, uuid.UUID, ledger.Operator) error,
 ) error {

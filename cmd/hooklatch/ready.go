@@ -54,7 +54,8 @@ the command reads no configuration.`,
 	return cmd
 }
 
-// adminListener returns the listener at a base URL, or the configured listener if there is none.
+// adminListener returns a client of the admin listener at a base URL, or of the configured listener
+// if the URL is empty.
 func (c *cli) adminListener(given string) (adminListener, error) {
 	base, err := baseURL(given, "an admin listener", "http://127.0.0.1:8081")
 	if err != nil {

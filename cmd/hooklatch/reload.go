@@ -61,7 +61,7 @@ same machine.`,
 	}
 }
 
-// reloads returns what the process says about its reloads.
+// reloads returns the number and the result of the process's reloads, as /readyz reports them.
 func (l adminListener) reloads(ctx context.Context) (admin.Reloads, error) {
 	got, err := l.ready(ctx)
 	if err != nil {

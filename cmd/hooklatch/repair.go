@@ -83,8 +83,8 @@ such as 36h. If the command is interrupted, run it again to continue.`,
 	return cmd
 }
 
-// tellServer prints the command's server, and the number of processes that use it: after a
-// failover, the former primary may respond too.
+// tellServer prints the server to which the command is connected, and the number of processes that
+// use it: after a failover, the former primary may respond too.
 func (c *cli) tellServer(ctx context.Context, d database) error {
 	state, err := d.outbox.Repair().State(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	// defaultDiffed is the default of --limit, and mostDiffed its maximum.
 	defaultDiffed = 100_000
 	mostDiffed    = 10_000_000
-	// defaultDiffSpan is how far back routes diff looks if no time is given.
+	// defaultDiffSpan is the maximum age of the compared events if no time and no id is given.
 	defaultDiffSpan = 24 * time.Hour
 	// diffRest is the pause of routes diff after each batch of events: see whatif.Limits.
 	diffRest = 0.25

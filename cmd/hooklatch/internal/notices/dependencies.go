@@ -24,7 +24,7 @@ type dependency struct {
 }
 
 // dependencies lists the modules of a package on all platforms, sorted, and Go itself. The folders
-// of a module hold its packages in the program; their parents are included.
+// of a module are those of its packages in the program, and their parents.
 func dependencies(dir, pkg string) ([]dependency, error) {
 	ctx := context.Background()
 	folders := map[string]map[string]bool{}
@@ -61,10 +61,11 @@ func dependencies(dir, pkg string) ([]dependency, error) {
 	return found, nil
 }
 
-// legal matches the names of files that belong beside a binary.
+// legal matches the names of the licence, notice and patent files that belong beside a binary.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// files returns the licences and notices in the folders of a dependency. Errors: it has none.
+// files returns the licences and notices in the folders of a dependency. It fails if there are
+// none.
 func (d dependency) files() ([]string, error) {
 	var found []string
 	for _, folder := range d.folders {

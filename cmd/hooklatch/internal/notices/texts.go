@@ -21,8 +21,8 @@ var marks = []string{
 	"Mozilla Public License, version 2.0", "Additional IP Rights Grant",
 }
 
-// textsOf reads the texts of all dependencies; equal texts become one. Errors: a dependency
-// without a text, and a licence that has none of the marks.
+// textsOf reads the texts of all dependencies; equal texts become one. It fails for a dependency
+// without a text, and for a licence that contains none of the marks.
 func textsOf(found []dependency) ([]*text, error) {
 	var texts []*text
 	known := map[string]*text{}
@@ -76,7 +76,7 @@ func permitted(path, body string) bool {
 	return false
 }
 
-// render writes the page.
+// render returns the contents of licenses.txt.
 func render(own, console []byte, texts []*text) []byte {
 	var page bytes.Buffer
 	page.WriteString("Hooklatch is under this licence:\n\n" + plain(own) + "\n\n")
