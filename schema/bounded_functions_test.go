@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// extremes lists arguments at the ends of a type's range, as SQL. The delivery exists: see
-// fillEvents.
+// extremes lists arguments at the ends of a type's range, as SQL. The uuid is the delivery of an
+// event: see fillEvents.
 var extremes = map[string][]string{
 	"integer":                  {"-2147483648", "2147483647", "NULL"},
 	"bigint":                   {"-9223372036854775808", "9223372036854775807", "10001", "7"},
@@ -32,7 +32,7 @@ var extremes = map[string][]string{
 	"jsonb":                    {"'{}'", "(SELECT jsonb_object_agg('x-' || n, 'a') FROM generate_series(1, 200000) AS n)"},
 }
 
-// fillEvents creates many deliveries with one event each.
+// fillEvents creates many events, each with its own delivery id. It stores no deliveries.
 func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `

@@ -97,7 +97,7 @@ func (m *Migrator) downOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return nil, nil
 }
 
-// dropSchema drops the schema unless it contains foreign objects.
+// dropSchema drops the schema unless it is public or contains other objects.
 func (m *Migrator) dropSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || !exists || m.name == "public" {

@@ -46,9 +46,9 @@ type Migrator struct {
 	patience time.Duration // for all tries at one migration
 }
 
-// While a migration waits for a table in use, all later users of the table wait behind it,
-// including deliveries. So it waits only briefly, and tries again after they have had their
-// turn.
+// While a migration waits for a table in use, all later users of the table wait behind the
+// migration, including deliveries. The migration therefore waits only briefly, and tries again
+// after these users have had their turn.
 const (
 	lockTimeout  = 100 * time.Millisecond
 	betweenTries = 400 * time.Millisecond

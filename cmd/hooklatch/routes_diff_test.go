@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// edited returns the path of a configuration like that of the system, with a text replaced.
+// edited returns the path of a copy of the system's configuration in which a text is replaced.
 func (s *system) edited(t *testing.T, old, instead string) string {
 	t.Helper()
 	text, err := os.ReadFile(s.configPath)
@@ -26,8 +26,8 @@ func (s *system) edited(t *testing.T, old, instead string) string {
 	return path
 }
 
-// A typo in a route is found with yesterday's events, before the route is in use. The command
-// writes nothing: the database would refuse any write.
+// A typo in a route is found with yesterday's events, before the route is in use. The command's
+// role may only read, so the command cannot write anything.
 func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -116,7 +116,7 @@ func (c *cli) printRoute(s routes.State) {
 	}
 }
 
-// orAll lists event types.
+// orAll lists event types, or returns "all" for an empty list.
 func orAll(types []string) string {
 	if len(types) == 0 {
 		return "all"
@@ -139,7 +139,7 @@ func tallyOf(n routes.Counts) string {
 	return text
 }
 
-// lastErrorOf describes the last error in a line.
+// lastErrorOf describes a route's last error on one line.
 func lastErrorOf(s routes.State) string {
 	if s.LastError == nil {
 		return "none since " + shown(s.ErrorsSince)

@@ -22,8 +22,9 @@ type selection[Filter any] struct {
 	fields []find.Field
 }
 
-// selectBy declares a filter's flags. Their help texts begin with doing, such as "only " or "replay
-// ". Filter fields in but get no flag. If a field has words, its flag accepts only these values.
+// selectBy declares a filter's flags. The text in doing, such as "only " or "replay ", begins their
+// help texts. The filter fields in but get no flag. The flag of a field in words accepts only those
+// values.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {
@@ -113,8 +114,9 @@ func (s *selection[Filter]) filter() (Filter, error) {
 	return asked, nil
 }
 
-// commandFor returns the command line that carries out what a preview counted: the command
-// as it was given, but with the absolute times in still.
+// commandFor returns the command line that carries out a previewed run: the given command with
+// --yes, and with the absolute times in the map still. If reason is true, the command line has
+// --reason.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }
@@ -122,7 +124,7 @@ func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) str
 		_, stands := still[f.Name]
 		switch {
 		case stands, f.Name == "yes", f.Name == "json":
-		case f.Name == "database-url": // it may hold a password
+		case f.Name == "database-url": // may contain a password
 			words = append(words, "--database-url ...")
 		case f.Value.Type() == "bool":
 			words = append(words, "--"+f.Name)

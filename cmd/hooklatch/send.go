@@ -126,8 +126,8 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	return &sender{cli: c, Sender: made, configFlag: configFlag, opts: opts, source: source}, nil
 }
 
-// baseURL parses --url, the base URL of a server. An error calls the server of, such as "a
-// gateway". It returns nil if the flag was not set.
+// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. The text
+// of, such as "a gateway", names the server in an error.
 func baseURL(given, of, example string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil

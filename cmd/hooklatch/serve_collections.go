@@ -15,7 +15,7 @@ import (
 // cost more memory.
 const roomyHeap = 64 << 20
 
-// Bounds of the collector's percentage: Go's default, and a maximum that limits the growth of a
+// usualPercent is Go's default percentage. mostPercent is the maximum; it limits the growth of a
 // nearly empty heap when it fills.
 const (
 	usualPercent = 100
@@ -50,9 +50,9 @@ func spareCollections(limit int64) *collections {
 	return c
 }
 
-// expectMuch makes the next collection run at Go's default. The last collection's heap in use
-// determines the allowed growth. Otherwise, large bodies that arrive simultaneously could fill many
-// times as much before the next collection.
+// expectMuch lets the heap grow only by Go's default until the next collection. The allowed growth
+// is a percentage of the heap that was in use at the last collection. With a higher percentage,
+// large bodies that arrive simultaneously could fill many times as much.
 func (c *collections) expectMuch() {
 	if c != nil {
 		c.set(usualPercent)

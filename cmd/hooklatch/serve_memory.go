@@ -17,9 +17,9 @@ import (
 )
 
 // limitMemory makes the garbage collector respect this process's memory limit, and warns if
-// delivery bodies alone could fill the memory. The limit is soft: it never makes an allocation
-// fail. GOMEMLIMIT, which the runtime has already read, takes precedence over the machine's limit.
-// limitMemory returns the controller of collections, or nil if GOGC is set.
+// delivery bodies alone could fill more than half of it. The limit is soft: it never makes an
+// allocation fail. GOMEMLIMIT, which the runtime has already read, takes precedence over the
+// system's limit. limitMemory returns the controller of collections, or nil if GOGC is set.
 func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) (c *collections) {
 	limit, from := memoryLimit(os.DirFS("/"))
 	if _, given := env("GOMEMLIMIT"); given {

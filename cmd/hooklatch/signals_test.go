@@ -90,7 +90,7 @@ func TestASecondSignalExitsAtOnce(t *testing.T) {
 	path := writeServedConfig(t, pgtest.URL(t, pool))
 	p := startProgram(t, "serve", "--config", path, "--log-format", "text")
 	p.says(t, "msg=ready")
-	// A command does not end quickly if the server does not respond.
+	// While Postgres does not respond, the shutdown takes long enough for a second signal.
 	require.NoError(t, pgtest.Pause(pgtest.Server(t, pool)))
 	p.signal(t, syscall.SIGINT)
 	p.says(t, "draining")

@@ -64,7 +64,7 @@ seconds old; table sizes and the charts of the last day are up to five minutes o
 	return cmd
 }
 
-// screen is what status shows.
+// screen is the output of status.
 type screen interface {
 	Print(w io.Writer) error
 	NeedsSomebody() bool

@@ -148,8 +148,8 @@ func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir
 	return errors.Join(os.WriteFile(path, []byte(password), 0o600), own.take(path))
 }
 
-// copyTree copies a directory that does not change meanwhile and makes the owner own the copy.
-// With sync, the copy is on disk when copyTree returns.
+// copyTree copies a directory that does not change meanwhile, and gives the copy to the owner. With
+// sync, the copy is on disk when copyTree returns.
 func copyTree(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

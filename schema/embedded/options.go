@@ -20,10 +20,10 @@ const Superuser = "postgres"
 // Options configure a server. The zero value is a throw-away server for tests on a free
 // port.
 type Options struct {
-	// DataDir keeps the cluster between starts. If it is empty, the server is removed by
-	// Stop, or by the next Start after a crash. Under root, the account that runs the
-	// server must be able to reach it. If it cannot, a stable directory derived from it
-	// is used instead: see Server.DataDir.
+	// DataDir keeps the cluster between starts. If it is empty, Stop removes the cluster, or the
+	// next Start does so after a crash. Under root, the account that runs the server must be able
+	// to reach DataDir. If it cannot, the server uses a stable directory derived from DataDir: see
+	// Server.DataDir.
 	DataDir string
 
 	// Port is the TCP port on 127.0.0.1. Default: a free port.

@@ -23,7 +23,7 @@ import (
 // readyTimeout limits one start; crash recovery is the slow case.
 const readyTimeout = 60 * time.Second
 
-// process is a child process that dies with us if the system supports that.
+// process is a child process that ends when this process is killed, if the system supports that.
 type process struct {
 	pid  int
 	done chan struct{} // closed when Wait has returned

@@ -223,7 +223,7 @@ func (s *Server) boot(ctx context.Context) error {
 		err = proc.waitReady(ctx, s.dir.data())
 		if err == nil {
 			s.proc = proc
-			if s.port == 0 { // a restart keeps the port, which others read meanwhile
+			if s.port == 0 { // a restart keeps the port, which URL may read at the same time
 				s.port = port
 			}
 			return nil
