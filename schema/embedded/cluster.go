@@ -98,8 +98,8 @@ func cached(ctx context.Context, cache, name string, own owner, fill func(dir st
 	return path, nil
 }
 
-// prune removes unused cache entries. It is housekeeping: entries that cannot be removed
-// are left for the next time.
+// prune removes unused clusters from the cache. A cluster that cannot be removed is left for
+// the next time.
 func prune(cache string) {
 	for pattern, age := range map[string]time.Duration{"cluster-*": keepCluster, "prepared-*": keepPrepared} {
 		entries, _ := filepath.Glob(filepath.Join(cache, pattern))
