@@ -23,7 +23,8 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 		return !s.counts(t, 0, `SELECT count(*) FROM hooklatch.retention_progress`)
 	}, 2*time.Minute, 10*time.Millisecond)
 	require.NoError(t, s.app.Stop(t.Context())) // the App's worker would also run retention
-	// A worker ran before and stored its progress. The new source is as old as the event.
+	// No progress is stored, so that retention starts at the oldest event and would delete months
+	// at once.
 	for _, statement := range []string{
 		`DELETE FROM hooklatch.retention_progress`,
 		`UPDATE hooklatch.processed_events SET received_at = now() - interval '200 days', processed_at = now() - interval '200 days'`,
