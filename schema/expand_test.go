@@ -44,7 +44,7 @@ func TestLateIndexesAreBuiltConcurrently(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// River's own migrations need these for a moment. See restoreRiverIndexes.
+		// River's own migrations need these indexes for a moment. See restoreRiverIndexes.
 		if filepath.Base(file) == "river_indexes_restore.sql" {
 			continue
 		}

@@ -21,7 +21,7 @@ func TestEveryCommandOfComposeIsAccepted(t *testing.T) {
 	require.Error(t, program.Accepts([]string{"bogus"}))
 }
 
-// The changelog is left out: it contains former commands.
+// The changelog is not read: it names former commands.
 func TestEveryCommandOfThePagesExists(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`hooklatch ([a-z]+(?: [a-z]+)?)")

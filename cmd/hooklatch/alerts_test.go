@@ -130,7 +130,7 @@ func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
 	s := newSystem(t, systemOptions{noGateway: true, yaml: func(d *devSettings) string {
-		return databaseYAML(d) + alertsYAML("127.0.0.1:9", chat.URL) // discard: no server listens
+		return databaseYAML(d) + alertsYAML("127.0.0.1:9", chat.URL) // the discard port, on which no server listens
 	}})
 	_, err := s.pool.Exec(t.Context(), park)
 	require.NoError(t, err)

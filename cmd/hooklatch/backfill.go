@@ -92,7 +92,7 @@ type missingOf struct {
 	Altered int       `json:"altered"`
 }
 
-// backfillView is the result of a pass, as --json prints it.
+// backfillView is the result of the command, as --json prints it.
 type backfillView struct {
 	Source string         `json:"source"`
 	Runs   []coverage.Run `json:"runs"`
@@ -184,7 +184,7 @@ func (c *cli) printBackfill(v backfillView, dry, asked bool) error {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// shownPasses is the number of passes shown for each source.
+// shownPasses is the maximum number of passes shown for each source.
 const shownPasses = 10
 
 // listsView is the state of all lists, as --json prints it.

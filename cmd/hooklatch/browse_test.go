@@ -135,7 +135,7 @@ func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	require.Empty(t, must(t, s.args("events", "export", "--cursor", rest[0].Cursor)...))
 }
 
-// Keys of another system are read and checked. With --yes, they are imported.
+// The command import keys reads and checks keys of another system. With --yes, it imports them.
 func TestImportedKeysAreKnown(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -111,7 +111,7 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 		).Replace(failing(text, echo.URL))
 	}})
 	s.failEverywhere(t, "--header", "X-Name="+private)
-	// A refused delivery and a bulk run.
+	// Create a refused delivery and a bulk run, which also contain the private value.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(private))
 	require.NoError(t, err)
 	r.Header.Set("Stripe-Signature", "t=1,v1=00")

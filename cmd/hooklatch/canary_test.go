@@ -69,7 +69,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		return s.counts(t, 0, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) &&
 			s.counts(t, 0, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 0 OR state = 'started'`)
 	}, patience, tick)
-	// A bad signature.
+	// Send a bad signature.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe?token="+canary, strings.NewReader("{}"))
 	require.NoError(t, err)
 	r.Close = true

@@ -14,7 +14,7 @@ import (
 // renewBefore is the time before a certificate expires in which check warns.
 const renewBefore = 14 * 24 * time.Hour
 
-// certificates warns of certificates that senders or browsers reject, or will soon.
+// certificates reports certificates that senders or browsers reject, or will soon reject.
 func (c *checkup) certificates(cfg *config.Config, now time.Time) {
 	pairs, err := app.KeyPairs(cfg)
 	if err != nil {

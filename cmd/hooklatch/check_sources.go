@@ -14,7 +14,8 @@ import (
 // soon is the time before a secret expires in which check warns.
 const soon = 7 * 24 * time.Hour
 
-// sources warns of settings that will cause a source's deliveries to be refused.
+// sources warns of secrets that expire, of an event key other than the documented one, and of a
+// replay guard without effect.
 func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s := cfg.Sources[name]
@@ -34,7 +35,8 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	}
 }
 
-// secrets warns of a source's secrets that have expired, or will soon.
+// secrets warns of a source's secrets that have expired or will expire soon, and reports a source
+// without a valid secret.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	usable, later := 0, 0
 	for i, one := range s.Secrets {

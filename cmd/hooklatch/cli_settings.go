@@ -30,7 +30,7 @@ func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.cell, "cell", "", "`name` of the cell whose database to use (default main)")
 }
 
-// registerURL is register for commands that work on all cells.
+// registerURL is like register, for commands that work on all cells: it declares no --cell.
 func (d *databaseFlag) registerURL(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url in the configuration)")
 }
@@ -146,7 +146,7 @@ const (
 )
 
 // databaseOf returns a command's connection URL. For the main cell, it is the URL from the flag or
-// the environment. Otherwise it is direct_url, which bypasses a pooler, or url.
+// the environment, if one is given. Otherwise it is direct_url, which bypasses a pooler, or url.
 func (c *cli) databaseOf(cfg *config.Config) secret.Value {
 	elsewhere := c.database.cell != "" && c.database.cell != config.MainCell
 	if url := c.givenDatabase(); !url.IsZero() && !elsewhere {

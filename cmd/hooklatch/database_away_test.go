@@ -127,7 +127,7 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "list")...))
 	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
 
-	// The flag fixes the problem.
+	// With --migrate, the process starts.
 	ctx, cancel := context.WithCancel(t.Context())
 	c = command{}
 	ended := make(chan int, 1)

@@ -157,7 +157,7 @@ func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error 
 	return errors.Join(err, s.tell(run))
 }
 
-// list prints the events that a run has erased so far, in the run's own format.
+// list prints the events that a run has erased so far, in the format in which the run prints them.
 func (r *eraser) list(ctx context.Context, o *outbox.Outbox, id int64) error {
 	run, err := o.Runs().Get(ctx, id)
 	if err != nil {

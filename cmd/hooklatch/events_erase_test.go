@@ -83,7 +83,8 @@ func TestMisuseOfEraseIsRefused(t *testing.T) {
 	}
 }
 
-// Values that a source redacts are replaced a certain time after the last effect.
+// A worker replaces the values that a source redacts, once redact_after has passed since the
+// event's last effect.
 func TestSourcesRedactWhatTheySay(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
@@ -95,7 +96,7 @@ func TestSourcesRedactWhatTheySay(t *testing.T) {
 	require.NoError(t, os.WriteFile(body, []byte(`{"zen": "x","sender": {"login":"jane"}}`), 0o600))
 	must(t, s.args("send", "github", body, "--id", "id-1")...)
 	s.waitDone(t, "github", "id-1")
-	// The leader does this every minute.
+	// River's leader inserts this job every minute.
 	_, err := s.pool.Exec(t.Context(), `INSERT INTO hooklatch.river_job (kind, queue, args, max_attempts) VALUES ('upkeep.redact', 'upkeep', '{}', 1)`)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {

@@ -204,7 +204,8 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 	}
 }
 
-// The bugs that hookstorm plants are in its own list: the changed code does not mention them.
+// The bugs that hookstorm plants are only in hookstorm's list. The program's code does not mention
+// them.
 func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	t.Parallel()
 	read := 0

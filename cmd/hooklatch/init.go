@@ -30,7 +30,7 @@ type initial struct {
 	name string // name of the configuration file in dir
 	// ask is nil if no questions are asked.
 	ask *firstrun.Questions
-	// migrates is true if --yes applies migrations: the database was given.
+	// migrates is true if --yes applies migrations, because a database is given.
 	migrates bool
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// initFolder is a folder for init, with the flag that names its configuration.
+// initFolder returns a folder for init, and the flag that names its configuration.
 func initFolder(t *testing.T) (dir string, flag []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -150,7 +150,7 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("node_modules"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, firstrun.Dotenv), []byte("DATABASE_URL=postgres://127.0.0.1:1/app\nSTRIPE_WEBHOOK_SECRET=whsec_0123456789abcdef0123\n"), 0o644)) // it was readable before
 	var c command
-	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe"}, flag...)...), c.stderr.String()) // without a terminal, as --yes
+	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe"}, flag...)...), c.stderr.String()) // without a terminal, as with --yes
 	require.Equal(t, "node_modules\n.env\n", readIn(t, dir, ".gitignore"))
 	require.Contains(t, readIn(t, dir, firstrun.Dotenv), "DATABASE_URL=postgres://127.0.0.1:1/app\n")
 	require.Contains(t, c.stdout.String(), "Postgres does not answer yet")

@@ -115,9 +115,9 @@ type systemOptions struct {
 	yaml func(*devSettings) string
 	// change is called before the system starts.
 	change func(*config.Config)
-	// noGateway and noWorker omit a part.
+	// noGateway and noWorker omit the gateway and the worker.
 	noGateway, noWorker bool
-	// waitNot makes newSystem return before it reaches the database.
+	// waitNot makes newSystem return without waiting until the process reaches the database.
 	waitNot bool
 }
 
@@ -207,7 +207,7 @@ func (s *system) args(args ...string) []string {
 	return args
 }
 
-// count queries one number.
+// count returns the number that a query selects.
 func (s *system) count(t *testing.T, query string, args ...any) int {
 	t.Helper()
 	var n int

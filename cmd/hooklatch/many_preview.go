@@ -13,7 +13,8 @@ import (
 // sampled is the number of matches that a preview shows.
 const sampled = 10
 
-// count reads the selection once, and fixes its upper bound.
+// count counts the selection and takes a sample. It fixes the upper bound of the selection, so that
+// later matches are not included.
 func (m manyOrder) count(ctx context.Context, r *runs.Runs) (runs.Preview, error) {
 	progress := m.eachSecond()
 	order, bite := m.order, runs.Bite{For: progressInterval}

@@ -128,7 +128,8 @@ func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) 
 	return f(m)
 }
 
-// cellStep is a migration in one cell. Its cell is empty if none was chosen.
+// cellStep is a migration in one cell. Its cell is empty if there is only one cell and none was
+// chosen.
 type cellStep struct {
 	schema.Step
 

@@ -60,7 +60,7 @@ func TestAServiceManagerIsToldHowItWent(t *testing.T) {
 	require.Contains(t, fails("ready"), "connection refused")
 }
 
-// Another program may answer.
+// Another program may listen at the address.
 func TestReadyRefusesWhatIsNoAdminListener(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,7 @@ const (
 	// reloadTimeout is the time that a reload may take. The process waits until the file has not
 	// changed for a second.
 	reloadTimeout = 30 * time.Second
-	// reloadPoll is the interval between two questions to the process.
+	// reloadPoll is the interval between two requests to /readyz.
 	reloadPoll = 200 * time.Millisecond
 )
 
@@ -73,7 +73,8 @@ func (l adminListener) reloads(ctx context.Context) (admin.Reloads, error) {
 	return *got.Reloads, nil
 }
 
-// reloaded waits for the end of the reload after the one in before, and returns its error.
+// reloaded waits until the process has tried another reload since before, and returns the error of
+// that reload.
 func (l adminListener) reloaded(ctx context.Context, before admin.Reloads) error {
 	tick := time.NewTicker(reloadPoll)
 	defer tick.Stop()

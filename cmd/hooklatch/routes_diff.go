@@ -20,7 +20,8 @@ const (
 	mostDiffed    = 10_000_000
 	// defaultDiffSpan is the maximum age of the compared events if no time and no id is given.
 	defaultDiffSpan = 24 * time.Hour
-	// diffRest is the pause of routes diff after each batch of events: see whatif.Limits.
+	// diffRest is the pause of routes diff after each batch of events, as a multiple of the time
+	// that the batch took.
 	diffRest = 0.25
 )
 

@@ -40,7 +40,7 @@ func (c *cli) newReplays() *cobra.Command {
 	return cmd
 }
 
-// runsOf returns the runs of an outbox, which evaluate conditions.
+// runsOf returns the Runs of an outbox, with a Finder that evaluates conditions.
 func runsOf(o *outbox.Outbox) *runs.Runs { return o.Runs().With(finder(o)) }
 
 func (c *cli) withRuns(ctx context.Context, f func(*runs.Runs) error) error {

@@ -69,7 +69,7 @@ func (s *selection[Filter]) text(f find.Field) string {
 	return given
 }
 
-// given reports whether anything is selected.
+// given reports whether any of the flags is set.
 func (s *selection[Filter]) given() bool {
 	return slices.ContainsFunc(s.fields, func(f find.Field) bool { return s.text(f) != "" })
 }

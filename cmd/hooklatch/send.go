@@ -160,7 +160,7 @@ func (c *cli) readBody(path string) ([]byte, error) {
 	return nonNil(body), err
 }
 
-// nonNil distinguishes an empty file from no file.
+// nonNil returns an empty slice for nil, because nil stands for no file.
 func nonNil(body []byte) []byte {
 	if body == nil {
 		return []byte{}

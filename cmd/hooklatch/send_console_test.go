@@ -31,7 +31,7 @@ func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 	for _, source := range devSourceNames() {
 		var code int
 		var body string
-		require.Eventually(t, func() bool { // one a second
+		require.Eventually(t, func() bool { // the console sends at most one test event a second
 			code, body = s.sendByAPI(t, source, `{"reason":"a first try"}`)
 			return code != http.StatusTooManyRequests
 		}, patience, tick)

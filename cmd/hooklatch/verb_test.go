@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 )
 
-// Every verb on pages is also a command, and the command's help has the same text.
+// Every verb of the console is also a command, and the command's help has the same text.
 func TestEveryVerbIsACommand(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})

@@ -44,7 +44,7 @@ func serverOwner() (owner, error) {
 	return owner{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody to run it as")
 }
 
-// take makes the owner own path.
+// take gives path to the owner.
 func (o owner) take(path string) error {
 	if !o.drop {
 		return nil

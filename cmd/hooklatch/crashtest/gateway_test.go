@@ -89,7 +89,8 @@ func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 	require.Equal(t, stored, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// I2: the same ids are delivered in shuffled order through two gateway processes.
+// I2: many senders deliver the same ids in shuffled order through two gateway processes. Each id is
+// accepted once.
 func TestTwoGatewaysAcceptEachEventOnce(t *testing.T) {
 	t.Parallel()
 	const ids, parallel, rounds = 8, 64, 4

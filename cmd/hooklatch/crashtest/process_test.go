@@ -34,7 +34,7 @@ var buildDir string
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(mailServerEnv); address != "" {
-		panic(serveMails(address)) // ends only by its signal
+		panic(serveMails(address)) // ends only by a signal
 	}
 	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
 	if err != nil {

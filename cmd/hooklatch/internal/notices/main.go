@@ -41,5 +41,5 @@ func write() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(output, render(own, console, texts), 0o644) //nolint:gosec // everybody may read it
+	return os.WriteFile(output, render(own, console, texts), 0o644) //nolint:gosec // every user may read it
 }
