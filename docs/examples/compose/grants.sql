@@ -6,7 +6,7 @@
 GRANT USAGE ON SCHEMA hooklatch TO hooklatch_gateway;
 GRANT SELECT ON hooklatch.schema_migrations, hooklatch.river_migration, hooklatch.installation, hooklatch.processed_events,
     hooklatch.destinations, hooklatch.retention_progress, hooklatch.replay_runs, hooklatch.hours, hooklatch.sizes,
-    hooklatch.river_leader, hooklatch.coverage, hooklatch.backfill_runs, hooklatch.all_links TO hooklatch_gateway;
+    hooklatch.river_leader, hooklatch.coverage, hooklatch.backfill_runs, hooklatch.all_links, hooklatch.source_moves TO hooklatch_gateway;
 GRANT UPDATE (next_at) ON hooklatch.coverage TO hooklatch_gateway;
 GRANT INSERT ON hooklatch.processed_events, hooklatch.deliveries, hooklatch.delivery_copies TO hooklatch_gateway;
 GRANT UPDATE (duplicates, last_duplicate_at, body_differs, duplicate_times) ON hooklatch.processed_events TO hooklatch_gateway;
@@ -38,7 +38,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON hooklatch.effects, hooklatch.destination
     hooklatch.workers, hooklatch.configurations, hooklatch.processes, hooklatch.replay_runs, hooklatch.retention_progress, hooklatch.minutes, hooklatch.hours, hooklatch.last_seen, hooklatch.sizes,
     hooklatch.collector, hooklatch.alert_states, hooklatch.console_logins, hooklatch.river_job, hooklatch.river_queue, hooklatch.river_leader
     TO hooklatch_worker;
-GRANT SELECT ON hooklatch.alert_mutes TO hooklatch_worker;
+GRANT SELECT ON hooklatch.alert_mutes, hooklatch.source_moves TO hooklatch_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON hooklatch.coverage, hooklatch.backfill_runs, hooklatch.redeliveries TO hooklatch_worker;
 GRANT SELECT (source, rejected_at, reason, known, bytes) ON hooklatch.rejected_deliveries TO hooklatch_worker;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA hooklatch TO hooklatch_worker;
