@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/hooklatch/hooklatch/internal/coverage"
+	"github.com/hooklatch/hooklatch/internal/moves"
 	"github.com/hooklatch/hooklatch/internal/recent"
 	"github.com/hooklatch/hooklatch/internal/repair"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
@@ -126,6 +127,7 @@ type Outbox struct {
 	erasure  *erasure.Eraser
 	repairer *repair.Repairer
 	coverage *coverage.Coverage
+	moves    *moves.Moves
 	exported *export.Archive // nil without an export
 	db       *commit.DB      // commits on Pool
 	acceptDB *commit.DB      // commits on AcceptPool
@@ -220,6 +222,9 @@ func New(opts Options) (*Outbox, error) {
 	if o.coverage, err = coverage.New(coverage.Options{DB: o.db, ReadPool: opts.ReadPool, Ledger: o.ledger, Schema: opts.Schema}); err != nil {
 		return nil, err
 	}
+	if o.moves, err = moves.New(moves.Options{DB: o.db, ReadPool: opts.ReadPool, Ledger: o.ledger, Schema: opts.Schema}); err != nil {
+		return nil, err
+	}
 	o.repairer, err = repair.New(repair.Options{
 		DB: o.db, ReadPool: opts.ReadPool, Schema: opts.Schema, Ledger: o.ledger, Runs: o.runs, Fleet: o.fleet, Lacking: o.lackingJobs, Enqueue: o.enqueueLacking,
 	})
@@ -288,6 +293,9 @@ func (o *Outbox) Repair() *repair.Repairer { return o.repairer }
 
 // Coverage returns the coverage of providers' lists, in the same schema.
 func (o *Outbox) Coverage() *coverage.Coverage { return o.coverage }
+
+// Moves returns this database's part in moves of sources between cells, in the same schema.
+func (o *Outbox) Moves() *moves.Moves { return o.moves }
 
 // Stop refuses new work and waits until all submitted work is committed, or ctx is done. It may
 // be called again.

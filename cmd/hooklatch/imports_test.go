@@ -243,7 +243,7 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 // parts are the outbox's packages. All other packages below outbox and internal are leaves, which
 // every layer may import.
 var parts = []string{
-	"internal/coverage", "internal/repair", "internal/riverjob",
+	"internal/coverage", "internal/moves", "internal/repair", "internal/riverjob",
 	"outbox", "outbox/commit", "outbox/erasure", "outbox/export", "outbox/find", "outbox/fleet", "outbox/inbox",
 	"outbox/ledger", "outbox/measure", "outbox/quarantine", "outbox/retention", "outbox/runs",
 }

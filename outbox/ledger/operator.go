@@ -70,6 +70,7 @@ const (
 	ActionReleaseEvent      Action = "event.release"
 	ActionDropEvent         Action = "event.drop"
 	ActionImportKeys        Action = "keys.import"
+	ActionMoveSource        Action = "source.move"
 	ActionPauseDestination  Action = "destination.pause"
 	ActionResumeDestination Action = "destination.resume"
 	ActionRetireDestination Action = "destination.retire"

@@ -1,0 +1,10 @@
+-- Prepares the cell to which a source moves. It returns the progress of an interrupted move.
+INSERT INTO hooklatch.source_moves AS m (source, move_id, from_cell)
+VALUES (:source, :move_id, :from_cell)
+ON CONFLICT (source) DO UPDATE
+SET
+    move_id = EXCLUDED.move_id,
+    from_cell = EXCLUDED.from_cell,
+    progress = CASE WHEN m.move_id = EXCLUDED.move_id THEN m.progress ELSE '{}' END,
+    arrived_at = CASE WHEN m.move_id = EXCLUDED.move_id THEN m.arrived_at END
+RETURNING progress

@@ -1,0 +1,2 @@
+-- Adds the triggers of a moving source to one table.
+SELECT hooklatch.begin_move(:source, :table_name)

@@ -1,0 +1,12 @@
+-- Cancels effects that were registered for another cell in this transaction: that cell performs them.
+-- They have no request, so a retry is refused as for erased effects.
+UPDATE hooklatch.effects AS e
+SET
+    state = 'cancelled',
+    finished_at = now(),
+    erased_at = now(),
+    error = 'in the cell ' || :from_cell::text || ', which has performed this effect or still performs it'
+FROM jsonb_to_recordset(:contents::jsonb) AS m (scope text, key text, generation integer)
+WHERE e.scope = m.scope
+    AND e.key = m.key
+    AND e.generation = m.generation

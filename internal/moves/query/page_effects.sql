@@ -1,0 +1,18 @@
+-- Effects in the order of their creation. Only those of the source whose key is not the id of their
+-- event have a content: the others cannot meet another event. Effects of one transaction have the
+-- same time, so they are always in one page.
+WITH looked AS (
+    SELECT e.*
+    FROM hooklatch.effects AS e
+    WHERE e.created_at > COALESCE(NULLIF(:after, ''), '-infinity')::timestamptz
+    ORDER BY e.created_at
+    FETCH FIRST (:limit) ROWS WITH TIES
+)
+SELECT
+    e.created_at::text,
+    CASE
+        WHEN e.source = :source AND e.key <> e.event_id AND starts_with(e.scope, 'route:' || :source || ':') THEN
+            hooklatch.moving_content('effects', to_jsonb(e) - 'request_body')::text
+    END
+FROM looked AS e
+ORDER BY e.created_at
