@@ -165,11 +165,12 @@ type App struct {
 	draining atomic.Bool
 	left     sync.Once // lets only the first Stop wait for gateway.drain_delay
 	teardown Teardown
-	cell     string        // name of this App's cell
-	cells    []*App        // the other cells, without listeners
-	away     cellsAway     // set by readyCells
-	prepared chan struct{} // closed once the database is known to be migrated and all parts run
-	failed   chan error    // receives an error that ends the App
+	cell     string         // name of this App's cell
+	cells    []*App         // the other cells, without listeners
+	moving   *movingSources // shared by all cells
+	away     cellsAway      // set by readyCells
+	prepared chan struct{}  // closed once the database is known to be migrated and all parts run
+	failed   chan error     // receives an error that ends the App
 }
 
 // New assembles the parts. It does not listen or connect.
@@ -180,7 +181,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 	}
 	opts.Config = opts.Config.InCell(config.MainCell)
 	a := newApp(opts, config.MainCell)
-	a.process = processName()
+	a.process, a.moving = processName(), newMovingSources()
 	a.failed = make(chan error, 1+len(opts.Config.Cells))
 	a.reloads.Store(&admin.Reloads{PID: os.Getpid()})
 	if err := a.assemble(ctx); err != nil {
@@ -228,6 +229,8 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.addCells(ctx); err != nil {
 		return err
 	}
+	leaving := a.nextMoving(a.opts.Config.Whole())
+	a.moving.all.Store(&leaving)
 	if a.opts.Gateway {
 		return a.makeGateway()
 	}
@@ -328,6 +331,9 @@ func (a *App) Start(ctx context.Context) error {
 		for _, one := range a.cells {
 			watching.Go(func() { one.watchProgress(preparing) })
 			watching.Go(func() { one.work(preparing) })
+		}
+		if len(a.cells) > 0 {
+			watching.Go(func() { a.watchMoves(preparing) })
 		}
 		a.work(preparing)
 	}()

@@ -62,7 +62,7 @@ func MakeBackfill(opts backfill.Options, box *outbox.Outbox, cfg func() *config.
 // while no gateway ran.
 func (a *App) hurryBackfill(ctx context.Context) {
 	var sources []identity.Source
-	for _, s := range BackfillOf(a.config.Load()) {
+	for _, s := range BackfillOf(a.storing()) {
 		sources = append(sources, identity.Source(s.Name))
 	}
 	if len(sources) == 0 {

@@ -31,7 +31,7 @@ func (a *App) addCells(ctx context.Context) error {
 		opts.Handle, opts.Load, opts.Listener, opts.Tell = nil, nil, nil, nil
 		opts.Logger = a.opts.Logger.With(slog.String(logkey.Cell, name))
 		one := newApp(opts.withDefaults(), name)
-		one.process, one.failed = a.process, a.failed
+		one.process, one.failed, one.moving = a.process, a.failed, a.moving
 		a.cells = append(a.cells, one)
 		a.teardown.Add("cell "+name, a.drainTimeout()+stopSlack, func(ctx context.Context) error {
 			return one.teardown.Run(ctx, a.drainTimeout()+stopSlack)
@@ -55,40 +55,32 @@ func (a *App) addCells(ctx context.Context) error {
 func (a *App) all() []*App { return append([]*App{a}, a.cells...) }
 
 // endpoints returns the gateway's sources in the configuration next, each with the cell that stores
-// its deliveries.
-func (a *App) endpoints(next *config.Config) ([]gateway.Source, error) {
+// its deliveries. It also returns the sources that move, by name.
+func (a *App) endpoints(next *config.Config) ([]gateway.Source, map[string]*moving, error) {
 	if len(a.cells) == 0 {
-		return sourcesOf(next, a.outbox)
+		list, err := sourcesOf(next, a.outbox)
+		return list, nil, err
 	}
 	var list []gateway.Source
+	next = next.Whole()
+	leaving := a.nextMoving(next)
 	for _, one := range a.all() {
-		sources, err := sourcesOf(next.Whole().InCell(one.cell), one.outbox)
+		sources, err := sourcesOf(next.InCell(one.cell), one.outbox)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, s := range sources {
 			s.Cell = &gateway.Cell{Name: one.cell, Accepter: one.gate, Quarantine: one.keeper, Minutes: one.minutes}
+			switch m := leaving[s.Name]; {
+			case m != nil && m.to != one:
+				continue // the other cell has it
+			case m != nil:
+				s.Cell.Accepter, s.Cell.Quarantine = m, m
+			}
 			list = append(list, s)
 		}
 	}
-	return list, nil
-}
-
-// refuseMoved refuses a configuration that moves a source to another cell: the new database would
-// accept duplicates of the events in the old one. It also refuses a source in a cell that does not
-// run yet.
-func refuseMoved(old, next *config.Config) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {
-		to := next.Sources[name].InCell()
-		_, runs := old.Cells[to]
-		if s, known := old.Sources[name]; known && s.InCell() != to {
-			errs = append(errs, next.Problem("sources."+name+".cell", fmt.Sprintf("the source is in the cell %s while the processes run", s.InCell())))
-		} else if to != config.MainCell && !runs {
-			errs = append(errs, next.Problem("sources."+name+".cell", fmt.Sprintf("the cell %s is new: restart to use it", to)))
-		}
-	}
-	return errors.Join(errs...)
+	return list, leaving, nil
 }
 
 // consoles serves the console of the main cell, and the consoles of the other cells below their

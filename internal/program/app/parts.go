@@ -64,7 +64,7 @@ func (a *App) makeWorker() error {
 			return err
 		}
 	}
-	if opts.Backfill, err = MakeBackfill(backfill.Options{Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider}, a.outbox, a.config.Load); err != nil {
+	if opts.Backfill, err = MakeBackfill(backfill.Options{Logger: a.opts.Logger, MeterProvider: a.telemetry.MeterProvider}, a.outbox, a.storing); err != nil {
 		return err
 	}
 	again := &verifier{config: a.config.Load, outbox: a.outbox}
@@ -85,7 +85,7 @@ func (a *App) makeWorker() error {
 
 func (a *App) makeGateway() error {
 	cfg := a.opts.Config
-	sources, err := a.endpoints(cfg)
+	sources, _, err := a.endpoints(cfg)
 	if err != nil {
 		return err
 	}

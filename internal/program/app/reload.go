@@ -29,7 +29,7 @@ func (a *App) Reload(ctx context.Context) error {
 		return fmt.Errorf("reload: %w", err)
 	}
 	old := a.config.Load().Whole()
-	if err := errors.Join(a.refuseEmpty(old, next), refuseMoved(old, next)); err != nil {
+	if err := errors.Join(a.refuseEmpty(old, next), a.refuseMoved(old, next)); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
 	if err := a.put(ctx, next); err != nil {
@@ -88,7 +88,7 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 // the new routes before the gateway accepts an event under them. After an error, apply restores the
 // old routing.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
-	sources, err := a.endpoints(next)
+	sources, leaving, err := a.endpoints(next)
 	if err != nil {
 		return err
 	}
@@ -105,12 +105,13 @@ func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 		}
 		changed = append(changed, one)
 	}
-	if a.gateway == nil {
-		return nil
+	a.askMoves(ctx, leaving)
+	if a.gateway != nil {
+		if err := a.gateway.SetSources(sources); err != nil {
+			return back(err)
+		}
 	}
-	if err := a.gateway.SetSources(sources); err != nil {
-		return back(err)
-	}
+	a.moving.all.Store(&leaving)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,8 +24,9 @@ func (c *Config) CellNames() []string {
 }
 
 // InCell returns the configuration of one cell, which has only this cell's database and sources.
-// Only the main cell has the checks, because they query the application's database. Without cells,
-// InCell returns c itself.
+// These include the sources that move or have moved from the cell, whose effects it finishes. Only
+// the main cell has the checks, because they query the application's database. Without cells, InCell
+// returns c itself.
 func (c *Config) InCell(name string) *Config {
 	if len(c.Cells) == 0 {
 		return c
@@ -32,7 +34,7 @@ func (c *Config) InCell(name string) *Config {
 	part := *c
 	part.whole, part.Sources = c, map[string]Source{}
 	for source, s := range c.Sources {
-		if s.InCell() == name {
+		if s.InCell() == name || s.MovedFrom == name {
 			part.Sources[source] = s
 		}
 	}
@@ -61,6 +63,14 @@ func (s Source) InCell() string {
 		return MainCell
 	}
 	return s.Cell
+}
+
+// otherThanMain returns a cell that has effects of the source and is not the main cell, or "".
+func (s Source) otherThanMain() string {
+	if s.InCell() != MainCell {
+		return s.InCell()
+	}
+	return s.MovedFrom
 }
 
 // checkCells reports invalid cells and settings that are not possible with cells: see
@@ -97,6 +107,15 @@ func (c *Config) checkCells(d *decoder) {
 		case s.Handlers:
 			d.reportf(at, "%s is another database than the application's: a source with handlers must be in the cell %s", d.show(at, s.Cell), MainCell)
 		}
+		switch at := join("sources", name) + ".moved_from"; {
+		case s.MovedFrom == "":
+		case !slices.Contains(c.CellNames(), s.MovedFrom):
+			d.among(at, "cell", s.MovedFrom, c.CellNames())
+		case s.MovedFrom == s.InCell():
+			d.reportf(at, "%s is the cell of the source itself; name the cell from which it moves", d.show(at, s.MovedFrom))
+		case s.Handlers:
+			d.reportf(at, "%s is not possible for a source with handlers, which is always in the cell %s", d.show(at, s.MovedFrom), MainCell)
+		}
 	}
 	c.checkStatements(d)
 }
@@ -110,9 +129,10 @@ func (c *Config) checkStatements(d *decoder) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 			matches := slices.Contains(r.From, name) || slices.Contains(r.From, route.EverySource)
-			if s := c.Sources[name]; matches && s.InCell() != MainCell {
+			s := c.Sources[name]
+			if cell := cmp.Or(s.otherThanMain(), MainCell); matches && cell != MainCell {
 				d.reportf("routes["+strconv.Itoa(i)+"].from", "source %q is in cell %q, and the statements of destination %q run in the database of the cell %s; "+
-					"name only sources of that cell", name, s.Cell, r.To, MainCell)
+					"name only sources of that cell", name, cell, r.To, MainCell)
 			}
 		}
 	}

@@ -19,9 +19,13 @@ type Source struct {
 	// it is in a separate file or accepted only for a limited time.
 	Secrets []Secret `yaml:"secrets,omitempty"`
 	// Name of the cell whose database stores this source's events. A source that has events
-	// cannot change its cell: the new database would accept duplicates of them. Defaults to main,
-	// the section database.
+	// changes its cell only by `hooklatch cells move`: otherwise the new database would accept
+	// duplicates of them. Defaults to main, the section database.
 	Cell string `yaml:"cell,omitempty"`
+	// Name of the cell that stored this source's events before. It stores them until `hooklatch
+	// cells move` has completed, and it keeps the events and effects that it has. Defaults to none:
+	// the source was always in its cell.
+	MovedFrom string `yaml:"moved_from,omitempty"`
 	// Maximum size of a delivery's body. Defaults to the largest body that the provider is known to
 	// send, but at least gateway.max_body.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`

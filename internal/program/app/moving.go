@@ -1,0 +1,223 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/moves"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
+)
+
+// movesEvery is the interval at which a process asks where moving sources are. It also asks when the
+// database refuses an event because its source moves, but no more often than movesAtMost.
+const (
+	movesEvery  = 2 * time.Second
+	movesAtMost = 100 * time.Millisecond
+)
+
+// moving passes the deliveries of a source with moved_from to the cell that stores its events: the old
+// cell until the move is complete, and then the new cell. The databases decide this, not the process:
+// the old one refuses events that no longer belong there.
+type moving struct {
+	source   string
+	from, to *App
+	arrived  atomic.Bool
+	asked    chan struct{} // closed after the first answer of the databases
+	answered sync.Once
+	ask      chan<- struct{} // wakes watchMoves
+}
+
+// cell returns the App that stores the source's events now.
+func (m *moving) cell() *App {
+	if m.arrived.Load() {
+		return m.to
+	}
+	return m.from
+}
+
+// Accept implements gateway.Accepter.
+func (m *moving) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error) {
+	select {
+	case <-m.asked:
+	case <-time.After(m.from.gate.patience):
+	case <-ctx.Done():
+	}
+	came, err := m.cell().gate.Accept(ctx, d)
+	if moves.Refused(err) {
+		select {
+		case m.ask <- struct{}{}:
+		default:
+		}
+	}
+	return came, err
+}
+
+// Keep implements gateway.Quarantine.
+func (m *moving) Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused) {
+	m.cell().keeper.Keep(source, from, size, refused)
+}
+
+// Accepted implements gateway.Quarantine.
+func (m *moving) Accepted(source identity.Source, from netip.Prefix) {
+	m.cell().keeper.Accepted(source, from)
+}
+
+// Known implements gateway.Quarantine.
+func (m *moving) Known(source identity.Source, from netip.Prefix) bool {
+	return m.cell().keeper.Known(source, from)
+}
+
+// movingSources are the sources with moved_from, by name. All cells of a process share them.
+type movingSources struct {
+	all atomic.Pointer[map[string]*moving]
+	ask chan struct{}
+}
+
+func newMovingSources() *movingSources { return &movingSources{ask: make(chan struct{}, 1)} }
+
+// get returns a moving source, or nil.
+func (s *movingSources) get(source string) *moving {
+	all := s.all.Load()
+	if all == nil {
+		return nil
+	}
+	return (*all)[source]
+}
+
+// next returns the moving sources of a configuration. A source that moves between the same cells as
+// before keeps its state.
+func (a *App) nextMoving(next *config.Config) map[string]*moving {
+	byName := map[string]*App{}
+	for _, one := range a.all() {
+		byName[one.cell] = one
+	}
+	list := map[string]*moving{}
+	for name, s := range next.Sources {
+		from, to := byName[s.MovedFrom], byName[s.InCell()]
+		switch known := a.moving.get(name); {
+		case s.MovedFrom == "" || from == nil || to == nil: // a reload refuses unknown cells
+		case known != nil && known.from == from && known.to == to:
+			list[name] = known
+		default:
+			list[name] = &moving{source: name, from: from, to: to, asked: make(chan struct{}), ask: a.moving.ask}
+		}
+	}
+	return list
+}
+
+// stores reports whether the cell of this App stores the events of a source that the configuration
+// has in this cell.
+func (a *App) stores(source string) bool {
+	m := a.moving.get(source)
+	return m == nil || m.cell() == a
+}
+
+// storing returns the configuration without the sources whose events another cell stores.
+func (a *App) storing() *config.Config {
+	cfg := a.config.Load()
+	if slices.ContainsFunc(slices.Collect(maps.Keys(cfg.Sources)), func(name string) bool { return !a.stores(name) }) {
+		part := *cfg
+		part.Sources = maps.Clone(cfg.Sources)
+		maps.DeleteFunc(part.Sources, func(name string, _ config.Source) bool { return !a.stores(name) })
+		return &part
+	}
+	return cfg
+}
+
+// watchMoves asks the databases where moving sources are, until ctx is done.
+func (a *App) watchMoves(ctx context.Context) {
+	ticker := time.NewTicker(movesEvery)
+	defer ticker.Stop()
+	for {
+		if all := a.moving.all.Load(); all != nil && len(*all) > 0 {
+			a.askMoves(ctx, *all)
+		}
+		select {
+		case <-ticker.C:
+		case <-a.moving.ask:
+			select {
+			case <-time.After(movesAtMost):
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// askMoves asks all cells where their moving sources are.
+func (a *App) askMoves(ctx context.Context, list map[string]*moving) {
+	byName, names := map[string]*App{}, slices.Sorted(maps.Keys(list))
+	for _, m := range list {
+		byName[m.from.cell], byName[m.to.cell] = m.from, m.to
+	}
+	known := map[string]map[string]moves.State{}
+	for _, one := range cells.Ask(ctx, slices.Sorted(maps.Keys(byName)), cells.Patience, func(ctx context.Context, name string) (map[string]moves.State, error) {
+		return byName[name].outbox.Moves().States(ctx, names)
+	}) {
+		if one.Err == nil {
+			known[one.Cell] = one.Value
+		}
+	}
+	for _, name := range names {
+		m := list[name]
+		left, fromAnswered := known[m.from.cell]
+		came, toAnswered := known[m.to.cell]
+		if fromAnswered || toAnswered {
+			m.settle(ctx, left[name].Left && left[name].ToCell == m.to.cell || came[name].Arrived && !came[name].Left)
+		}
+		m.answered.Do(func() { close(m.asked) })
+	}
+}
+
+// settle sets the cell that stores the source's events.
+func (m *moving) settle(ctx context.Context, arrived bool) {
+	if m.arrived.Swap(arrived) == arrived {
+		return
+	}
+	m.to.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the source's events are now stored in this cell", slog.String(logkey.Source, m.source), slog.String(logkey.Cell, m.cell().cell))
+	if arrived && m.to.gate != nil {
+		m.to.hurryBackfill(ctx)
+	}
+}
+
+// refuseMoved refuses a configuration that takes a source to another cell without a move, or to a cell
+// that does not run: the new database would accept duplicates of the events in the old one.
+func (a *App) refuseMoved(old, next *config.Config) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {
+		s := next.Sources[name]
+		at := old.Sources[name].InCell()
+		if m := a.moving.get(name); m != nil {
+			at = m.cell().cell
+		}
+		_, known := old.Sources[name]
+		switch {
+		case known && s.InCell() != at && s.MovedFrom != at:
+			errs = append(errs, next.Problem("sources."+name+".cell", movedWithout(name, at, s.InCell())))
+		case !runs(old, s.InCell()):
+			errs = append(errs, next.Problem("sources."+name+".cell", "the cell "+s.InCell()+" is new: restart to use it"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// movedWithout explains how to move a source.
+func movedWithout(source, from, to string) string {
+	return "the source is in the cell " + from + " while the processes run; add moved_from: " + from + ", reload, and run `hooklatch cells move " + source + " --to " + to + "`"
+}
+
+func runs(cfg *config.Config, cell string) bool { return slices.Contains(cfg.CellNames(), cell) }

@@ -1,0 +1,139 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/moves"
+	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// inCells writes a configuration with the source shop and a cell payments. placed is the part of the
+// source that says where it is.
+func inCells(t *testing.T, f *file, payments, receiver, placed string) {
+	t.Helper()
+	f.write(t, fmt.Sprintf(`
+cells: {payments: {url: %q, allow: [fsync_off]}}
+sources:
+  shop: {provider: token, secrets: [%s], event_id: {pointer: /id}%s}
+destinations: {app: {http: {url: %s}, allow_private: [127.0.0.0/8]}}
+routes: [{name: all, from: "*", to: app}]
+`, payments, cellSecret, placed, receiver))
+}
+
+// side returns one side of a move.
+func side(t *testing.T, cell string, pool *pgxpool.Pool) moves.Side {
+	t.Helper()
+	box, err := outbox.New(outbox.Options{Pool: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
+	return moves.Side{Cell: cell, Moves: box.Moves()}
+}
+
+// A source moves to another cell while it is delivered. Every acknowledged event has one effect, its
+// duplicates are recognised in the new cell, and the source is refused for a few seconds only. A
+// process that starts later finds the source in its new cell, too.
+func TestASourceMovesToAnotherCell(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	received := map[string]int{}
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		received[string(body)]++
+		mu.Unlock()
+	}))
+	t.Cleanup(receiver.Close)
+	first, payments := pgtest.New(t), pgtest.New(t)
+	f := newFile(t, pgtest.URL(t, first))
+	inCells(t, f, pgtest.URL(t, payments), receiver.URL, "")
+	start := func() *app.App {
+		cfg, err := f.load()
+		require.NoError(t, err)
+		a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true, Load: f.load})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+		require.NoError(t, a.Start(t.Context()))
+		require.Eventually(t, func() bool {
+			status, body := served(t, a, "/readyz")
+			return status == http.StatusOK && !strings.Contains(body, "warnings")
+		}, patience, 20*time.Millisecond)
+		return a
+	}
+	a := start()
+	require.Equal(t, http.StatusOK, post(t, a, "shop", "before"))
+
+	inCells(t, f, pgtest.URL(t, payments), receiver.URL, ", cell: payments")
+	require.ErrorContains(t, a.Reload(t.Context()), "sources.shop.cell: the source is in the cell main while the processes run; add moved_from: main")
+	inCells(t, f, pgtest.URL(t, payments), receiver.URL, ", cell: payments, moved_from: main")
+	require.NoError(t, a.Reload(t.Context()))
+
+	ctx, stop := context.WithCancel(t.Context())
+	var sending sync.WaitGroup
+	var acknowledged []string
+	var refusedSince, refusedFor = time.Time{}, time.Duration(0)
+	moved := make(chan struct{})
+	sending.Go(func() {
+		after := 0
+		for n := 0; ctx.Err() == nil && after < 100; n++ {
+			select {
+			case <-moved:
+				after++
+			default:
+			}
+			id := fmt.Sprintf("live-%d", n)
+			for post(t, a, "shop", id) != http.StatusOK {
+				if refusedSince.IsZero() {
+					refusedSince = time.Now()
+				}
+				refusedFor = time.Since(refusedSince)
+				time.Sleep(10 * time.Millisecond)
+			}
+			refusedSince = time.Time{}
+			acknowledged = append(acknowledged, id)
+		}
+	})
+	defer stop()
+	v := moves.Move{Source: "shop", From: side(t, "main", first), To: side(t, "payments", payments), By: ledger.Operator{Who: "ann", Via: "test"}}
+	require.NoError(t, v.Run(t.Context()))
+	close(moved)
+	sending.Wait()
+	t.Logf("%d events; refused for %s", len(acknowledged), refusedFor)
+
+	events := func(pool *pgxpool.Pool) (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE outcome <> 'imported'").Scan(&n))
+		return n
+	}
+	require.Equal(t, 1+len(acknowledged), events(first)+events(payments))
+	require.GreaterOrEqual(t, events(payments), 50)
+	b := start()
+	for _, one := range []*app.App{a, b} {
+		for _, id := range append([]string{"before"}, acknowledged...) {
+			require.Equal(t, http.StatusOK, post(t, one, "shop", id), "a duplicate")
+		}
+	}
+	require.Equal(t, 1+len(acknowledged), events(first)+events(payments))
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(received) == 1+len(acknowledged)
+	}, patience, 20*time.Millisecond)
+	for body, times := range received {
+		require.Equal(t, 1, times, body)
+	}
+	inCells(t, f, pgtest.URL(t, payments), receiver.URL, "")
+	require.ErrorContains(t, a.Reload(t.Context()), "the source is in the cell payments while the processes run")
+}
