@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,45 @@ func TestStatusNamesTheCellThatIsAway(t *testing.T) {
 	var up command
 	require.Equal(t, exitFailed, up.run(t.Context(), s.args("migrate", "up")...))
 	require.Contains(t, up.stderr.String(), "cell payments: ")
+}
+
+// The command refuses a move that the configuration or a running process does not expect. Afterwards,
+// ids of the old cell are known in the new one.
+func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	first, payments := pgtest.New(t), pgtest.New(t)
+	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
+	imported := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
+	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
+
+	refused := func(want string, args ...string) {
+		t.Helper()
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append([]string{"cells", "move"}, args...)...)...))
+		require.Contains(t, c.stderr.String(), want)
+	}
+	refused("does not say that the source moves: set cell: payments and moved_from: main for the source shop, and reload all processes", "shop", "--to", "payments", "--yes")
+	refused(`has no source "shoe"`, "shoe", "--to", "payments", "--yes")
+	written, err := os.ReadFile(s.configPath)
+	require.NoError(t, err)
+	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, cell: payments, moved_from: main}", 1)
+	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
+	_, err = first.Exec(t.Context(), "INSERT INTO hooklatch.processes (name, kind, version, config_hash, settings) VALUES ('host-1', 'serve', 'v1', 'another', '{}')")
+	require.NoError(t, err)
+	refused("processes with another configuration than "+s.configPath+": host-1; reload them", "shop", "--to", "payments", "--yes")
+	_, err = first.Exec(t.Context(), "DELETE FROM hooklatch.processes")
+	require.NoError(t, err)
+	require.Contains(t, must(t, s.args("cells", "move", "shop", "--to", "payments")...), "with the same command and --yes")
+	var known int
+	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events").Scan(&known))
+	require.Zero(t, known)
+
+	for range 2 { // the second call finds that the source has moved
+		require.Equal(t, "shop has moved to the cell payments; its earlier events are still in the cell main\n", must(t, s.args("cells", "move", "shop", "--to", "payments", "--yes", "--as", "ann")...))
+	}
+	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_1'").Scan(&known))
+	require.Equal(t, 1, known)
+	require.Contains(t, must(t, s.args("audit", "--cell", "payments")...), "moved from the cell main")
+	require.Contains(t, must(t, s.args("audit")...), "moved to the cell payments")
 }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/internal/moves"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+)
+
+func (c *cli) newCells() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cells",
+		Short: "Move sources between the databases of an installation",
+		Args:  cobra.NoArgs,
+		RunE:  needsCommand,
+	}
+	cmd.AddCommand(c.newCellsMove())
+	return cmd
+}
+
+// moveFlags are the flags of the cells move command.
+type moveFlags struct {
+	to  string
+	yes bool
+	by  operatorFlags
+}
+
+func (c *cli) newCellsMove() *cobra.Command {
+	var f moveFlags
+	cmd := &cobra.Command{
+		Use:   "move SOURCE --to CELL --yes",
+		Short: "Move a source to another cell",
+		Long: `Move a source to another cell. First set cell to the new cell and moved_from to the old
+cell in the configuration, and reload all processes. They continue to store the source's
+events in the old cell until this command hands the source over.
+
+The command copies everything by which the old cell recognises duplicates: ids of events,
+keys of effects, guards, and the coverage of backfill. Deliveries are accepted meanwhile.
+For the last step they are answered 503 for a few seconds. The old cell keeps its events
+and finishes their effects.
+
+The source must have no held event, and its ordered effects must end before the last
+step, because later events may depend on them. If the command is interrupted, run it
+again: it continues. Until then the old cell accepts deliveries.
+
+Run it as the role that owns the tables, like migrate up.`,
+		Example: "  " + c.name + " cells move stripe --to payments --yes",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.loadConfig()
+			if err != nil {
+				return err
+			}
+			from, err := c.leaves(cfg, args[0], f.to)
+			if err != nil {
+				return err
+			}
+			if !f.yes {
+				_, err := fmt.Fprintf(c.stdout, "move %s from the cell %s to the cell %s with the same command and --yes\n", args[0], from, f.to)
+				return err
+			}
+			return c.inCell(from).withDatabase(cmd.Context(), func(old database) error {
+				return c.inCell(f.to).withDatabase(cmd.Context(), func(next database) error {
+					if err := expected(cmd.Context(), old, next); err != nil {
+						return err
+					}
+					return c.move(cmd.Context(), &moves.Move{
+						Source: identity.Source(args[0]), From: moves.Side{Cell: from, Moves: old.outbox.Moves()}, To: moves.Side{Cell: f.to, Moves: next.outbox.Moves()},
+						By: f.by.operator(),
+					})
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.to, "to", "", "`name` of the new cell; required")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "move the source; without this flag the configuration is only checked")
+	f.by.register(cmd)
+	_ = cmd.MarkFlagRequired("to") // the flag exists
+	return cmd
+}
+
+// leaves returns the cell from which a source moves, according to the configuration.
+func (c *cli) leaves(cfg *config.Config, source, to string) (string, error) {
+	s, err := sourceOf(cfg.Whole(), source)
+	switch {
+	case err != nil:
+		return "", err
+	case s.InCell() != to || s.MovedFrom == "":
+		return "", fmt.Errorf("%s does not say that the source moves: set cell: %s and moved_from: %s for the source %s, and reload all processes", cfg.Path(), to, s.InCell(), source)
+	}
+	return s.MovedFrom, nil
+}
+
+// expected refuses a move that a running process does not expect.
+func expected(ctx context.Context, old, next database) error {
+	for _, in := range []database{old, next} {
+		status, err := doctor.ReadStatus(ctx, doctor.StatusOptions{Pool: in.pool, Schema: in.schema, Awaited: true})
+		if err != nil {
+			return err
+		}
+		var others []string
+		for _, p := range status.Processes {
+			if p.ConfigHash != in.config.Hash() {
+				others = append(others, p.Name)
+			}
+		}
+		if len(others) > 0 {
+			return fmt.Errorf("processes with another configuration than %s: %s; reload them, and try again a minute later", in.config.Path(), strings.Join(others, ", "))
+		}
+	}
+	return nil
+}
+
+// move carries out a move, and prints its progress.
+func (c *cli) move(ctx context.Context, v *moves.Move) error {
+	progress := c.eachSecond()
+	v.Tell = func(s moves.Step) {
+		if s.Table == "" {
+			progress("%s written since the move began\n", counted(s.Rows, "row"))
+			return
+		}
+		progress("%s of %s\n", counted(s.Rows, "row"), s.Table)
+	}
+	if err := v.Run(ctx); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.stdout, "%s has moved to the cell %s; its earlier events are still in the cell %s\n", v.Source, v.To.Cell, v.From.Cell)
+	return err
+}
