@@ -7,6 +7,7 @@ func LeftOut() map[string]string {
 		noEffect  = "it changes no event or effect"
 		oneServer = "the model's database never changes its server"
 		ended     = "it deletes finished work, from which no step of the model begins"
+		moved     = "the model has one database, which a source cannot leave"
 		aDay      = "it deletes bodies and details of finished work, which no step reads"
 	)
 	return map[string]string{
@@ -20,6 +21,14 @@ func LeftOut() map[string]string {
 		"redact":                 "it redacts finished work",
 		"erase_jobs":             "a job of finished work changes nothing",
 		"destination.probe":      "it makes a destination's next probe due: claims check the breaker as before",
+		"source.move":            moved,
+		"begin_move":             moved,
+		"begin_arriving":         moved,
+		"put_moved":              moved,
+		"put_moved_rest":         moved,
+		"forget_moved":           moved,
+		"fence_move":             moved,
+		"end_move":               moved,
 		"destination.retire":     "it parks effects as effect.park does",
 		"keys.import":            "no worker processes an imported event",
 		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",

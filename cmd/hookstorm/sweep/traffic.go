@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cells"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/past"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/senders"
@@ -94,7 +95,7 @@ func (w *world) heal(ctx context.Context, t *traffic) error {
 	if err := t.senders.Stop(ctx); err != nil {
 		return fmt.Errorf("although all faults had ended: %w", err)
 	}
-	if err := w.endPast(ctx); err != nil {
+	if err := errors.Join(w.endPast(ctx), w.endMoves(ctx)); err != nil {
 		return err
 	}
 	left, err := w.Until(ctx, stage.Quiet{Pool: w.pool, Listed: w.listed, Outcomes: []string{"received", "held", "dropped", "failed"}})
@@ -114,4 +115,14 @@ func (w *world) endPast(ctx context.Context) error {
 	}
 	err = past.New(w.pool, box.Retention()).End(ctx, ledger.Operator{Who: "sweep", Via: "sweep"})
 	return errors.Join(err, box.Stop(context.WithoutCancel(ctx)))
+}
+
+// endMoves completes the move of the source that actors moved, and checks its events.
+func (w *world) endMoves(ctx context.Context) error {
+	both, err := cells.New(w.pool)
+	if err != nil {
+		return err
+	}
+	err = both.End(ctx, ledger.Operator{Who: "sweep", Via: "sweep"})
+	return errors.Join(err, both.Stop(context.WithoutCancel(ctx)))
 }

@@ -156,6 +156,13 @@ func readingLists(v Visit) bool {
 	}, transaction)
 }
 
+// movingSources reports whether a move of a source makes the visit.
+func movingSources(v Visit) bool {
+	transaction, _, _ := strings.Cut(v.Place, ".")
+	return strings.HasPrefix(v.Place, "source.move.") ||
+		slices.Contains([]string{"begin_arriving", "begin_move", "end_move", "fence_move", "forget_moved", "put_moved", "put_moved_rest"}, transaction)
+}
+
 // The visits of particular lanes.
 func keepingHouse(v Visit) bool { return ofRetention(v.Place) }
 func takingBack(v Visit) bool   { return strings.HasPrefix(v.Place, "take_back_claim.") }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/cmd/hookstorm/cells"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/listed"
@@ -61,6 +62,7 @@ func roles() []role {
 		{name: "actor", lanes: 2, calm: true},
 		{name: "lists", lanes: 2, env: []string{"SWEEP_ROLE=lists"}, only: readingLists},
 		{name: "house", lanes: 2, env: []string{"SWEEP_ROLE=house"}, only: keepingHouse},
+		{name: "mover", lanes: 2, env: []string{"SWEEP_ROLE=mover"}, only: movingSources},
 		// All claims of these actors end without a response.
 		{name: "doubtful", lanes: 3, env: []string{"SWEEP_ROLE=doubt"}, always: "claim.after_commit=error", only: takingBack},
 	}
@@ -135,7 +137,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 	if err := stage.Prepare(ctx, w.pool); err != nil {
 		return err
 	}
-	if err := errors.Join(past.Prepare(ctx, w.pool), past.MakeRole(ctx, w.pool)); err != nil {
+	if err := errors.Join(past.Prepare(ctx, w.pool), past.MakeRole(ctx, w.pool), cells.Prepare(ctx, w.pool)); err != nil {
 		return err
 	}
 	proxy, err := w.Proxy(server.Address(), func() string { return w.database })

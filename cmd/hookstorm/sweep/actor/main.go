@@ -46,6 +46,7 @@ const (
 	doubt = "doubt" // only claim effects, without ever getting a response
 	house = "house" // only run retention
 	lists = "lists" // only read the lists of providers
+	mover = "mover" // only move a source between two cells
 )
 
 // maxConns is for the operator actions. The worker has its own connections.
@@ -108,6 +109,8 @@ func run(ctx context.Context) (err error) {
 		group.Go(func() error { return keepHouse(acting, past.New(pool, box.Retention(), notOwning.Retention())) })
 	case lists:
 		group.Go(func() error { return readLists(acting, box, logger) })
+	case mover:
+		group.Go(func() error { return moveSources(acting, pool) })
 	case calm:
 		group.Go(func() error { return readLists(acting, box, logger) })
 		group.Go(func() error { return work(acting, logger) })
