@@ -20,11 +20,30 @@ func (r *run) deleteAged(ctx context.Context, t *task) error {
 	case Replays:
 		return r.deleteOld(ctx, t, "delete_replays", r.sql.DeleteReplays)
 	default:
-		return r.deleteOld(ctx, t, "delete_operations", r.sql.DeleteOperations)
+		return r.deleteOperations(ctx, t)
 	}
 }
 
-// deleteOld deletes the oldest rows first, in slices.
+// deleteOperations deletes the oldest operator actions, and the other rows with the same retention.
+// Any of their tables may have the most expired rows.
+func (r *run) deleteOperations(ctx context.Context, t *task) error {
+	for !r.over(ctx) {
+		var gone, most int64
+		err := r.slice(ctx, "delete_operations", func(ctx context.Context, tx pgx.Tx) error {
+			return r.sql.DeleteOperations.With(olderThan{Before: t.before, Look: r.look}).QueryRow(ctx, tx).Scan(&gone, &most)
+		})
+		if err != nil {
+			return err
+		}
+		t.rows += gone
+		if most < int64(r.look) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// deleteOld deletes the oldest rows of one table first, in slices.
 func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest statement.Of[olderThan]) error {
 	for !r.over(ctx) {
 		var gone int64

@@ -45,6 +45,37 @@ func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	require.Zero(t, guards("again"))
 }
 
+// The results of passes grow faster than operator actions. One run deletes all that have expired,
+// however many slices that takes.
+func TestOneRunDeletesAllExpiredPasses(t *testing.T) {
+	t.Parallel()
+	const rows = 120 // more than two slices
+	for table, insert := range map[string]string{
+		"operator_log": `INSERT INTO hooklatch.operator_log (who, via, action, target, affected, request_id)
+			SELECT 'ann', 'cli', 'effect.retry', i::text, 1, i::text FROM generate_series(1, $1::int) AS i`,
+		"replay_runs": `INSERT INTO hooklatch.replay_runs (action, filter, who, via, request_id, state)
+			SELECT 'event.replay', '{}', 'ann', 'cli', i::text, 'done' FROM generate_series(1, $1::int) AS i`,
+		"backfill_runs": `INSERT INTO hooklatch.backfill_runs (source, since, until, mode)
+			SELECT 'a', now(), now(), 'auto' FROM generate_series(1, $1::int)`,
+		"redeliveries": `INSERT INTO hooklatch.redeliveries (source, event_id, ref, happened_at, ended_at)
+			SELECT 'a', i::text, i::text, now(), now() FROM generate_series(1, $1::int) AS i`,
+	} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.keep(t, retention.Settings{Audit: 2 * day}) // retention begins here
+			w.run(t, insert, rows)
+			for range 3 {
+				w.pass(t, day)
+				require.False(t, w.keep(t, retention.Settings{Audit: 2 * day}).Stopped)
+				left := w.count(t, `SELECT count(*) FROM hooklatch.`+table)
+				require.Contains(t, []int{rows, 0}, left)
+			}
+			require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.`+table))
+		})
+	}
+}
+
 // An event kept for one waiting effect keeps its other effects, so that the operator who decides
 // about it sees all its effects.
 func TestEffectsOfAnEventThatIsKeptStay(t *testing.T) {

@@ -1,6 +1,16 @@
 -- Deletes operator actions, bulk runs that have ended, the results of passes over providers' lists,
--- and redeliveries that have ended: at most :look rows of each kind.
-WITH runs AS (
+-- and redeliveries that have ended: at most :look rows of each kind. Returns the number of actions deleted, and the largest number deleted from one table.
+WITH actions AS (
+    DELETE FROM hooklatch.operator_log
+    WHERE id = ANY (ARRAY(
+        SELECT id
+        FROM hooklatch.operator_log
+        WHERE at < :before
+        ORDER BY at, id
+        LIMIT :look
+    ))
+    RETURNING id
+), runs AS (
     DELETE FROM hooklatch.replay_runs
     WHERE id = ANY (ARRAY(
         SELECT id
@@ -10,6 +20,7 @@ WITH runs AS (
         ORDER BY id
         LIMIT :look
     ))
+    RETURNING id
 ), passes AS (
     DELETE FROM hooklatch.backfill_runs
     WHERE run_id = ANY (ARRAY(
@@ -19,6 +30,7 @@ WITH runs AS (
         ORDER BY started_at
         LIMIT :look
     ))
+    RETURNING run_id
 ), redeliveries AS (
     DELETE FROM hooklatch.redeliveries AS r
     WHERE (r.source, r.event_id) IN (
@@ -28,12 +40,13 @@ WITH runs AS (
         ORDER BY ended_at
         LIMIT :look
     )
+    RETURNING r.event_id
 )
-DELETE FROM hooklatch.operator_log
-WHERE id = ANY (ARRAY(
-    SELECT id
-    FROM hooklatch.operator_log
-    WHERE at < :before
-    ORDER BY at, id
-    LIMIT :look
-))
+SELECT
+    (SELECT count(*) FROM actions) AS gone,
+    greatest(
+        (SELECT count(*) FROM actions),
+        (SELECT count(*) FROM runs),
+        (SELECT count(*) FROM passes),
+        (SELECT count(*) FROM redeliveries)
+    ) AS most
