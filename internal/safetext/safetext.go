@@ -36,7 +36,7 @@ func Line(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return Cut(s, limit-len(ellipsis)) + ellipsis
+	return Cut(s, max(limit-len(ellipsis), 0)) + ellipsis[:min(limit, len(ellipsis))]
 }
 
 // Printable returns text on one line. Line ends and tabs become spaces. Other control characters,
@@ -62,9 +62,10 @@ func line(s string, instead rune) string {
 }
 
 // Shown returns text for a terminal: s itself, or s quoted if it contains a character that is not
-// printable. Such a character could move the cursor or break the line.
+// printable. Such a character could move the cursor or break the line. Some terminals take a byte
+// that is not UTF-8 for a control character.
 func Shown(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s

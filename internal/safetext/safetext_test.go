@@ -19,6 +19,8 @@ func TestEachKindOfTextIsSafeInItsOwnWay(t *testing.T) {
 		{"nul\x00end", "nul\uFFFDend", "nul end", "nulend", `"nul\x00end"`},
 		{"red \x1b[31m", "red \x1b[31m", "red  [31m", "red [31m", `"red \x1b[31m"`},
 		{"bad\xff", "bad\uFFFD", "bad\uFFFD", "bad\uFFFD", `"bad\xff"`},
+		{"csi\x9b31m", "csi\uFFFD31m", "csi\uFFFD31m", "csi\uFFFD31m", `"csi\x9b31m"`}, // a control character of terminals without UTF-8
+		{"\uFFFD", "\uFFFD", "\uFFFD", "\uFFFD", "\uFFFD"},
 		{"re\u202eordered", "re\u202eordered", "reordered", "reordered", `"re\u202eordered"`},
 		{"par\u2029agraph", "par\u2029agraph", "par agraph", "par agraph", `"par\u2029agraph"`},
 		{"é€", "é€", "é€", "é€", "é€"},
@@ -26,9 +28,7 @@ func TestEachKindOfTextIsSafeInItsOwnWay(t *testing.T) {
 		require.Equal(t, c.storable, safetext.Storable(c.text))
 		require.Equal(t, c.line, safetext.Line(c.text, 100))
 		require.Equal(t, c.printable, safetext.Printable(c.text))
-		if utf8.ValidString(c.text) {
-			require.Equal(t, c.shown, safetext.Shown(c.text))
-		}
+		require.Equal(t, c.shown, safetext.Shown(c.text))
 	}
 }
 
@@ -38,6 +38,9 @@ func TestLineHasNeitherControlCharactersNorHalvesOfOne(t *testing.T) {
 	require.Equal(t, "abc", safetext.Line("abc", 3))
 	require.Equal(t, "ab...", safetext.Line("abcdef", 5))
 	require.Equal(t, "é...", safetext.Line("éé€éé", 6))
+	require.Equal(t, "...", safetext.Line("abcd", 3))
+	require.Equal(t, "..", safetext.Line("abcd", 2))
+	require.Empty(t, safetext.Line("abcd", 0))
 	require.Empty(t, safetext.Line("\r\n", 10))
 }
 
@@ -54,7 +57,7 @@ func FuzzLine(f *testing.F) {
 	f.Add("a\x00b\u2028c\xff", 10)
 	f.Add(strings.Repeat("\xf0\x9f\x98\x80", 600), 2048)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
-		if limit < 10 {
+		if limit < 0 {
 			return
 		}
 		line := safetext.Line(s, limit)
