@@ -27,7 +27,7 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Line returns one line of at most limit bytes, at least 3, for logs, spans and stored errors:
+// Line returns one line of at most limit bytes, for logs, spans and stored errors:
 // valid UTF-8 with spaces for control characters, and without characters that reorder text. A
 // shortened line ends in "...".
 func Line(s string, limit int) string {

@@ -39,7 +39,7 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				proof.KeyHasMore,
 				"A rescheduled meeting is two events: invitee.canceled and invitee.created.",
-				"Unconfirmed: the tolerance of 180 s, the deadline of 15 s, and the retries over 24 hours, after which the subscription is disabled.",
+				"Unconfirmed: the tolerance of 180 s, that each attempt is signed anew, the deadline of 15 s, and the retries over 24 hours, after which the subscription is disabled.",
 			},
 			Backfill: "GET /scheduled_events?min_start_time= and the invitees of each: state, not events.",
 			Docs:     "https://developer.calendly.com/api-docs/ZG9jOjM2MzE2MDM4-webhook-signatures",

@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// zoomTolerance is about as long as Zoom's retry window. A shorter tolerance would gain little:
-// the key is built from the signed text, so a replay is a duplicate.
-const zoomTolerance = 2 * time.Hour
+// zoomTolerance exceeds Zoom's retry window. A shorter tolerance would gain little: the key is
+// built from the signed text, so a replay is a duplicate.
+const zoomTolerance = 3 * time.Hour
 
 type zoom struct{ scheme proof.Scheme }
 
@@ -74,7 +74,7 @@ func aboutZoom() provider.About {
 		Notes: []string{
 			"Zoom validates the endpoint again every 72 hours (unconfirmed).",
 			"No tolerance for the signed time is documented. 300 seconds is usual, but whether a retry carries a new time is unconfirmed: " +
-				"so the default is 2 hours.",
+				"so the default is 3 hours.",
 			"Unconfirmed: three retries after 5, 30 and 90 minutes, and the deadline of 3 seconds.",
 		},
 		Docs: "https://developers.zoom.us/docs/api/webhooks/",
