@@ -80,7 +80,7 @@ func (p effectPage) Step(t ledger.Transition) string { return life.TransitionLin
 func noSuchEffect(key string) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "Effect not found",
-		text: fmt.Sprintf("No effect has the key %s, or the effect was deleted after its retention: retention.keys in the configuration sets how long effects are kept.", key),
+		text: fmt.Sprintf("No effect has the key %s, or the effect was deleted after its retention: retention.history in the configuration sets how long effects are kept.", key),
 	}
 }
 

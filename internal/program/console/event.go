@@ -83,7 +83,7 @@ func eventSubject(r *request) (subject, error) {
 func noSuchEvent(ref identity.EventRef) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "Event not found",
-		text: fmt.Sprintf("No event %s was accepted, or its row was deleted after its retention: retention.keys in the configuration sets how long events are kept.", ref),
+		text: fmt.Sprintf("No event %s was accepted, or its row was deleted after its retention: retention.dedup in the configuration sets how long events are kept.", ref),
 	}
 }
 

@@ -191,10 +191,13 @@ func TestWhatCannotBeStoredIsNotThere(t *testing.T) {
 func TestUnknownIdsSayWhatRetentionMeans(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, path := range []string{"/events/stripe/evt_0", "/events/stripe/evt_0/raw", "/effects/hl_0", "/effects/hl_0/retry", "/effects/hl_0/body"} {
+	for path, key := range map[string]string{
+		"/events/stripe/evt_0": "retention.dedup", "/events/stripe/evt_0/raw": "retention.dedup",
+		"/effects/hl_0": "retention.history", "/effects/hl_0/retry": "retention.history", "/effects/hl_0/body": "retention.history",
+	} {
 		got := b.get(path)
 		require.Equal(t, http.StatusNotFound, got.Code, path)
-		require.Contains(t, got.Body.String(), "retention.keys", path)
+		require.Contains(t, got.Body.String(), key, path)
 	}
 }
 
