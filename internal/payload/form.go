@@ -57,12 +57,12 @@ func Fields(contentType string, body []byte) (url.Values, error) {
 func parts(body []byte, boundary string) (url.Values, error) {
 	fields := url.Values{}
 	reader := multipart.NewReader(bytes.NewReader(body), boundary)
-	for range maxParts {
+	for n := 0; ; n++ {
 		part, err := reader.NextRawPart()
 		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // otherwise the body was cut short
 			return fields, nil
 		}
-		if err != nil {
+		if err != nil || n == maxParts {
 			return nil, ErrNotMultipart
 		}
 		value, err := valueOf(part)
@@ -71,7 +71,6 @@ func parts(body []byte, boundary string) (url.Values, error) {
 		}
 		fields.Add(part.FormName(), value)
 	}
-	return nil, ErrNotMultipart
 }
 
 // valueOf reads a complete part and returns its value.

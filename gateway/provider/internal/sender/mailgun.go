@@ -217,12 +217,12 @@ func multipartFields(body []byte, boundary string) (url.Values, error) {
 	unreadable := &provider.EventError{Unreadable: true, Message: "the body is not a multipart form"}
 	fields := url.Values{}
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
-	for range maxMailgunFields {
+	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) && bytes.Contains(body, []byte("--"+boundary+"--")) { // otherwise the body was cut short
 			return fields, nil
 		}
-		if err != nil {
+		if err != nil || n == maxMailgunFields {
 			return nil, unreadable
 		}
 		if part.FileName() != "" {
@@ -236,7 +236,6 @@ func multipartFields(body []byte, boundary string) (url.Values, error) {
 			fields.Add(part.FormName(), string(text))
 		}
 	}
-	return nil, unreadable
 }
 
 func mailgunEvents(r *provider.Request) ([]provider.Event, error) {

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,19 @@ func TestMailgunReplayToken(t *testing.T) {
 	moved.Body = prooftest.Must(sjson.SetBytes(r.Body, "signature.timestamp", given.timestamp+given.token[:1]))
 	moved.Body = prooftest.Must(sjson.SetBytes(moved.Body, "signature.token", given.token[1:]))
 	require.Equal(t, token, p.ReplayToken(&moved))
+}
+
+// TestMailgunFormsHaveALimit reads forms with as many fields as allowed, and with one more.
+func TestMailgunFormsHaveALimit(t *testing.T) {
+	t.Parallel()
+	part := "--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"
+	fields, err := multipartFields([]byte(strings.Repeat(part, maxMailgunFields)+"--xx--"), "xx")
+	require.NoError(t, err)
+	require.Len(t, fields["a"], maxMailgunFields)
+	for _, body := range []string{strings.Repeat(part, maxMailgunFields+1) + "--xx--", strings.Repeat(part, maxMailgunFields)} {
+		_, err = multipartFields([]byte(body), "xx")
+		require.ErrorContains(t, err, "not a multipart form")
+	}
 }
 
 // TestMailgunProof flips bits in the signed text.
