@@ -157,10 +157,11 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// isPublic reports whether the value of a secret field is not secret: a connection string without
-// a password.
+// isPublic reports whether the value of a secret field is not secret: the URL of a database, a cell
+// or a Redis without a password.
 func isPublic(path, text string) bool {
-	if !strings.HasPrefix(path, "database.") || strings.Contains(text, "password") {
+	isURL := strings.HasPrefix(path, "database.") || strings.HasPrefix(path, "cells.") || path == "gateway.seen_cache.redis"
+	if !isURL || strings.Contains(text, "password") {
 		return false
 	}
 	u, err := url.Parse(text)
