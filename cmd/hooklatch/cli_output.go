@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
 
@@ -100,4 +100,4 @@ func shown(t time.Time) string {
 }
 
 // counted formats a number with its noun, such as "1 event" or "2 events".
-func counted(n int, what string) string { return life.Counted(n, what) }
+func counted(n int, what string) string { return noun.Counted(n, what) }

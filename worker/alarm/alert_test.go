@@ -167,6 +167,48 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	}
 }
 
+// Each alert that counts one thing says so in the singular, and two things in the plural.
+func TestOneThingIsCountedInTheSingular(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64][]string{
+		1: {
+			"app is behind: 1 effect waiting, the oldest due for 5 min", "stripe: 1 event waiting to be dispatched, the oldest for 5 min", "crm is down: 1 effect waiting",
+			"deliveries can be stored for only 1 more day", "github: 1 event skipped in the last hour because no route matched; in the day before, 2 had a route and 0 were skipped",
+			"1 attempt to app was abandoned in the last 10 minutes: the call did not return within its time-out plus 5 seconds",
+			"1 effect to crm is parked: retry or cancel", "1 event of stripe is held as a suspected replay",
+			"1 event of github was not delivered by a webhook but is in the provider's list",
+		},
+		2: {
+			"app is behind: 2 effects waiting, the oldest due for 5 min", "stripe: 2 events waiting to be dispatched, the oldest for 5 min", "crm is down: 2 effects waiting",
+			"deliveries can be stored for only 2 more days", "github: 2 events skipped in the last hour because no route matched; in the day before, 2 had a route and 0 were skipped",
+			"2 attempts to app were abandoned in the last 10 minutes: the call did not return within its time-out plus 5 seconds",
+			"2 effects to crm are parked: retry or cancel", "2 events of stripe are held as suspected replays",
+			"2 events of github were not delivered by a webhook but are in the provider's list",
+		},
+	} {
+		f := healthy()
+		f.DaysAhead = int(n)
+		f.Due[0].At, f.Undispatched[0].Since, f.Undispatched[0].Count = before(5*time.Minute), before(5*time.Minute), n
+		f.Effects = []measure.Effects{
+			{Destination: "app", State: "pending", Count: n}, {Destination: "crm", State: "pending", Count: n},
+			{Destination: "crm", State: "parked", Count: n, Since: new(before(time.Hour))},
+		}
+		f.Destinations[1].Broken = true
+		f.Skipped = []measure.SkippedEvents{{Source: "github", Count: n, DispatchedBefore: 2, Dispatched: 7}}
+		f.Recent[measure.OfDestination]["app"][measure.Abandoned] = n
+		f.EventsAside = []measure.EventsAside{{Source: "stripe", State: "held", Count: n}}
+		f.Lists[0].Recovered = n
+		var messages []string
+		for _, found := range alarm.Judge(f) {
+			messages = append(messages, found.Message)
+		}
+		require.ElementsMatch(t, want, messages)
+	}
+	f := healthy()
+	f.Skipped = []measure.SkippedEvents{{Source: "github", Count: 100, DispatchedBefore: 1, CountBefore: 1}}
+	require.Equal(t, "github: 100 events skipped in the last hour because no route matched; in the day before, 1 had a route and 1 was skipped", alarm.Judge(f)[0].Message)
+}
+
 func TestEventsAsideAreCountedInASentence(t *testing.T) {
 	t.Parallel()
 	f := healthy()

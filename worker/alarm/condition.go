@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
@@ -157,7 +158,7 @@ func effectsLate(f Facts) []Alert {
 			n := waiting(f, of.Name)
 			found = append(found, Alert{
 				Subject: of.Name, Since: of.At, Count: n,
-				Message: fmt.Sprintf("%s is behind: %d effects waiting, the oldest due for %s", of.Name, n, clock.Roughly(late)),
+				Message: fmt.Sprintf("%s is behind: %s waiting, the oldest due for %s", of.Name, noun.Counted(n, "effect"), clock.Roughly(late)),
 				Command: "hooklatch check",
 			})
 		}
@@ -175,7 +176,7 @@ func eventsLate(f Facts) []Alert {
 			}
 			found = append(found, Alert{
 				Subject: of.Source, Since: of.Since, Count: of.Count,
-				Message: fmt.Sprintf("%s: %d events waiting to be dispatched, the oldest for %s%s", of.Source, of.Count, clock.Roughly(late), why),
+				Message: fmt.Sprintf("%s: %s waiting to be dispatched, the oldest for %s%s", of.Source, noun.Counted(of.Count, "event"), clock.Roughly(late), why),
 				Command: "hooklatch check",
 			})
 		}
@@ -189,9 +190,10 @@ func breakerOpen(f Facts) []Alert {
 		if !d.Broken || d.Paused {
 			continue
 		}
+		n := waiting(f, d.Name)
 		one := Alert{
-			Subject: d.Name, Count: waiting(f, d.Name),
-			Message: fmt.Sprintf("%s is down: %d effects waiting", d.Name, waiting(f, d.Name)), // omits the reason, which quotes responses
+			Subject: d.Name, Count: n,
+			Message: fmt.Sprintf("%s is down: %s waiting", d.Name, noun.Counted(n, "effect")), // omits the reason, which quotes responses
 			Command: "hooklatch destinations list",
 		}
 		if d.OpenedAt != nil {
@@ -225,7 +227,7 @@ func partitionsMissing(f Facts) []Alert {
 	}
 	return []Alert{{
 		Count:   int64(f.DaysAhead),
-		Message: fmt.Sprintf("deliveries can be stored for only %d more days", f.DaysAhead),
+		Message: fmt.Sprintf("deliveries can be stored for only %s", noun.Counted(f.DaysAhead, "more day")),
 		Command: "hooklatch migrate up",
 	}}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
@@ -110,10 +111,14 @@ func eventsSkipped(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Skipped {
 		if of.Unusual() {
+			were := "were"
+			if of.CountBefore == 1 {
+				were = "was"
+			}
 			found = append(found, Alert{
 				Subject: of.Source, Since: of.Since, Count: of.Count,
-				Message: fmt.Sprintf("%s: %d events skipped in the last hour because no route matched; in the day before, %d had a route and %d were skipped",
-					of.Source, of.Count, of.DispatchedBefore, of.CountBefore),
+				Message: fmt.Sprintf("%s: %s skipped in the last hour because no route matched; in the day before, %d had a route and %d %s skipped",
+					of.Source, noun.Counted(of.Count, "event"), of.DispatchedBefore, of.CountBefore, were),
 				Command: "hooklatch events list --state skipped --source " + of.Source,
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -140,7 +141,7 @@ func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (re
 	}
 	switch {
 	case b.row >= b.opts.Failures:
-		reason = fmt.Sprintf("%d attempts in a row failed", b.row)
+		reason = noun.Counted(b.row, "attempt") + " in a row failed"
 	case calls >= b.opts.MinCalls && 100*failures >= b.opts.Percent*calls:
 		reason = fmt.Sprintf("%d of %d attempts failed within %s", failures, calls, b.opts.Window)
 	default:

@@ -30,6 +30,7 @@ func TestBreakerCounts(t *testing.T) {
 			}
 			require.Equal(t, "5 attempts in a row failed", b.Record(bad, 0))
 			require.Empty(t, b.Record(bad, 0), "the count begins again")
+			require.Equal(t, "1 attempt in a row failed", newBreaker(Breaker{Failures: 1}.WithDefaults(), time.Now).Record(bad, 0))
 		})
 	})
 	t.Run("Share", func(t *testing.T) {

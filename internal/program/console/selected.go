@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
-	"github.com/hooklatch/hooklatch/internal/program/life"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -130,7 +130,7 @@ func (p *selectedPage) Heading() string {
 	if p.Ended {
 		return p.Verb.Button + ": results"
 	}
-	return p.Verb.Button + " " + life.Counted(len(p.Rows), p.Verb.On.One()) + "?"
+	return p.Verb.Button + " " + noun.Counted(len(p.Rows), p.Verb.On.One()) + "?"
 }
 
 // DoneRows returns the number of changed rows.
@@ -248,5 +248,5 @@ func selectedDone(name string) string {
 	if !v.Known() || err != nil || n < 1 || n > mostSelected {
 		return ""
 	}
-	return life.Counted(n, v.On.One()) + " " + v.Past + " and recorded."
+	return noun.Counted(n, v.On.One()) + " " + v.Past + " and recorded."
 }

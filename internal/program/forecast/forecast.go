@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hooklatch/hooklatch/internal/program/life"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
@@ -40,7 +40,7 @@ type OfRoute struct {
 
 // String describes the forecast in words.
 func (f Forecast) String() string {
-	return fmt.Sprintf("%s created, %d tried again", life.Counted(f.Created, "new effect"), f.Again)
+	return fmt.Sprintf("%s created, %d tried again", noun.Counted(f.Created, "new effect"), f.Again)
 }
 
 // Of predicts the replay of an event. It returns false if no prediction is possible.

@@ -2,7 +2,6 @@ package life
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,12 +70,4 @@ func ReasonSuffix(reason string) string {
 		return ""
 	}
 	return ": " + reason
-}
-
-// Counted returns a number with its noun, such as "1 event" or "2 events".
-func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }

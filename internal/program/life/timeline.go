@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
@@ -34,7 +35,7 @@ func (l *Event) Timeline() []Moment {
 		add(at, "duplicate %d of %d", int(e.Duplicates)-len(e.DuplicateTimes)+i+1, e.Duplicates)
 	}
 	if len(e.DuplicateTimes) == 0 { // accepted by an older version
-		add(e.LastDuplicateAt, "last of %s", Counted(int(e.Duplicates), "duplicate"))
+		add(e.LastDuplicateAt, "last of %s", noun.Counted(e.Duplicates, "duplicate"))
 	}
 	for _, r := range l.Replays {
 		add(r.PreviousAt, "%s%s", r.PreviousOutcome, ReasonSuffix(safetext.Shown(r.PreviousError)))
