@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
@@ -20,9 +21,9 @@ import (
 const nearby = 5_000
 
 // EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It
-// returns none if the delivery is no longer stored.
+// returns none if the delivery is no longer stored. A limit of 0 means 50; the maximum is 1,000.
 func (f *Finder) EventsOfDelivery(ctx context.Context, id uuid.UUID, limit int) ([]*inbox.Event, error) {
-	events, err := f.eventsOfDelivery(ctx, id, min(limit, maxLimit))
+	events, err := f.eventsOfDelivery(ctx, id, min(column.Limit(limit), maxLimit))
 	if err != nil {
 		return nil, fmt.Errorf("find the events of a delivery: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -14,13 +15,14 @@ import (
 )
 
 // EventsOfValue finds the newest events of these sources with an indexed value, newest first.
-// Capital letters and surrounding space do not count. Each source and day is one look-up.
+// Capital letters and surrounding space do not count. Each source and day is one look-up. A limit
+// of 0 means 50; the maximum is 1,000.
 func (f *Finder) EventsOfValue(ctx context.Context, text string, sources []identity.Source, limit int) ([]*inbox.Event, error) {
 	value := payload.SearchValue(safetext.Storable(text))
 	if value == "" || len(value) > payload.MaxSearchValue || len(sources) == 0 {
 		return nil, nil
 	}
-	limit = min(limit, maxLimit)
+	limit = min(column.Limit(limit), maxLimit)
 	rows, err := f.sql.EventsOfValue.With(eventsOfValue{Value: value, Sources: sources, Limit: limit}).Query(ctx, f.walk)
 	if err != nil {
 		return nil, fmt.Errorf("find a value: %w", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
@@ -93,4 +94,21 @@ func TestTheEventsOfADeliveryAreFound(t *testing.T) {
 	none, err := b.EventsOfDelivery(t.Context(), [16]byte{1}, 50)
 	require.NoError(t, err)
 	require.Empty(t, none)
+}
+
+// As everywhere, a limit of 0 means 50.
+func TestEventsAreFoundWithoutALimit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accept(t, "stripe", "evt_1", `{}`)
+	_, err := b.box.Dispatch(t.Context(), outbox.Dispatch{Event: e, SearchValues: []string{"jane"}})
+	require.NoError(t, err)
+	for _, limit := range []int{0, -1, 1, 2_000} {
+		ofDelivery, err := b.EventsOfDelivery(t.Context(), e.DeliveryID, limit)
+		require.NoError(t, err)
+		require.Equal(t, []string{"evt_1"}, ids(ofDelivery), limit)
+		ofValue, err := b.EventsOfValue(t.Context(), "jane", []identity.Source{"stripe"}, limit)
+		require.NoError(t, err)
+		require.Equal(t, []string{"evt_1"}, ids(ofValue), limit)
+	}
 }
