@@ -202,8 +202,24 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// One body of a source's maximum size always fits: New refuses a budget that is too small for
-// it.
+// The same holds if the outbox stops waiting while the sender is still connected: a committer may
+// hold the body.
+func TestMemoryStaysReservedAfterATimeoutOfTheOutbox(t *testing.T) {
+	t.Parallel()
+	b := budgeted(t)
+	entered := make(chan outbox.Delivery, 1)
+	b.accepter.before = func(_ context.Context, d outbox.Delivery) error {
+		entered <- d
+		return fmt.Errorf("%w: no outcome within 10s", outbox.ErrUnavailable)
+	}
+	require.Equal(t, http.StatusServiceUnavailable, b.post(t, "orders", event("a", 2*mib)).status)
+	b.requireInFlight(t, 0)
+	b.requireBuffered(t, 2*mib-64*kib)
+	(<-entered).Release()
+	b.requireBuffered(t, 0)
+}
+
+// One body of a source's maximum size always fits, however small the budget is.
 func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })

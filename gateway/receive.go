@@ -43,6 +43,7 @@ type reception struct {
 	// body is handed over, the outbox also releases the reservation.
 	memory     *reservation
 	handedOver bool
+	unawaited  bool // the outbox stopped waiting for the outcome
 	judging    bool // counted by progress
 	trial      bool // if true, nothing is accepted or counted
 }
@@ -77,9 +78,9 @@ func (g *Gateway) receive(c echo.Context) error {
 
 func (rx *reception) leave() {
 	rx.judged()
-	// If the sender has hung up, the outbox may still hold the body. In that case, the outbox
-	// releases the reservation.
-	if rx.memory != nil && (!rx.handedOver || rx.ctx.Err() == nil) {
+	// If the sender has hung up, or the outbox stopped waiting, the outbox may still hold the
+	// body and then releases it itself.
+	if rx.memory != nil && (!rx.handedOver || !rx.unawaited && rx.ctx.Err() == nil) {
 		rx.memory.release()
 	}
 	if rx.inFlight {
@@ -260,10 +261,10 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if len(events) == 0 || rx.trial {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
-	// The outbox gets the request's context: if the client hangs up, Accept returns at once. The
-	// outbox still commits the delivery, and never with this context.
-	rx.handedOver = true
+	// The outbox gets the request's context: if the client hangs up while its delivery waits
+	// in the queue, the delivery is dropped there. The outbox never commits with this context.
 	acceptance, err := rx.source.cell.Accepter.Accept(rx.ctx, rx.delivery(request, events))
+	rx.handedOver, rx.unawaited = true, errors.Is(err, outbox.ErrUnavailable)
 	if err != nil {
 		return nil, refuseAccept(err)
 	}
