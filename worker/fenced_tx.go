@@ -16,17 +16,22 @@ type fencedTx struct {
 	tx   pgx.Tx
 	wire net.Conn
 
+	gone chan struct{} // closed by abandon
+
 	mu        sync.Mutex // held while the sender uses tx
 	abandoned bool
 }
 
 var _ pgx.Tx = (*fencedTx)(nil)
 
-func newFencedTx(tx pgx.Tx) *fencedTx { return &fencedTx{tx: tx, wire: tx.Conn().PgConn().Conn()} }
+func newFencedTx(tx pgx.Tx) *fencedTx {
+	return &fencedTx{tx: tx, wire: tx.Conn().PgConn().Conn(), gone: make(chan struct{})}
+}
 
 // abandon closes the connection, which ends any wait of the sender, and blocks further use by the
-// sender. The rollback finds the connection closed.
+// sender. The rollback finds the connection closed. abandon may be called only once.
 func (f *fencedTx) abandon() {
+	close(f.gone)
 	_ = f.wire.Close()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,12 +65,14 @@ func (f *fencedTx) Rollback(ctx context.Context) error {
 	return f.enter().Rollback(ctx)
 }
 
-// CopyFrom implements pgx.Tx. It does not hold mu, because rows may block forever and abandon
-// waits for mu.
+// CopyFrom implements pgx.Tx. It does not wait for the source of an abandoned copy, which may never
+// return.
 func (f *fencedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	defer f.mu.Unlock()
 	tx := f.enter()
-	f.mu.Unlock()
-	return tx.CopyFrom(ctx, table, columns, rows)
+	source := newFencedRows(rows, f.gone)
+	defer source.end()
+	return tx.CopyFrom(ctx, table, columns, source)
 }
 
 // SendBatch implements pgx.Tx.
