@@ -215,8 +215,8 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush logs how many lines about refusals, handshakes, faults and replays were suppressed and
-// not reported yet. It leaves out duplicates.
+// flush logs the number of suppressed lines that no line has reported yet. Only Stop calls it: until
+// then the metrics count every delivery.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {
@@ -225,6 +225,9 @@ func (l *deliveryLog) flush() {
 	})
 	if n > 0 {
 		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "log lines about refused deliveries suppressed", slog.Int64(logkey.Count, n))
+	}
+	if n := l.duplicates.suppressed.Swap(0); n > 0 {
+		l.logger.LogAttrs(context.Background(), slog.LevelInfo, "log lines about duplicates suppressed", slog.Int64(logkey.Count, n))
 	}
 }
 

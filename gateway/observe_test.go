@@ -260,4 +260,10 @@ func TestAStormOfDuplicatesHasFewLinesOfTheLog(t *testing.T) {
 	}
 	require.Len(t, b.logs.lines(t, "duplicate received"), 1000, "the burst limit for duplicates")
 	require.Equal(t, map[string]int64{"source=orders": 1099}, b.counts(t, "hooklatch.duplicates"), "the metric counts suppressed lines too")
+
+	require.NoError(t, b.gateway.Stop(t.Context()))
+	lines := b.logs.lines(t, "log lines about duplicates suppressed")
+	require.Len(t, lines, 1)
+	require.EqualValues(t, 99, lines[0]["count"])
+	require.Empty(t, b.logs.lines(t, "log lines about refused deliveries suppressed"))
 }
