@@ -9,28 +9,34 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// fencedTx is a transaction whose statement may be abandoned. The sender calls its methods in a
-// separate goroutine. After abandon has returned, no method starts to use the transaction, so the
-// worker can roll it back.
+// fencedTx is a transaction for a statement that may be abandoned. The sender's goroutine calls its
+// methods. No method of it or of its savepoints runs after abandon has returned, so the rollback does
+// not share the transaction. The results of Query, QueryRow, SendBatch, LargeObjects and Conn are not
+// fenced: their methods may run code of the sender, which need not return.
 type fencedTx struct {
-	tx   pgx.Tx
-	wire net.Conn
+	*fence
 
+	tx pgx.Tx
+}
+
+// fence is shared by a transaction and its savepoints.
+type fence struct {
+	wire net.Conn
 	gone chan struct{} // closed by abandon
 
-	mu        sync.Mutex // held while the sender uses tx
+	mu        sync.Mutex // held while the sender uses the transaction
 	abandoned bool
 }
 
 var _ pgx.Tx = (*fencedTx)(nil)
 
 func newFencedTx(tx pgx.Tx) *fencedTx {
-	return &fencedTx{tx: tx, wire: tx.Conn().PgConn().Conn(), gone: make(chan struct{})}
+	return &fencedTx{tx: tx, fence: &fence{wire: tx.Conn().PgConn().Conn(), gone: make(chan struct{})}}
 }
 
 // abandon closes the connection, which ends any wait of the sender, and blocks further use by the
 // sender. The rollback finds the connection closed. abandon may be called only once.
-func (f *fencedTx) abandon() {
+func (f *fence) abandon() {
 	close(f.gone)
 	_ = f.wire.Close()
 	f.mu.Lock()
@@ -50,7 +56,11 @@ func (f *fencedTx) enter() pgx.Tx {
 // Begin implements pgx.Tx.
 func (f *fencedTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	defer f.mu.Unlock()
-	return f.enter().Begin(ctx)
+	tx, err := f.enter().Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &fencedTx{tx: tx, fence: f.fence}, nil
 }
 
 // Commit implements pgx.Tx.

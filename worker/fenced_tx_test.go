@@ -58,6 +58,30 @@ func TestAnAbandonedCopyDoesNotShareTheConnection(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM public.copied`))
 }
 
+// A savepoint of an abandoned transaction cannot be used either.
+func TestASavepointIsFencedLikeItsTransaction(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	fenced := newFencedTx(tx)
+	require.NoError(t, pgx.BeginFunc(t.Context(), fenced, func(savepoint pgx.Tx) error {
+		_, err := savepoint.Exec(t.Context(), `CREATE TABLE public.of_savepoint ()`)
+		return err
+	}))
+	savepoint, err := fenced.Begin(t.Context())
+	require.NoError(t, err)
+	inner, err := savepoint.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = inner.Exec(t.Context(), `SELECT * FROM public.of_savepoint`)
+	require.NoError(t, err)
+	fenced.abandon()
+	require.Error(t, tx.Rollback(t.Context()))
+	for _, one := range []pgx.Tx{savepoint, inner} {
+		require.PanicsWithValue(t, "the transaction was used after its attempt was abandoned", func() { _, _ = one.Exec(t.Context(), `SELECT 1`) })
+	}
+}
+
 // A copy returns what its source returns.
 func TestACopyReadsAllRows(t *testing.T) {
 	t.Parallel()
