@@ -262,6 +262,11 @@ func TestOrdersAreRecorded(t *testing.T) {
 	onward, err := b.Onward(t.Context(), f, quarantine.Mark{}, 3)
 	require.NoError(t, err)
 	require.Equal(t, ids(append(first, second...)), ids(onward), "Onward returns the same deliveries as Next")
+	for _, read := range []func(context.Context, quarantine.Filter, quarantine.Mark, int) ([]quarantine.Delivery, error){b.Next, b.Onward} {
+		all, err := read(t.Context(), f, quarantine.Mark{}, 0)
+		require.NoError(t, err)
+		require.Len(t, all, 5, "a limit of 0 means 50")
+	}
 	for _, d := range onward {
 		at, err := quarantine.ParseMark(d.Mark().String())
 		require.NoError(t, err)

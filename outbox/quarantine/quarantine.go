@@ -104,7 +104,8 @@ func (q *Quarantine) Count(ctx context.Context, f Filter) ([]Share, error) {
 	return shares, nil
 }
 
-// List returns the deliveries that f selects, newest first, without bodies and headers.
+// List returns the deliveries that f selects, newest first, without bodies and headers. A limit of
+// 0 means 50.
 func (q *Quarantine) List(ctx context.Context, f Filter, limit int) ([]Delivery, error) {
 	rows, err := q.sql.ListRejected.With(listRejected{selection: selectionOf(f), Limit: column.Limit(limit)}).Query(ctx, q.pool)
 	if err != nil {
@@ -165,10 +166,11 @@ func (q *Quarantine) Onward(ctx context.Context, f Filter, after Mark, limit int
 
 // of returns the arguments for the next page of a filter's selection.
 func (m Mark) of(f Filter, limit int) nextRejected {
-	return nextRejected{selection: selectionOf(f), AfterAt: column.TimeOrNull(m.at), AfterID: m.id, Limit: limit}
+	return nextRejected{selection: selectionOf(f), AfterAt: column.TimeOrNull(m.at), AfterID: m.id, Limit: column.Limit(limit)}
 }
 
-// Next returns at most limit complete deliveries that f selects after a mark, oldest first.
+// Next returns at most limit complete deliveries that f selects after a mark, oldest first. A limit
+// of 0 means 50.
 func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) ([]Delivery, error) {
 	rows, err := q.sql.NextRejected.With(after.of(f, limit)).Query(ctx, q.pool)
 	if err != nil {
