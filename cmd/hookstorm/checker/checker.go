@@ -121,7 +121,7 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 	return j
 }
 
-// violated reports a broken promise. also lists further subjects for its story.
+// violated reports a broken promise. Its story covers key and the subjects in also.
 func (j *judge) violated(rule Rule, key, text string, also ...string) {
 	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
 }

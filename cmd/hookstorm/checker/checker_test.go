@@ -50,7 +50,8 @@ func TestGoodHistoriesHaveNoViolation(t *testing.T) {
 	}
 }
 
-// A file's name gives the rule that finds its violation. Its first line describes the violation.
+// The name of each file contains the rule that finds its violation. The first line of the file
+// describes the violation.
 func TestEachBadHistoryIsFoundByItsRuleAlone(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t, "bad.*.jsonl") {

@@ -12,7 +12,7 @@ type facts struct {
 	events       map[identity.EventRef]*event
 	effects      map[identity.EffectID]*effect
 	calls        map[string][]*call               // by the effect's unrotated key, in order of arrival
-	enqueues     map[identity.EffectID][]*enqueue // what the application requested
+	enqueues     map[identity.EffectID][]*enqueue // transactions that enqueued the effect, and resends
 	deliveries   []*delivery
 	deployments  []*deployment // in the order they began, starting with a zero deployment; empty if none began
 	orders       []*order
@@ -38,7 +38,7 @@ type event struct {
 	rows       int
 	replays    []replayRow
 	effects    []link
-	handled    []int // generations that handlers wrote, one for each row
+	handled    []int // the generation in each row that a handler wrote
 	jobs       int
 }
 
@@ -57,7 +57,8 @@ type delivery struct {
 	known    bool // all of its events were stored before: a duplicate
 }
 
-// acknowledged reports whether the sender may rely on the delivery.
+// acknowledged reports whether the gateway answered 2xx, so that the sender relies on the
+// delivery.
 func (d *delivery) acknowledged() bool { return d.kind == history.OK }
 
 // mayCount reports whether the delivery was or may have been accepted. A 5xx leaves that unknown,
@@ -72,7 +73,7 @@ type call struct {
 	began       int64
 	ended       int64
 	applied     bool // the receiver applied this call
-	known       bool // the receiver had applied an earlier call
+	known       bool // the receiver had applied an earlier call with the key
 	status      int
 }
 

@@ -5,7 +5,7 @@ import "strconv"
 // ownKeyLen is the length of an effect's key before any rotation.
 const ownKeyLen = len("hl_") + 40
 
-// ownKey removes any rotation from a key as sent.
+// ownKey returns the effect's key before any rotation, given the key as sent.
 func ownKey(wire string) string {
 	own, _ := unrotated(wire)
 	return own

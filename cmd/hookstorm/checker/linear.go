@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// atOnce is the largest number of simultaneous deliveries of an event that porcupine
-	// checks. Its work grows exponentially with that number.
+	// atOnce is the largest number of simultaneous deliveries of one event that porcupine checks.
+	// Porcupine's work grows exponentially with this number.
 	atOnce = 16
 	// patience bounds porcupine's work on one event. An undecided event fails the run.
 	patience = time.Second
@@ -31,8 +31,8 @@ const (
 	isStored                 // the snapshot: the final state
 )
 
-// step is an operation on an event. An event is modelled as a cell that its first acceptance
-// writes once, with a body's hash.
+// step is an operation on an event. The model of an event is a cell: the first acceptance writes
+// the body's hash to it, once.
 type step struct {
 	answer answer
 	hash   string
@@ -58,10 +58,10 @@ var cell = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// linear checks that one moment of acceptance explains every response about an event and its
-// stored state. An operation of unknown outcome may have taken effect at any time after it began,
-// or never. The model therefore lets it end after the snapshot. Events that other rules reported
-// are not reported again.
+// linear checks that a single moment of acceptance explains an event's stored state and every
+// response about the event. An operation of unknown outcome may have taken effect at any time
+// after it began, or never. The model therefore lets it end after the snapshot. Events that other
+// rules reported are not reported again.
 func (j *judge) linear() {
 	reported := make(map[string]bool)
 	for _, v := range j.violations {
@@ -91,8 +91,8 @@ func (j *judge) linear() {
 	}
 }
 
-// decide runs porcupine. It repeats the run only if porcupine got less processor time than
-// patience.
+// decide runs porcupine. It repeats an undecided run, with at most looks runs in total, if this
+// process got less processor time than patience.
 func decide(operations []porcupine.Operation) porcupine.CheckResult {
 	result := porcupine.Unknown
 	for look, before := 0, processorTime(); look < looks && result == porcupine.Unknown; look++ {
@@ -164,9 +164,9 @@ func overlap(operations []porcupine.Operation) int {
 	return most
 }
 
-// duplicatesFollow is the weaker check for an event with too many simultaneous deliveries. A
-// delivery may be answered duplicate only after another delivery began that it may repeat. The
-// duplicate must also end after the start of the delivery that was answered accepted.
+// duplicatesFollow is the weaker check for an event with too many simultaneous deliveries. The
+// gateway may answer duplicate only after another delivery of the event began. If a delivery was
+// answered accepted, the duplicate must also end after that delivery began.
 func (j *judge) duplicatesFollow(e *event) {
 	began := int64(forever)
 	for _, d := range e.deliveries {

@@ -99,8 +99,8 @@ func answered(status int) string {
 	return strconv.Itoa(status)
 }
 
-// columns formats a row sorted by column name. It omits null and empty values, and columns that
-// are the same in all rows of an effect's story.
+// columns formats a row sorted by column name. It omits null and empty values. For attempts and
+// transitions, it also omits the effect's identity, and the row's id and times.
 func columns(table string, row json.RawMessage) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(row, &all) != nil {

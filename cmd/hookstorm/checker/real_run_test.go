@@ -176,7 +176,7 @@ func TestRealRunHasNoViolation(t *testing.T) {
 		sending.Go(func() { r.deliver(t, "slack", fmt.Sprintf("message %d", i), fmt.Sprintf("k%d", i)) })
 		sending.Go(func() { r.deliver(t, "orders", account(i), fmt.Sprintf("o%d", i)) })
 		sending.Go(func() {
-			ids := []string{fmt.Sprintf("b%d", i), fmt.Sprintf("b%d", i+1)} // the next round repeats the second
+			ids := []string{fmt.Sprintf("b%d", i), fmt.Sprintf("b%d", i+1)} // the next round repeats the second event
 			r.deliver(t, "batches", "["+strings.Join([]string{account(i), account(i + 1)}, ",")+"]", ids...)
 		})
 		sending.Go(func() { r.enqueue(t, fmt.Sprintf("e%d", i), i%3 == 0) })

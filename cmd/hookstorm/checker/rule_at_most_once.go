@@ -21,8 +21,8 @@ func (j *judge) atMostOnce() {
 	}
 }
 
-// startedAgain walks the transitions. After an attempt in doubt, only an operator action on a
-// finished effect may lead to the next attempt.
+// startedAgain walks the transitions. After an attempt that may have been applied, only an
+// operator action on a failed, parked or cancelled effect may lead to the next attempt.
 func (j *judge) startedAgain(e *effect) {
 	doubtful := make(map[int]bool)
 	for _, a := range e.attempts {
@@ -45,8 +45,8 @@ func (j *judge) startedAgain(e *effect) {
 	}
 }
 
-// reopens reports whether a transition is an operator's request to attempt a finished effect
-// again.
+// reopens reports whether a transition is an operator's request to attempt a failed, parked or
+// cancelled effect again.
 func reopens(t transitionRow) bool {
 	return (t.From == "failed" || t.From == "parked" || t.From == "cancelled") && (t.To == "pending" || t.To == "in_doubt")
 }
@@ -79,9 +79,9 @@ func refused(status int, mail bool) bool {
 	return status >= 300 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusConflict
 }
 
-// reopenings counts the operator actions before a moment that may have reopened the effect. Such
-// an action is a retry of the effect, a replay of an event that led to it, or a bulk run of
-// either.
+// reopenings counts the operator actions that may have reopened the effect and that began before a
+// given time. Such an action is a retry of the effect, a replay of an event that led to it, or a
+// bulk run of either.
 func (j *judge) reopenings(e *effect, before int64) int {
 	targets := map[string]bool{e.row.IdempotencyKey: true, "": true, refOf(e.row).String(): true}
 	for _, from := range e.links {

@@ -40,9 +40,9 @@ func (j *judge) repeats(d *delivery) bool {
 	return j.storedContents()[content{identity.Source(d.source), d.hash}]
 }
 
-// windowsOfStored checks I1 for sources that deduplicate by content. A content window belongs to
-// an event that is stored with its body, because repeats of the body are acknowledged while the
-// window is open.
+// windowsOfStored checks I1 for sources that deduplicate by content. Each content window belongs
+// to an event that is stored with the window's body, because the gateway acknowledges repeats of
+// this body while the window is open.
 func (j *judge) windowsOfStored() {
 	for _, w := range j.windows {
 		e := j.event(w.Source, w.EventID)

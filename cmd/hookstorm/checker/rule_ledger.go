@@ -48,8 +48,8 @@ func (j *judge) ledgerIsWhatWasSeen() {
 			j.effectViolatedf(RuleLedger, e, "its receiver got %s, but it was attempted %d times", plural(len(calls), "call"), e.row.Attempt)
 		}
 		if e.row.State == "failed" {
-			// The effect failed permanently. If an attempt may have been applied, it would be in
-			// doubt and parked instead.
+			// The effect failed permanently. If an attempt might have been applied, the effect
+			// would be parked instead.
 			if i := slices.IndexFunc(calls, func(c *call) bool { return c.applied }); i >= 0 {
 				j.effectViolatedf(RuleLedger, e, "it has failed, but the call at %s was applied", at(calls[i].began))
 			}

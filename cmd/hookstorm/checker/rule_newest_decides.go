@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// longTransaction is the maximum age, in microseconds, at which a dispatching transaction may
-// look up the newest configuration. Its process may be paused.
+// longTransaction is the maximum age, in microseconds, at which a dispatching transaction may look
+// up the newest configuration. A transaction can get that old because a fault pauses its process.
 const longTransaction = 12_000_000
 
 // deployment is a rolling deployment. Its configuration is the newest from the moment of its

@@ -3,7 +3,7 @@ package checker
 import "slices"
 
 // clockSlack is the maximum difference between the clocks of the run and the database, in
-// microseconds. The snapshot compared them once.
+// microseconds. The snapshot compares the clocks only once.
 const clockSlack = 100_000
 
 // pause is a period in which an operator's pause of a destination was certainly in effect.
@@ -41,12 +41,13 @@ func (j *judge) pausesHold() {
 	}
 }
 
-// isClamped reports whether the attempt may have begun later than its row says. An action that takes
-// an effect from its attempt may have waited for the attempt's claim. It records no time after the
-// start of its own transaction.
+// isClamped reports whether the attempt may have begun later than its row says. An operator action
+// that withdraws the claim may have waited for the claim's transaction. The action records no time
+// after the start of its own transaction.
 func (a attemptRow) isClamped() bool { return a.Lost && a.StartedAt == a.FinishedAt }
 
-// firstCallSince returns when the receiver got the first call for the effect since a time.
+// firstCallSince returns when the receiver got the first call for the effect since a time, or
+// forever.
 func (j *judge) firstCallSince(e *effect, since int64) int64 {
 	first := int64(forever)
 	for _, c := range j.calls[e.row.IdempotencyKey] {

@@ -63,7 +63,8 @@ const (
 	tableClock = "clock"
 )
 
-// Snapshot writes all rows that Check needs into a history, all read at the same moment.
+// Snapshot writes all rows that Check needs into a history. It reads them from one database
+// snapshot.
 func Snapshot(ctx context.Context, pool *pgxpool.Pool, name schema.Name, w *history.Writer) error {
 	var s statements
 	if err := statement.Load(&s, queries, "query", name.SQL, rule.Fragments()); err != nil {

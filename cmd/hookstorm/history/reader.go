@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Read yields the records of a history in order. It ends after the first error, which names
-// the line: a history with a torn line must not be judged.
+// Read yields the records of a history in order. It stops at the first error, which names the
+// line: a history with a torn line must not be judged.
 func Read(r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<20)

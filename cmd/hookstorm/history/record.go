@@ -1,5 +1,5 @@
-// Package history records a run of hookstorm. It writes the beginning and the end of every
-// operation as one JSON object per line. Other programs can also check the run.
+// Package history records a run of hookstorm. It writes one JSON object per line, for the
+// beginning and for the end of every operation. Any program can read this file and check the run.
 package history
 
 import "encoding/json"
@@ -27,7 +27,7 @@ const (
 	OpCall    Op = "call"    // an attempt of an effect, seen by its receiver: Call
 	OpEnqueue Op = "enqueue" // the application's own effect: Enqueue
 	OpOrder   Op = "order"   // an operator action: Order
-	OpFault   Op = "fault"   // a fault by the nemesis: Fault
+	OpFault   Op = "fault"   // a fault that the nemesis injects: Fault
 	OpProcess Op = "process" // the start or end of a process of the run: Process
 	OpDeploy  Op = "deploy"  // a rolling deployment, until a worker has its configuration: Deploy
 	OpRun     Op = "run"     // a description of the whole run: Run
@@ -58,13 +58,14 @@ type Record struct {
 	Columns json.RawMessage `json:"columns,omitempty"` // an object: bytes as hex, times in RFC 3339
 }
 
-// Delivery is one HTTP request of a sender. Its end repeats its beginning, and adds the response.
+// Delivery is one HTTP request of a sender. The record of its end repeats the record of its
+// beginning, and adds the response.
 type Delivery struct {
 	Source   string   `json:"source"`
 	Gateway  string   `json:"gateway"`            // the process that received the request
 	EventIDs []string `json:"event_ids"`          // in the order of the body
 	Hash     string   `json:"hash"`               // SHA-256 of the body, hex
-	Signed   bool     `json:"signed"`             // its signature is valid; if false, it must be refused
+	Signed   bool     `json:"signed"`             // the signature is valid; if false, the gateway must refuse the delivery
 	Listed   bool     `json:"listed,omitempty"`   // in the sender's list: its events must be fetched if no delivery succeeds
 	Group    string   `json:"group,omitempty"`    // the key for order_by and latest_by
 	Version  int64    `json:"version,omitempty"`  // version of the object: larger is newer
@@ -92,8 +93,8 @@ type Enqueue struct {
 	Hash        string `json:"hash"` // SHA-256 of the body, hex
 	Rollback    bool   `json:"rollback,omitempty"`
 	Via         string `json:"via"` // go, sql or sql_bytes
-	// Resends is the idempotency key of the effect that an operator had resent. Then Key is the
-	// action's request id. Empty for what an application enqueues.
+	// Resends is the idempotency key of the effect that an operator resent, and Key is then the
+	// action's request id. Resends is empty if an application enqueued the effect.
 	Resends string `json:"resends,omitempty"`
 }
 
@@ -109,14 +110,14 @@ type Order struct {
 	Generation  int    `json:"generation,omitempty"` // generation that a replay began; 0 if unknown
 }
 
-// Fault is a fault by the nemesis. OK: it fired, and has healed; Fail: it did not fire.
+// Fault is a fault that the nemesis injects. OK: it fired, and has healed; Fail: it did not fire.
 type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`
 	Detail    string `json:"detail,omitempty"`
-	Simulated bool   `json:"simulated,omitempty"` // it replaces a fault that cannot be made on this machine
+	Simulated bool   `json:"simulated,omitempty"` // it replaces a fault that cannot be injected on this machine
 	InFlight  int    `json:"in_flight"`           // deliveries in progress when it fired
-	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before
+	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before it fired
 }
 
 // Process is a process of the run.

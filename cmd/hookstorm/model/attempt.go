@@ -156,7 +156,7 @@ func (m *machine) call(n *State, w int, verdict Verdict) {
 	}
 	worker.Verdict = verdict
 	if worker.At == workerFetched {
-		worker.At = workerUnsure // the claim happens only now
+		worker.At = workerUnsure // the claim follows the call
 		return
 	}
 	worker.At = workerAnswered

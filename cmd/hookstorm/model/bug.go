@@ -52,7 +52,7 @@ func PlantedBugs() []Planted {
 	}
 }
 
-// check returns why the model cannot look for a bug.
+// check returns an error that says why the model cannot look for a bug, or nil.
 func check(bug bugs.Bug) error {
 	if bug == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bound returns the worlds to explore: all of them if HOOKLATCH_LONG is 1.
+// bound returns the worlds to explore. They have their full budgets only if HOOKLATCH_LONG is 1.
 func bound() []World {
 	if os.Getenv("HOOKLATCH_LONG") == "1" {
 		return Worlds()

@@ -50,7 +50,8 @@ func (m *machine) crashing(s *State) {
 	}
 }
 
-// kill removes a worker, except for its traces in the database and at the receiver.
+// kill ends a worker's run. The run's claims and its attempts that may have been applied pass to
+// the holder gone.
 func (s *State) kill(w int) {
 	for f := range s.Effects {
 		row := &s.Effects[f]
@@ -64,7 +65,7 @@ func (s *State) kill(w int) {
 	s.Workers[w] = Worker{}
 }
 
-// reloading gives all processes another configuration.
+// reloading changes the routes of all processes at once.
 func (m *machine) reloading(s *State) {
 	next := *s
 	if spend(&next.Left.Reloads) {

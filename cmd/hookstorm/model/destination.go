@@ -11,8 +11,8 @@ func (d Destination) refuses(probe bool, bug bugs.Bug) bool {
 	return d.Paused || d.Breaker != closed && !probe
 }
 
-// probing lets an idle worker probe a destination whose breaker is not closed. It takes over
-// a half-open breaker whose prober died or stalls.
+// probing lets an idle worker probe a destination whose breaker is not closed. The worker also
+// takes over a half-open breaker from a prober that died or stalls.
 func (m *machine) probing(s *State, w int) {
 	if s.Destination.Breaker == closed || s.Destination.Paused {
 		return

@@ -90,11 +90,11 @@ func (s *State) isBorn(w, f int, at WorkerStep) {
 	s.Workers[w] = worker
 }
 
-// isOpenFor is the fence.
+// isOpenFor is the fence: the event still waits for its dispatch, in the planned generation.
 func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Generation == plan }
 
-// dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. A key
-// that is in use already has its effect (I4).
+// dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. If the
+// key already has an effect, dispatch creates no other (I4).
 func (m *machine) dispatch(n *State, w, e int, plan uint8) {
 	row := &n.Events[e]
 	if !row.isOpenFor(plan) && m.bug != bugs.DispatchWithoutFence {

@@ -25,13 +25,13 @@ type Result struct {
 	Violation   *Violation          // nil if no promise can be broken
 }
 
-// Explored counts the states and steps of a world.
+// Explored counts the states of a world, and its steps without the faults.
 type Explored struct {
 	World  World
 	States int
 	Steps  int
 	Ends   int // states in which no work is left
-	Depth  int // steps to the farthest state from the first
+	Depth  int // steps from the first state to the farthest one
 	Took   time.Duration
 }
 
@@ -39,12 +39,12 @@ type Explored struct {
 type Violation struct {
 	World     World
 	Invariant Invariant
-	Trace     []Step // one of the shortest traces
+	Trace     []Step // one of the shortest traces to the violation, or to Circle
 	Circle    []Step // I5: the steps after the trace that can repeat forever
 }
 
-// Explore visits every state of every world, and stops at the first that breaks a promise. It
-// returns an error if ctx ends or if the model does not cover the bug.
+// Explore visits every state of every world, and stops at the first violation. It returns an error
+// if ctx ends or if the model does not cover the bug.
 func Explore(ctx context.Context, opts Options) (Result, error) {
 	if err := check(opts.Bug); err != nil {
 		return Result{}, err
@@ -86,7 +86,7 @@ type exploration struct {
 	depth   int
 
 	failpoints map[string]bool
-	passed     map[string]bool // Step.Passes by Commit, so that each is looked up only once
+	passed     map[string]bool // values of Step.Passes whose failpoints are already in failpoints
 }
 
 // first returns the state in which nothing has happened yet.
@@ -99,7 +99,7 @@ func (e *exploration) run(ctx context.Context) (*Violation, error) {
 	first := e.first()
 	e.states.add(&first)
 	e.parents = append(e.parents, 0)
-	// The first state that is one step farther than the states being expanded.
+	// last is the first state that is one step farther than the states being expanded.
 	last := uint32(1)
 	for at := uint32(0); at < e.states.n; at++ { //nolint:intrange // every iteration may add states
 		if at%everySteps == 0 && ctx.Err() != nil {
@@ -197,8 +197,8 @@ func (e *exploration) goesOnForEver(path []uint32) *Violation {
 	return &Violation{World: e.World, Invariant: I5, Trace: trace, Circle: circle}
 }
 
-// walk returns the steps from a state along a way, and the state at its end. The steps use that
-// path's worker names, not the names in the stored states.
+// walk returns the steps from a state along a way, and the state at its end. The steps use the
+// worker names of this path, which may differ from those in the stored states.
 func (e *exploration) walk(s State, way []uint32) ([]Step, State) {
 	var steps []Step
 	for _, id := range way {

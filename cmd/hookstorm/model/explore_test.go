@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// I1 to I11 hold in every state of every world, and every path ends.
+// I1 to I11 hold in every state of every world, and every path without further faults ends.
 func TestNothingBreaksAPromise(t *testing.T) {
 	t.Parallel()
 	result := explored(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
 )
 
-// The list of failpoints is read from the code.
+// The expected failpoints are those that package places lists from the code.
 func TestStepsBearTheNamesOfTheFailpoints(t *testing.T) {
 	t.Parallel()
 	inModel, leftOut := explored(t).Failpoints, LeftOut()

@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// gateway adds the steps of the gateway's one request for each send (T1). Both sends may carry
-// the same event: a provider delivers again if it gets no response, and some deliver twice
+// gateway adds the steps of the gateway that handles send i (T1). Both sends may carry the same
+// event: a provider delivers again if it gets no response, and some providers deliver twice
 // anyway.
 func (m *machine) gateway(s *State, i int) {
 	actor, e := gatewayOf(i), m.eventOf(i)
@@ -18,8 +18,8 @@ func (m *machine) gateway(s *State, i int) {
 		m.step(s, actor, free, "gateway.draining", "answers 503: it is shutting down", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendVerified:
 		m.accepting(s, actor, i)
-		// The gateway is not sure of any commit: it was too busy, or ran out of time after a
-		// COMMIT without a response.
+		// The gateway knows of no commit: it was too busy, or ran out of time after a COMMIT
+		// without a response.
 		m.step(s, actor, free, "", "answers 503", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendStored:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })
@@ -98,13 +98,13 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 	}
 }
 
-// planning is a T1 that is its event's T2 too, because the worker of the gateway's process has
-// planned the event. The effect gets its job, or begins with its first attempt. A worker that does
-// not know whether its claim is committed claims again.
+// planning is a T1 that includes the event's T2, because the worker in the gateway's process has
+// already planned the event. The effect gets its job, or begins with its first attempt. A worker
+// that does not know whether its claim is committed claims again.
 func (m *machine) planning(s *State, actor Actor, i, w int) {
 	e := m.eventOf(i)
 	f := m.effectOf(e, 1)
-	if s.Events[e].Rows > 0 || m.isLeft(s, w) || m.bug == bugs.CompensatingDelete { // that bug would break another promise first
+	if s.Events[e].Rows > 0 || m.isLeft(s, w) || m.bug == bugs.CompensatingDelete { // this bug would break another promise first
 		return
 	}
 	accept := func(n *State) {
@@ -165,7 +165,7 @@ func (s *State) accept(e int) {
 	s.Jobs[dispatchJob(e)].insert()
 }
 
-// remove deletes all traces of an event.
+// remove deletes the rows and jobs of an event.
 func (s *State) remove(e int) {
 	s.Events[e] = Event{Sent: s.Events[e].Sent}
 	s.Jobs[dispatchJob(e)] = Job{}

@@ -65,7 +65,7 @@ func (m *machine) broken(s *State) Invariant {
 		case event.Rows > 0 && !event.Sent:
 			return I3
 		case event.Dispatched > 1:
-			return I4 // and I10: the handlers wrote equally often
+			return I4 // also I10: the handlers wrote once for each dispatch
 		case event.Rows > 0 && event.Generation != 1+event.Replays && event.Stored, event.Replays > event.Ordered:
 			return I11
 		case event.Stored && event.Outcome == received && !s.Jobs[dispatchJob(e)].live() && !s.JobsLost:

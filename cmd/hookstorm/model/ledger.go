@@ -78,7 +78,7 @@ func (m *machine) grant(n *State, w, f int, doubt bool) {
 // settle records the outcome of worker w's attempt, if w still holds the claim.
 func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	row := &n.Effects[f]
-	// The run ends here, but a call that may have been applied stays in doubt.
+	// The attempt ends here, but a call that may have been applied remains in Open.
 	switch {
 	case verdict.certainlyNotApplied():
 		row.Open = row.Open.minus(holder(w))
@@ -147,8 +147,8 @@ func (m *machine) putAside(n *State, f int, what What, to EffectState) {
 	m.wakeNext(n, f)
 }
 
-// reopen lets a finished effect be attempted again. Only an operator requests it, and thereby
-// accepts any result of earlier attempts.
+// reopen lets a finished effect be attempted again. Only an operator requests this, and thereby
+// accepts that earlier attempts may have been applied.
 func (m *machine) reopen(n *State, f int) {
 	row := &n.Effects[f]
 	to := pending

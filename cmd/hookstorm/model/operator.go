@@ -135,7 +135,8 @@ func (m *machine) carryOut(n *State, order Order, target int) {
 }
 
 // replay opens an event for one more dispatch under a new generation, and records the replay.
-// Without new keys the event keeps its effects, and those without success are tried again.
+// Without new keys, the event keeps its effects, and the failed, parked and cancelled ones are
+// reopened.
 func (m *machine) replay(n *State, e int, newKeys bool) {
 	row := &n.Events[e]
 	row.Outcome, row.Dispatched = received, 0

@@ -1,15 +1,15 @@
 package model
 
-// isHead reports whether an effect has a job. In an order, only the first unfinished effect has a
-// job. A parked effect blocks later ones.
+// isHead reports whether no earlier effect of the order blocks effect f. Only such an effect gets
+// a job. An unfinished or parked effect blocks later ones.
 func (m *machine) isHead(n *State, f int) bool {
 	return !m.Ordered || f == 0 || !n.Effects[0].holdsItsOrder()
 }
 
 func (e Effect) holdsItsOrder() bool { return e.State.unfinished() || e.State == parked }
 
-// isTurn reports whether an effect may start: no earlier effect is unfinished or still to be
-// dispatched, and no later effect is running.
+// isTurn reports whether an effect may start. No earlier effect of its order may be unfinished or
+// parked, no earlier event may still wait for its dispatch, and no later effect may be running.
 func (m *machine) isTurn(n *State, f int) bool {
 	if !m.Ordered {
 		return true
@@ -20,8 +20,9 @@ func (m *machine) isTurn(n *State, f int) bool {
 	return !n.Effects[0].holdsItsOrder() && n.Events[0].Outcome != received
 }
 
-// wakeNext inserts the next effect's job if that effect may start now that f ended. The order is
-// locked, so if several effects end simultaneously, the last one sees the others.
+// wakeNext inserts the next effect's job if that effect may start now that f ended. The
+// transaction holds the lock on the order. So if several effects end simultaneously, the
+// transaction that ends the last one sees that the others have ended.
 func (m *machine) wakeNext(n *State, f int) {
 	next := n.Effects[1].State
 	if m.Ordered && f == 0 && !n.Effects[0].holdsItsOrder() && (next == pending || next == inDoubt) {
@@ -29,8 +30,8 @@ func (m *machine) wakeNext(n *State, f int) {
 	}
 }
 
-// takingTurn is a claim without the order's lock. Its view of the order may be out of date when
-// it commits.
+// takingTurn is the check of the order by a claim that does not hold the order's lock. The order
+// may have changed when the claim commits.
 func (m *machine) takingTurn(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	if !m.Ordered || s.Effects[f].State == started || !m.isTurn(s, f) {
@@ -40,5 +41,5 @@ func (m *machine) takingTurn(s *State, w int) {
 	m.step(s, workerOf(w), free, "claim.begin", "sees that the effect may start", func(n *State) { n.Workers[w].At = workerTurn })
 }
 
-// hasTurn reports whether the claim checked its order before, without a lock.
+// hasTurn reports whether the worker checked the order earlier, without the lock.
 func (worker *Worker) hasTurn() bool { return worker.At == workerTurn }

@@ -25,14 +25,14 @@ type State struct {
 	Newest      uint8          // the newest announced configuration
 	Window      uint8          // number from 1 of the event that opened the window of the body; 0 if none is open
 	Routes      uint8          // the version of the configured routes
-	Broken      Invariant      // a violation by the last step that the state alone does not show
-	JobsLost    bool           // an operator or River removed a live job
+	Broken      Invariant      // a violation by the last step, if the other fields do not show it
+	JobsLost    bool           // an operator deleted a waiting job
 }
 
 // Budget limits the optional steps that may still happen.
 type Budget struct {
 	Crashes uint8 // processes that die or are shut down
-	Faults  uint8 // lost answers, stalls, refusals, lost jobs
+	Faults  uint8 // lost responses, stalls, refusals, deleted jobs
 	Replays uint8 // replays of events
 	Orders  uint8 // operator actions on effects
 	Pauses  uint8 // pauses of the destination
@@ -70,7 +70,7 @@ type Event struct {
 	Replays          uint8 // rows of event_replays
 	Stored           bool  // its delivery is stored, byte for byte
 	Flushed          bool  // its COMMIT is on disk
-	Body             uint8 // in a world by content: see ofSends
+	Body             uint8 // in a world by content: ofSends or ofBefore
 
 	Sent       bool  // history: a valid delivery of it was verified
 	Dispatched uint8 // history: dispatches in this generation; more than one is a violation
@@ -80,7 +80,7 @@ type Event struct {
 // Outcome is the state of an event.
 type Outcome uint8
 
-// The outcomes. Held and dropped events of replay guards never reach a worker.
+// The outcomes. The model has no held or dropped events: they never reach a worker.
 const (
 	none Outcome = iota
 	received
@@ -98,7 +98,7 @@ type Effect struct {
 	Forgotten bool    // key_ttl has passed, and the receiver forgot the key
 	Body      Version // the body that every attempt sends; 0 until it is rendered
 
-	Open      holders // history: attempts since the last operator action that may have been applied
+	Open      holders // history: holders whose attempts may have been applied, since an operator last reopened the effect
 	Confirmed bool    // history: the receiver confirmed it
 	Sent      Version // history: the body that the receiver saw under the key
 	Applied   uint8   // history: how often an effect's statement committed in this Postgres
@@ -110,14 +110,14 @@ type Version uint8
 
 const mixed Version = 255
 
-// Job is the set of rows of river_job for one piece of work. Usually it has one row. A replay or
-// a retry inserts another row while the earlier one still exists.
+// Job is the set of rows of river_job for one piece of work. Usually it has one row. A replay or a
+// retry may insert another row while the earlier one still exists.
 type Job [rows]Row
 
 // Row is the state of a row of river_job.
 type Row uint8
 
-// The states of a job. A finished job counts as no row.
+// The states of a row. A finished job has no row.
 const (
 	noRow Row = iota
 	waiting
@@ -137,7 +137,7 @@ func (j *Job) insert() {
 	}
 }
 
-// drop ends a row. A run of that row then owns no row.
+// drop ends a row. A worker that runs this row continues without a row.
 func (s *State) drop(job, row int) {
 	s.Jobs[job][row] = noRow
 	for w := range s.Workers {
@@ -147,7 +147,8 @@ func (s *State) drop(job, row int) {
 	}
 }
 
-// endRunning ends the row of a worker's run if it is running, whichever run it belongs to.
+// endRunning ends the row of worker w's job if the row is running, even if it now runs for another
+// worker.
 func (s *State) endRunning(w int) {
 	if job, row := s.Workers[w].Job, s.Workers[w].Row; row != rows && s.Jobs[job][row] == running {
 		s.drop(int(job), int(row))

@@ -8,7 +8,7 @@ func (m *machine) runningStatement(s *State, w int) {
 	ended := func(n *State) { n.Workers[w].ends(said == waits || n.Effects[f].State.unfinished()) }
 	m.transaction(s, workerOf(w), "run_effect", "claims the effect, runs its statement and records it as done", func(n *State) {
 		if n.Workers[w].Settled {
-			return // an earlier try was committed: its claim has its attempt recorded
+			return // an earlier try was committed, and recorded the outcome
 		}
 		if said = m.claim(n, w, f, false); said == granted {
 			n.Effects[f].Applied++

@@ -8,7 +8,7 @@ type stateSet struct {
 	blocks [][]State // blockSize states each, so that growing copies none
 	n      uint32
 	slots  []uint32 // number of the state + 1; 0 is empty
-	mask   uint64   // mask of a slot number: the number of slots is a power of two
+	mask   uint64   // the number of slots, which is a power of two, minus 1
 	seed   maphash.Seed
 }
 

@@ -33,8 +33,8 @@ func workerOf(worker int) Actor { return actorWorker1 + Actor(worker) }
 // Step leads from one state to the next.
 type Step struct {
 	Actor Actor
-	// Passes names the failpoints that the step passes, in order. A name is a failpoint or a
-	// transaction, which stands for its begin, before_commit and after_commit.
+	// Passes names the failpoints that the step passes, in order. Each name is a failpoint, or a
+	// transaction that stands for its failpoints begin, before_commit and after_commit.
 	Passes string
 	Commit Commit
 	Does   string
@@ -64,7 +64,8 @@ const (
 	byPerson
 )
 
-// isFault reports whether the promises hold only after the step's damage has healed.
+// isFault reports whether the step is a fault or a crash. I5 promises an end only to paths on
+// which no more of them happen.
 func (c Cost) isFault() bool { return c == byFault || c == byCrash }
 
 // Failpoints returns the names of the failpoints that the step passes.
@@ -142,7 +143,8 @@ func (m *machine) transaction(s *State, actor Actor, name, does string, run, hea
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
 }
 
-// transactionOr is for a process that reacts with unheard if it gets no response.
+// transactionOr is transaction with a cost, for a process that reacts with unheard if it gets no
+// response.
 func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does string, run, heard, unheard func(*State)) {
 	next := *s
 	if !next.pay(cost) {
@@ -163,8 +165,8 @@ func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does str
 	}
 }
 
-// pay reports whether the budget allows the step. The code of operator actions pays for them
-// itself.
+// pay takes the step's cost from the budget and reports whether enough was left. An operator's
+// step is free here: the methods ordering and reloading pay for it.
 func (s *State) pay(cost Cost) bool {
 	switch cost {
 	case byFault:

@@ -1,10 +1,12 @@
 package model
 
-// canonical exchanges identical parts until one state represents all that differ only in
-// names. This loses nothing: the same rules apply to both workers, and to two sends of one event. So a state and its twin have the same successors under exchanged names.
-// No invariant depends on a name.
+// canonical exchanges identical workers and sends, so that one state represents all states that
+// differ only in names. This loses nothing. The same rules apply to both workers and to both sends
+// of one event, so a state and its twin have the same successors under exchanged names. No
+// invariant depends on a name.
 //
-// A worker is named by its position and by the claims it holds. Nothing names a send.
+// A worker's name appears in its position and in the claims and attempts of effects. A send's name
+// appears only in its position.
 func (w World) canonical(s *State) {
 	if !w.TwoEvents && s.Sends[0].At > s.Sends[1].At {
 		s.Sends[0], s.Sends[1] = s.Sends[1], s.Sends[0]
@@ -23,7 +25,7 @@ func (w World) canonical(s *State) {
 	}
 }
 
-// holdings distinguishes workers of equal rank by the claims and attempts in their name.
+// holdings orders workers of equal rank by the effects whose claims and open attempts they hold.
 func (s *State) holdings(h Holder) int {
 	holds := 0
 	for f, row := range s.Effects {
@@ -37,7 +39,7 @@ func (s *State) holdings(h Holder) int {
 	return holds
 }
 
-// exchanged maps the holders when the two workers exchange their names.
+// exchanged maps each holder to the holder it becomes when the two workers exchange their names.
 var exchanged = [...]Holder{nobody: nobody, 1: 2, 2: 1, gone: gone}
 
 func (s holders) exchanged() holders {

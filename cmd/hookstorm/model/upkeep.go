@@ -129,7 +129,8 @@ func (m *machine) passing(s *State) {
 	}
 }
 
-// reconciling inserts the missing jobs of unfinished work, whatever the reason (I5).
+// reconciling inserts the missing jobs of unfinished work, for whatever reason they are missing
+// (I5).
 func (m *machine) reconciling(s *State) {
 	for job := range uint8(jobs) {
 		if !s.Jobs[job].live() && m.lacksJob(s, job) {

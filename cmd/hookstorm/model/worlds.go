@@ -28,7 +28,7 @@ const (
 
 // Worlds returns the worlds that Explore visits. The first two set the bound within which the
 // promises are proved: 2 sends, 2 workers, 2 crashes, 1 replay and 1 other fault of any kind. The
-// others add missing features, with smaller bounds.
+// other worlds add features that these two lack, with bounds of their own.
 func Worlds() []World {
 	return []World{
 		{Name: callsAtLeastOnce, Attempts: 3, Budget: Budget{Crashes: 2, Faults: 1, Replays: 1}},
@@ -45,8 +45,8 @@ func Worlds() []World {
 	}
 }
 
-// Smaller returns the same worlds with fewer faults. They are explored in seconds, and still
-// reach every step and every transition.
+// Smaller returns the same worlds with smaller budgets. Explore visits them in seconds, and they
+// still reach every step and every transition.
 func Smaller() []World {
 	worlds := Worlds()
 	for i, budget := range []Budget{

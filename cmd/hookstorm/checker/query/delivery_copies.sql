@@ -1,4 +1,4 @@
--- Deliveries that repeat events next to new ones.
+-- The duplicates in deliveries that are stored because they also contained new events.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, event_id, delivery_id, item
