@@ -12,7 +12,7 @@ import (
 // Bug is the name of a bug in bugs.mutants.
 type Bug string
 
-// The bugs that schedules and the model name. bugs.mutants describes them.
+// The bugs to which schedules and the model refer. bugs.mutants describes them.
 const (
 	AckBeforeCommit         Bug = "ack_before_commit"
 	SelectThenInsert        Bug = "select_then_insert"

@@ -28,7 +28,7 @@ import (
 // scheduleTimeout bounds one run on a busy machine.
 const scheduleTimeout = 5 * time.Minute
 
-// template is the database that runs copy.
+// template is the name of the database that each run copies.
 const template = "planted_template"
 
 // Options configure a Hunt.

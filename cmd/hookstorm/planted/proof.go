@@ -17,7 +17,7 @@ import (
 // Proof selects the schedules to run, and the number of runs.
 type Proof struct {
 	Cases []Case
-	Times int // runs of each with its bug, and of all without
+	Times int // runs of each case with its bug; without the bug, each case runs once
 	// AtOnce is the number of simultaneous runs. They mostly wait.
 	AtOnce int
 }
@@ -104,7 +104,8 @@ func rulesOf(f Found) string {
 	return strings.Join(slices.Compact(names), "; ")
 }
 
-// Print writes a table of bug, schedule, seconds and message.
+// Print writes a table with one row for each bug: how often it was found, the longest run in
+// seconds, the schedule, and the message.
 func Print(w io.Writer, rows []Row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "bug\tfound\tseconds\tschedule\tmessage")

@@ -84,7 +84,7 @@ func (s *scene) watch(r history.Record) {
 	s.calls = append(s.calls, r)
 }
 
-// called counts the calls to a destination that began or ended.
+// called counts the calls to a destination that have begun or, with ended, those that have ended.
 func (s *scene) called(destination string, ended bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,7 +51,8 @@ func accepting() []Case {
 		}.play},
 		{Bug: bugs.SafeToRetryBelieved, Rules: []checker.Rule{checker.RuleLinear}, run: steps{
 			startBehindProxy("gateway"),
-			// The gateway's other commit, of the address of its first sender, must happen before.
+			// The gateway's other commit, which stores the address of its first sender, must
+			// happen first.
 			acknowledge("gateway", "github", "before"),
 			sees("the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`),
 			// A gateway also commits its counters, but not three times in a row before the
@@ -128,7 +129,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	var senders sync.WaitGroup
 	defer senders.Wait()
 	hurried, hangUp := context.WithCancel(ctx)
-	defer hangUp() // the first of the two
+	defer hangUp() // runs before senders.Wait
 	for i, step := range []struct {
 		ctx   context.Context //nolint:containedctx // context of one sender
 		id    string
@@ -171,8 +172,8 @@ func loseAnswer(event string) step {
 	}
 }
 
-// storm delivers duplicates of another event. The gateways have then just confirmed that the
-// database is still the same, and keep using their caches.
+// storm delivers duplicates of another event. The gateways thereby confirm that the database is
+// still the same, and keep using their caches.
 func storm(gateways ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		for range 3 {

@@ -74,8 +74,9 @@ func performing() []Case {
 	}
 }
 
-// failingTransactions returns rules for enough failures to include the at_most_once effects. An
-// effect that fails repeatedly would need seconds to use them up.
+// failingTransactions returns rules that make the first 16 claims and the first 16 statements of a
+// process fail. So many are enough to hit the at_most_once effects. A single effect that fails
+// repeatedly would need seconds to use them up.
 func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))

@@ -57,7 +57,7 @@ func query(name string) string {
 	return string(text)
 }
 
-// until waits until something has happened. what describes it in the error.
+// until waits until happened returns true. Its error quotes what.
 func until(ctx context.Context, what string, happened func() (bool, error)) error {
 	for range (retry.Pauses{First: 2 * time.Millisecond, Max: 20 * time.Millisecond}).Until(ctx) {
 		yes, err := happened()
@@ -126,8 +126,8 @@ func wait(d time.Duration) step {
 	return func(ctx context.Context, _ *scene) error { return retry.Wait(ctx, d) }
 }
 
-// quiet waits until no work is left, or no job for it. The reconciler, which would find such
-// work, runs only after a minute, which is too late.
+// quiet waits until no work is left, or until the work that is left has no job. The reconciler
+// would insert such jobs, but it runs only after a minute, which is too late.
 func (s *scene) quiet(ctx context.Context) error {
 	s.Phase(history.PhaseQuiet)
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
@@ -154,7 +154,7 @@ func (s *scene) quiet(ctx context.Context) error {
 	return err
 }
 
-// copyJobs copies running jobs for idle workers.
+// copyJobs waits until a job of the kind runs, and copies such jobs for idle workers.
 func copyJobs(kind, destination string) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, "a job of "+kind+" runs", func() (bool, error) {

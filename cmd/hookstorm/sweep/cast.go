@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// sources are the sources of a sweep. All use provider hmac, because the kind of signature
+// sources returns the sources of a sweep. All use provider hmac, because the kind of signature
 // makes no difference to crashes.
 func sources() []scenario.Source {
 	inBody := provider.Options{Header: "X-Signature", EventID: provider.EventID{Pointer: "/id"}}
@@ -30,9 +30,10 @@ func sources() []scenario.Source {
 	return all
 }
 
-// Sources that some processes do not have. They leave the events to other processes, also while
-// their own configuration is the newest. Otherwise the order in which processes start would decide
-// whether events have an effect for destExtra, and whether a gateway may plan.
+// Sources that some processes do not have. Such a process leaves the events of these sources to
+// other processes, even while its own configuration is the newest. Otherwise the order in which
+// processes start would decide whether events have an effect for destExtra, and whether a gateway
+// may plan.
 const (
 	sourceMain    = "main"    // its events have effects for destExtra
 	sourceRepeats = "repeats" // gateways plan its events
@@ -40,19 +41,20 @@ const (
 
 const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"
 
-// flaky are destinations that fail for a while and then work for a while, so that their
-// breakers open and close.
+// flaky returns the names of the destinations that fail for a while and then work for a while, so
+// that their breakers open and close.
 func flaky() []string { return []string{"flaky_1", "flaky_2", "flaky_3"} }
 
 // Names of the destinations to which the code of the sweep refers.
 const (
-	// destExtra shares its queue. A process that lacks it fetches its jobs, and has to give them back.
+	// destExtra shares a queue with other destinations. So a process without destExtra fetches its
+	// jobs, and has to give them back.
 	destExtra = "extra"
 	destFresh = "fresh" // its route reads the object before the first attempt
 	destDesk  = "desk"  // for effects that the actor enqueues, pauses, parks, retries and cancels
 )
 
-// destinations are the destinations that receivers serve.
+// destinations returns the destinations that the sweep's receivers serve.
 func destinations() []scenario.Destination {
 	http := func(name string, policy ledger.Policy) scenario.Destination {
 		return scenario.Destination{Name: name, Kind: "http", Policy: policy}

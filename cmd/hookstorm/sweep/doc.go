@@ -2,9 +2,8 @@
 // processes at each failpoint, at its first, second and a later passage, and then judges the
 // history.
 //
-// A sweep has three legs. In the first, errors and delays hit processes that stay alive. In
+// A sweep has two parts. In the first, errors and then delays hit processes that stay alive. In
 // the second, each process starts with all outstanding kills and dies at the first of their
-// failpoints that it passes. In the third, processes are killed while they drain. After the first
-// leg and at the end, all faults end and all accepted work must finish. A missed visit is a
-// failure, as is a violation.
+// failpoints that it passes; at last, processes are killed while they drain. After each part, all
+// faults end and all accepted work must finish. A missed visit is a failure, as is a violation.
 package sweep

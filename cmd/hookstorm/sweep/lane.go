@@ -12,8 +12,8 @@ import (
 const (
 	// killed is the exit status of a process that a failpoint killed.
 	killed = "signal: killed"
-	// maxOddEnds is the number of processes of a lane that may end by themselves in another way.
-	// At some failpoints an error leaves a process no other choice.
+	// maxOddEnds is the number of a lane's processes that may end by themselves although no
+	// failpoint killed them. At some failpoints an error leaves a process no other choice.
 	maxOddEnds = 10
 	// stopsWithin bounds a stop, including all delays.
 	stopsWithin = 30 * time.Second
@@ -25,7 +25,7 @@ type lane struct {
 	program *programs.Program
 	always  string     // rules for all its processes, besides the leg's rules
 	line    *riverLine // nil if the lane has none
-	only    leg        // the lane's visits, without which no process runs; nil for all visits
+	only    leg        // the lane's visits: if none is left, no process runs; nil for all visits
 	tally   *tally
 }
 
@@ -73,7 +73,8 @@ func (l *lane) wait(ctx context.Context, leg leg) {
 	}
 }
 
-// isNeeded reports whether the leg has an outstanding visit that needs this lane.
+// isNeeded reports whether the leg has an outstanding visit in only. A lane whose only is nil is
+// always needed.
 func (l *lane) isNeeded(leg leg) bool {
 	return l.only == nil || len(l.tally.itinerary.left(func(v Visit) bool { return leg(v) && l.only(v) })) > 0
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// placeCompleted is the only place without a failpoint in the code: jobs are completed, and River
-// does not know it yet. The line to Postgres breaks there.
+// placeCompleted is the only place without a failpoint in the code: Postgres has completed jobs,
+// and River does not know it yet. There the proxy disturbs the connection to Postgres.
 const placeCompleted = "river.completed"
 
 // completion matches River's statement that completes jobs.
 var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
-// riverLine is the line to Postgres of one lane's processes.
+// riverLine is the connection to Postgres, through a proxy, of one lane's processes.
 type riverLine struct {
 	proxy   *pgproxy.Proxy
 	url     string // URL through the proxy
@@ -25,8 +25,8 @@ type riverLine struct {
 	tally   *tally
 }
 
-// arm prepares a leg's visits for a process that begins. Every completion is one passage. The
-// line lets other completions through.
+// arm prepares the proxy for a leg's visits, before a process starts. Every completion is one
+// passage. The proxy lets the completions between the visits through.
 func (l *riverLine) arm(leg leg) error {
 	l.proxy.DisarmAll()
 	visits := slices.DeleteFunc(l.tally.itinerary.left(leg), func(v Visit) bool { return v.Place != placeCompleted })
@@ -47,7 +47,7 @@ func (l *riverLine) arm(leg leg) error {
 	return nil
 }
 
-// fault returns the line's fault that makes the visit.
+// fault returns the proxy's fault that makes the visit.
 func (l *riverLine) fault(v Visit) pgproxy.Fault {
 	f := pgproxy.Fault{Match: completion, Count: 1, OnFiring: func(pgproxy.Firing) { l.tally.made(v) }}
 	switch v.Action {

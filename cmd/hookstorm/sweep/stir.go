@@ -14,7 +14,7 @@ import (
 const (
 	// stirEvery is the interval at which rare work is created.
 	stirEvery = 300 * time.Millisecond
-	// spell is how long the flaky destinations work, and then fail.
+	// spell is how long the flaky destinations keep one behaviour.
 	spell = time.Second
 )
 
@@ -33,7 +33,8 @@ func moods() []receivers.Behaviour {
 // workers, and destinations that are down.
 func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 	tell := func(b receivers.Behaviour) {
-		// A retry has a job, which a process without the destination may fetch.
+		// destExtra fails too: only retries have jobs that a process without the destination may
+		// fetch.
 		for _, name := range append(flaky(), destExtra) {
 			calls.Behave(name, b)
 		}

@@ -12,7 +12,7 @@ UPDATE hooklatch.river_queue
 SET paused_at = now(), updated_at = now()
 WHERE name IN ('dst_fresh', 'dst_mail', 'dst_books', 'dst_refused') AND paused_at IS NULL AND random() < 0.2;
 
--- Moves jobs to a queue that no process works.
+-- Moves jobs to a queue that no process serves.
 UPDATE hooklatch.river_job
 SET queue = 'dst_nobody'
 WHERE id IN (

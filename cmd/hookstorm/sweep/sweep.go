@@ -22,14 +22,15 @@ import (
 type Options struct {
 	// Root is the root of the repository with the programs' sources. Required.
 	Root string
-	// Dir is a directory for binaries, configurations, logs and the history. If empty, a
-	// temporary directory is used, which is removed if the sweep finds nothing.
+	// Dir is a directory for binaries, configurations, logs and the history. If empty, Run uses a
+	// temporary directory, and removes it if the report is sound.
 	Dir string
-	// Seed decides which passages are drawn.
+	// Seed determines the random choices of the plan, of the traffic and of the receivers.
 	Seed int64
 	// Short visits each place once, with an action that the seed draws.
 	Short bool
-	// Only lists the visits to make, such as settle.begin=kill@2. If nil, the whole plan is made.
+	// Only lists the visits to make, such as settle.begin=kill@2. If nil, the sweep makes all
+	// visits of the plan.
 	Only []string
 	// Patience bounds each leg. Defaults to DefaultPatience.
 	Patience time.Duration
@@ -97,7 +98,7 @@ const (
 
 func all(Visit) bool { return true }
 
-// choose returns the visits in only.
+// choose parses the visits in only. If only is nil, choose returns the plan.
 func choose(plan []Visit, only []string) ([]Visit, error) {
 	if only == nil {
 		return plan, nil
@@ -113,13 +114,13 @@ func choose(plan []Visit, only []string) ([]Visit, error) {
 	return chosen, nil
 }
 
-// part runs between two healthy periods.
+// part is a part of a sweep. After each part all faults end, and the remaining work must finish.
 type part struct {
 	name  string
 	rate  float64 // new events per second
 	lanes []*lane
 	legs  []leg // legs with the same lanes, one after the other
-	ends  []leg // legs for a process of each steady lane that is stopped
+	ends  []leg // legs whose visits happen while a process of each steady lane is stopped
 }
 
 // play performs the sweep itself.
@@ -127,7 +128,7 @@ func (w *world) play(ctx context.Context) error {
 	w.Phase(history.PhaseStorm)
 	for _, p := range []part{
 		{"errors and delays", 25, w.steady, []leg{errorsOnly, delays}, nil},
-		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // a process that dies leaves work to other processes
+		{"kills", 4, w.dying, []leg{killsAtWork}, []leg{killsAtEnd}}, // a low rate, because each process that dies leaves work to the others
 	} {
 		if !w.isLeft(p) {
 			continue
@@ -175,8 +176,8 @@ func (w *world) playPart(ctx context.Context, p part) error {
 	return nil
 }
 
-// travel lets lanes make the visits of a leg until all are made, or Patience is over. Visits at a
-// process's end happen when its lane stops the process.
+// travel lets lanes make the visits of a leg until all are made, or Patience has passed. It does
+// not wait for visits that happen only while a process is stopped.
 func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
 	travelling, arrived := context.WithTimeout(ctx, w.opts.Patience)
 	defer arrived()

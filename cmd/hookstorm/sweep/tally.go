@@ -11,7 +11,7 @@ type tally struct {
 	history   *history.Writer
 }
 
-// update reads the faults of all processes that fired since the last call.
+// update reads the faults that fired in any process since the last call.
 func (t *tally) update() error {
 	visits, err := t.log.next()
 	for _, v := range visits {

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// traffic surrounds the processes of one part.
+// traffic is the activity around the processes of one part.
 type traffic struct {
 	senders *senders.Senders
 	around  sync.WaitGroup

@@ -75,7 +75,7 @@ func ofRetention(place string) bool {
 
 // Plan returns the visits of a sweep: each place at its first, its second and a random later
 // passage, with each action. A short plan visits each place once. The seed then chooses the
-// action and one of the first two passages.
+// action, and the first or second passage.
 func Plan(seed int64, short bool) []Visit {
 	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed must be repeatable, not secret
 	var visits []Visit

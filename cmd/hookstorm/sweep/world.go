@@ -37,9 +37,9 @@ type world struct {
 	binary, actor string // paths
 	gateways      []senders.Gateway
 	health        []string            // URLs
-	steady        []*lane             // lanes whose processes are not killed
-	dying         []*lane             // all lanes; their processes are killed
-	calm          []*programs.Program // processes that heal; only one of them is an actor, and only it performs operator actions
+	steady        []*lane             // lanes of the part without kills
+	dying         []*lane             // all lanes, for the part with kills
+	calm          []*programs.Program // programs that run after each part, without faults; the one actor among them performs all operator actions
 	sent          []*senders.Senders  // senders of each part
 	line          *riverLine          // line of the first worker
 }
@@ -52,9 +52,9 @@ type role struct {
 	name   string
 	lanes  int
 	env    []string
-	always string // rules that all its processes get
+	always string // failpoint rules for all its processes
 	only   leg    // the visits it makes; nil for all
-	calm   bool   // the first of its lanes heals at the end
+	calm   bool   // its first lane also runs after each part, without faults
 }
 
 func roles() []role {
@@ -208,7 +208,8 @@ func (w *world) add(name, command, databaseURL string, lacks ...string) error {
 }
 
 func (w *world) addActor(r role, n int) error {
-	// The handlers make the actor's configuration one of its own, which may be the newest.
+	// Because of its handlers, the actor's configuration differs from all others, and may be the
+	// newest.
 	place, err := w.place(fmt.Sprintf("%s-%d", r.name, n), w.database, sourceRepeats)
 	if err != nil {
 		return err
@@ -219,8 +220,9 @@ func (w *world) addActor(r role, n int) error {
 	})
 }
 
-// addLane adds a lane. A steady lane takes part in the leg without kills. Few lanes are steady,
-// so that each passes failpoints often. A calm lane heals at the end.
+// addLane adds a lane. A steady lane takes part in the leg without kills. Few lanes are steady, so
+// that each passes failpoints often. The program of a calm lane also runs after each part, without
+// faults.
 func (w *world) addLane(at *stage.Place, l *lane, steady, calm bool, o programs.Options) (err error) {
 	o.Build, o.StopTimeout = "failpoint", stopsWithin
 	if l.program, err = at.Program(o); err != nil {

@@ -40,7 +40,7 @@ func (a *actor) doubt(ctx context.Context) error {
 	return nil
 }
 
-// waited returns false if ctx is done first.
+// waited waits for the group. It returns false if ctx is done first.
 func waited(ctx context.Context, group *sync.WaitGroup) bool {
 	done := make(chan struct{})
 	go func() {

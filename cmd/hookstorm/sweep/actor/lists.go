@@ -16,14 +16,16 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// passEvery is the pause between passes, because a worker reads lists rarely.
+// passEvery is the pause between passes. A worker would read the lists too rarely.
 const passEvery = 100 * time.Millisecond
 
 const (
-	// eager is the number of rounds in which a reader's operator always overtakes the current
-	// pass. If two readers always did, no long pass would ever end.
+	// eager is the number of first rounds in which a reader always starts an operator's pass,
+	// which overtakes the current pass. If two readers always did that, no long pass would ever
+	// end.
 	eager = 10
-	// rests is the later period in which the operator lets passes finish.
+	// rests is the minimum time between two operator's passes in later rounds, so that other
+	// passes finish.
 	rests = 30 * time.Second
 )
 

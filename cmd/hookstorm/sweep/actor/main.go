@@ -34,7 +34,7 @@ import (
 
 // The environment of the process.
 const (
-	configVariable   = "SWEEP_CONFIG" // configuration file that it shares with the workers
+	configVariable   = "SWEEP_CONFIG" // configuration file of the actor's worker
 	databaseVariable = "SWEEP_DATABASE"
 	deskVariable     = "SWEEP_DESK" // URL of the desk of witnesses
 	roleVariable     = "SWEEP_ROLE" // empty: handle events and act as an operator
@@ -49,7 +49,8 @@ const (
 	mover = "mover" // only move a source between two cells
 )
 
-// maxConns is for the operator actions. The worker has its own connections.
+// maxConns is the size of each pool for the actor's own statements. The worker has its own
+// connections.
 const maxConns = 10
 
 func main() {

@@ -14,8 +14,8 @@ import (
 const atRun = 2 * time.Second
 
 // many requests bulk runs that match nothing, because other actions cover the action on each
-// effect. The runs are slowed, paused, resumed and stopped. They continue after an interruption
-// and finish.
+// effect. It pauses, slows and resumes two runs. It then stops the first run. The second run
+// continues after a simulated interruption and ends.
 func (a *actor) many(ctx context.Context, _ int) error {
 	order := runs.Order{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "nobody"}}
 	for _, stopped := range []bool{true, false} {

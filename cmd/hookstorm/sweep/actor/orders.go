@@ -110,8 +110,8 @@ func (a *actor) retireNamed(ctx context.Context, name string) error {
 	})
 }
 
-// effects enqueues an effect while its destination is paused. It then has the effect resent, parked,
-// retried and, mostly, cancelled.
+// effects enqueues an effect while its destination is paused. It then resends, parks and retries
+// the effect. In two of three rounds, it also cancels and erases the effect.
 func (a *actor) effects(ctx context.Context, round int) error {
 	pause := func(paused bool, action string) error {
 		return a.order(ctx, history.Order{Action: action, Destination: desk}, func(by ledger.Operator) error {
@@ -200,7 +200,7 @@ func (a *actor) erase(ctx context.Context, _ int) error {
 	})
 }
 
-// retire creates a destination, has an effect wait for it, and retires it.
+// retire registers a destination, enqueues an effect for it, and retires the destination.
 func (a *actor) retire(ctx context.Context, _ int) error {
 	name := gone + uuid.NewString()[:8]
 	err := a.box.Fleet().RegisterDestinations(ctx, []fleet.Destination{{Name: name, Kind: "http", Queue: "dst_gone"}})
@@ -253,8 +253,8 @@ func (a *actor) held(ctx context.Context, _ int) error {
 	return a.order(ctx, told, func(by ledger.Operator) error { return a.box.Inbox().Release(ctx, ref, by) })
 }
 
-// releaseAll releases held and dropped events until ctx is done, because the last deliveries have
-// not arrived yet.
+// releaseAll releases held and dropped events and replays failed ones, until ctx is done. It
+// repeats that because the last deliveries have not arrived yet.
 func (a *actor) releaseAll(ctx context.Context) error {
 	ticker := time.NewTicker(10 * pace)
 	defer ticker.Stop()
@@ -332,7 +332,7 @@ func (a *actor) importKeys(ctx context.Context, _ int) error {
 	})
 }
 
-// enqueue commits an effect.
+// enqueue enqueues an effect and inserts the application's own row, in one transaction.
 func (a *actor) enqueue(ctx context.Context, destination string) (identity.EffectID, error) {
 	key := uuid.NewString()
 	body := bodyOf(key)

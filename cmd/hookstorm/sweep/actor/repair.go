@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// repairEvery is the number of rounds between two changes of the database's server. Meanwhile
+// repairEvery is the number of rounds between two calls of repair that act. In the rounds between,
 // at_most_once effects finish by themselves.
 const repairEvery = 8
 
@@ -37,8 +37,9 @@ func (a *actor) elsewhere(ctx context.Context) error {
 	return err
 }
 
-// speak reports that the database was restored to a recent moment. It is recorded as three
-// actions, because the affected effects and destinations are not known beforehand.
+// speak reports that the database was restored to a recent moment. The history records this as
+// three actions without targets, because the actor does not know beforehand which effects and
+// destinations are affected.
 func (a *actor) speak(ctx context.Context) error {
 	by := ledger.Operator{Who: who, Via: "sweep"}
 	restored := func(ledger.Operator) error {
