@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// account is the usage of a scene up to a moment.
+// account is the CPU time that the parts of a scene have used so far, and the position in the WAL.
 type account struct {
-	server   time.Duration // CPU time of the process that accepts events
+	server   time.Duration // of all processes that accept events
 	worker   time.Duration
 	postgres time.Duration
 	redis    time.Duration
@@ -19,7 +19,7 @@ type account struct {
 	wal      meter.Position
 }
 
-// account returns the scene's usage so far.
+// account returns the scene's account at this moment.
 func (s *scene) account(ctx context.Context) (account, error) {
 	a := account{client: meter.Self()}
 	for _, p := range s.processes {
@@ -41,7 +41,7 @@ func (s *scene) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// costsSince reports the cost per event since before, for n events.
+// costsSince reports the costs since the account before, divided by n events.
 func (s *scene) costsSince(ctx context.Context, section, who string, n int, before account) error {
 	now, err := s.account(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *scene) costsSince(ctx context.Context, section, who string, n int, befo
 	return s.costs(ctx, section, who, n, before, now)
 }
 
-// costs reports the cost per event between two moments, for n events.
+// costs reports the costs between two accounts, divided by n events.
 func (s *scene) costs(ctx context.Context, section, who string, n int, before, now account) error {
 	add := func(q report.Quantity, value float64) { s.bench.report.Add(section, who, q, value) }
 	perEvent := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(n) }

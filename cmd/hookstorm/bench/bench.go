@@ -31,7 +31,7 @@ type bench struct {
 	ends []func(ctx context.Context) error
 
 	stolen func() func() float64 // stolenFromNow
-	marks  int                   // number of rounds in the report
+	marks  int                   // number of rounds begun so far; a round's number is its mark in the report
 }
 
 // Run measures the scenarios in the options. If it fails, it returns the measurements so far with
@@ -63,10 +63,10 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	return b.report, b.measure(ctx)
 }
 
-// rowPatience is the time limit per row of a scenario that fills tables.
+// rowPatience extends the time limit of scenarios that run alone, for each row of Options.Rows.
 const rowPatience = 400 * time.Microsecond
 
-// measure runs every scenario: first the scenarios that take turns in each round, then the
+// measure runs the chosen scenarios: first, in each round, the scenarios that take turns, then the
 // scenarios that compare within themselves.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()

@@ -24,10 +24,10 @@ type Options struct {
 	// Module is the root of the programs' source tree. Required.
 	Module string
 	// Self is the program that runs the bench. Its command `bench server` starts the servers
-	// against which Hooklatch is measured. If empty, it is built from the tree, too.
+	// against which Hooklatch is measured. If empty, Run builds it from Module.
 	Self string
-	// Only lists the scenarios to run, from Scenarios. If nil, the scenarios that take turns are
-	// run, with which all others are compared.
+	// Only lists the names of the scenarios to run, from Scenarios. If empty, Run measures the
+	// scenarios that take turns.
 	Only []string
 	// Quick makes all sizes small. It shows that everything works, but its figures mean little.
 	Quick bool
@@ -41,14 +41,15 @@ type Options struct {
 	Backlog int
 	// Rate is the constant arrival rate, in events per second. Defaults to DefaultRate.
 	Rate float64
-	// Rows is the number of events and effects that growth and years create. For the destination
-	// that waiting pauses, a tenth of Rows waits and a fifth is finished. Backfill fetches
-	// and diff compares a hundredth. Defaults to DefaultRows, 20,000 with Quick.
+	// Rows is the number of events and effects that the scenarios growth and years create. The
+	// scenario waiting creates a tenth of Rows as waiting effects and a fifth as finished ones.
+	// The scenario backfill fetches, and the scenario diff compares, a hundredth of Rows. Defaults
+	// to DefaultRows, 20,000 with Quick.
 	Rows int
-	// Previous is a commit against which years, collection and life measure this tree. If empty,
-	// no other commit is measured.
+	// Previous is a commit with which the scenarios years, collection and life compare this tree.
+	// If empty, no other commit is measured.
 	Previous string
-	// Out receives progress messages. Defaults to nothing.
+	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
 	// Command repeats this run. The report records it.
 	Command string

@@ -52,7 +52,7 @@ type postgres struct {
 	made       int
 }
 
-// original is the database that is copied.
+// original is the name of the prepared database, which scenes copy.
 const original = "prepared"
 
 // startPostgres starts a server and prepares it.
@@ -133,7 +133,7 @@ func (p *postgres) drop(ctx context.Context, name string) error {
 	return p.checkpoint(ctx)
 }
 
-// say returns the server's version and printed settings.
+// say returns the server's version, and the settings that printed lists.
 func (p *postgres) say(ctx context.Context) (version string, said []report.Setting, err error) {
 	for _, name := range append([]string{"server_version"}, printed...) {
 		var value string

@@ -79,7 +79,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// idOf returns the event id in a body: the first text after the first colon.
+// idOf returns the event id in a body: the first value that is a string.
 func idOf(body []byte) string {
 	_, rest, _ := bytes.Cut(body, []byte(`:"`))
 	id, _, _ := bytes.Cut(rest, []byte(`"`))
@@ -116,7 +116,7 @@ func (r *receiver) awaitEvent(ctx context.Context, id string) error {
 	return r.until(ctx, func() bool { return !r.first[id].IsZero() }, func() string { return "event " + id + " did not arrive" })
 }
 
-// until waits for a call after which a condition holds.
+// until waits until a condition holds. It checks the condition after each call.
 func (r *receiver) until(ctx context.Context, holds func() bool, lack func() string) error {
 	for {
 		r.mu.Lock()

@@ -11,9 +11,10 @@ import (
 // in a round. Above it, one more round is measured.
 const mostStolen = 0.05
 
-// rounds yields the rounds to measure. If the host gave CPU time to other guests, up to as many
-// additional rounds follow, and the most disturbed rounds are dropped. The choice depends only on
-// the host, never on the measurements. A quick run repeats no round.
+// rounds yields the rounds to measure. If the host gave too much CPU time to other guests in a
+// round, more rounds follow, at most as many again, and the report drops the most disturbed
+// rounds. The choice depends only on the host, never on the measurements. A quick run repeats no
+// round.
 func (b *bench) rounds(yield func(round int) bool) {
 	type taken struct {
 		mark   int

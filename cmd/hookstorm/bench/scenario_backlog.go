@@ -42,7 +42,7 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 }
 
 // middle returns the rate over the middle 80 %, without the probes at the beginning and the
-// repeats at the end.
+// retries at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
 // between returns the rate of the deliveries between two shares of them, such as 0.1 and 0.9.

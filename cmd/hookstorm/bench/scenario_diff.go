@@ -50,7 +50,8 @@ func diffTurn(ctx context.Context, b *bench) error {
 // compared returns the number of events that the diff compares.
 func (b *bench) compared() int { return b.opts.Rows / 100 }
 
-// compareRoutes runs the command. Both configurations render the request of each event.
+// compareRoutes runs the command routes diff. Both configurations render the request of each
+// event.
 func (s *scene) compareRoutes(ctx context.Context, who string, _ int) error {
 	place, err := s.bench.place("new")
 	if err != nil {

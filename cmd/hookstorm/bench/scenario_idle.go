@@ -61,8 +61,8 @@ func (b *bench) spread(section, who string, median, most report.Quantity, took [
 //go:embed query/transactions.sql
 var transactionsSQL string
 
-// rest measures the work of the processes while no event arrives. It begins a moment later,
-// because their recent work is reported with a delay.
+// rest measures the work of the processes while no event arrives. It first waits for idleAfter,
+// because Postgres counts recent transactions with a delay.
 func (s *scene) rest(ctx context.Context) error {
 	var counts [2]int64
 	for i, after := range []time.Duration{s.bench.sizes.idleAfter, s.bench.sizes.idleTime} {

@@ -79,8 +79,8 @@ func (s *scene) rehearse(ctx context.Context, client *load.Client, n int) error 
 	return s.awaitQuiet(ctx)
 }
 
-// allDone waits until the receiver has n effects and the scene is quiet, and returns when the
-// last effect was done.
+// allDone waits until the receiver has n effects and the scene is quiet. It returns the time at
+// which the last effect was done.
 func (s *scene) allDone(ctx context.Context, began time.Time, n int) (last time.Time, err error) {
 	if err := s.bench.receiver.await(ctx, n); err != nil {
 		return last, err

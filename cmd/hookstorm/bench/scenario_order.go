@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// orderTurn delivers the heads of an order while few, and then while many, effects wait behind
-// them.
+// orderTurn measures the delivery of an order's heads, once while few effects wait behind them,
+// and once while many wait.
 func orderTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		for who, waiting := range map[string]int{report.FewWaiting: b.sizes.few, report.ManyWaiting: b.sizes.many} {

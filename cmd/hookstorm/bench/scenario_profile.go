@@ -22,8 +22,8 @@ var statementsSQL string
 // profiled is the number of statement kinds in a profile.
 const profiled = 15
 
-// profileTurn reports where Postgres spends its time in a full lifecycle and in a drain. Its rates differ from
-// other scenarios, because the server counts each statement, which has a cost.
+// profileTurn reports where Postgres spends its time in a full lifecycle and in a drain. Its rates
+// are lower than in other scenarios, because the server spends time on counting each statement.
 func profileTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{Settings: map[string]string{
 		"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top",
@@ -99,7 +99,8 @@ type statementCost struct {
 	calls, milliseconds, buffers, wal float64
 }
 
-// statements returns the kinds of statement that other sessions ran, the slowest first.
+// statements returns the kinds of statement that other sessions ran, those with the most time in
+// total first.
 func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	rows, err := s.watch.Query(ctx, statementsSQL)
 	if err != nil {
@@ -132,8 +133,8 @@ func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	return costs, nil
 }
 
-// looksOn reports whether a statement is one of the bench's own. The server replaces
-// constants with numbers.
+// looksOn reports whether a statement is one of the bench's own. pg_stat_statements replaces
+// constants with parameters such as $1.
 func looksOn(text string) bool {
 	for _, own := range []string{
 		unfinishedSQL, doneSQL, "SELECT pg_current_wal_flush_lsn()", "SELECT pg_wal_lsn_diff(", "SELECT coalesce(sum(fpi_size)",
@@ -154,7 +155,7 @@ var (
 )
 
 // kindOf describes a statement by the tables that it writes, or, if it writes none, by the first
-// table that it reads. It adds the name of the statement's first part, which distinguishes
+// table that it reads. It adds the name of the first common table expression, which distinguishes
 // River's statements.
 func kindOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")

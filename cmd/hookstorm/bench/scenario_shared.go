@@ -18,8 +18,8 @@ const sharingGateways = 4
 // counted is the longest time that a gateway takes to write its counts of duplicates.
 const counted = 2 * time.Second
 
-// sharedTurn measures deliveries of events that another gateway has accepted: each event arrives once
-// at each of the other gateways. No gateway's own memory knows it.
+// sharedTurn measures deliveries of events that another gateway has accepted: each event arrives
+// once at each of the other gateways. No gateway has the event in its own cache of duplicates.
 func sharedTurn(ctx context.Context, b *bench) error {
 	without := accepting.as(report.FourGateways)
 	without.roles = slices.Repeat([]string{roleGateway}, sharingGateways)
@@ -66,13 +66,14 @@ func (s *scene) acceptOfOthers(ctx context.Context) error {
 	return s.costsSince(ctx, report.SectionShared, s.who.name, run.Events, before)
 }
 
-// ownIDs numbers the events that each gateway accepts first.
+// ownIDs returns a function that returns a new id for a gateway.
 func ownIDs() func(server int) string {
 	var sent [sharingGateways]atomic.Int64
 	return func(server int) string { return idAt(int(sent[server].Add(1)-1)*sharingGateways + server) }
 }
 
-// othersIDs returns, for each gateway, the events that the others have accepted, once.
+// othersIDs returns a function that returns, for a gateway, each id that ownIDs gave to another
+// gateway, once.
 func othersIDs() func(server int) string {
 	var sent [sharingGateways]atomic.Int64
 	return func(server int) string {

@@ -94,7 +94,7 @@ func (s *scene) acceptFar(ctx context.Context) error {
 	return nil
 }
 
-// notifyingCommit returns the duration of an undisturbed commit with a notification.
+// notifyingCommit returns the median duration of an undisturbed commit with a notification.
 func notifyingCommit(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
 	var took []time.Duration
 	for range notifications {

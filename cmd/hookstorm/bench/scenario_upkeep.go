@@ -103,7 +103,7 @@ type reconcile struct{}
 // Kind implements river.JobArgs.
 func (reconcile) Kind() string { return "upkeep.reconcile" }
 
-// orderUpkeep inserts the job repeatedly until ctx is done.
+// orderUpkeep inserts a reconcile job every upkeepPause until ctx is done.
 func orderUpkeep(ctx context.Context, jobs *river.Client[pgx.Tx]) error {
 	for retry.Wait(ctx, upkeepPause) == nil {
 		if _, err := jobs.Insert(ctx, reconcile{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, MaxAttempts: 1}); err != nil && ctx.Err() == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// duplicatesTurn measures accepting with some duplicates. It compares with the same server
-// without a database, for which duplicates cost nothing extra.
+// duplicatesTurn measures accepting with different shares of duplicates. It compares with the
+// limit, a server without a database, for which duplicates cost nothing extra.
 func duplicatesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.storm(ctx); err != nil {
@@ -60,8 +60,8 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 }
 
 // collectionTurn measures the cost of statistics when accepting. A commit that does not yet
-// collect statistics runs in the other half of each turn. A turn is long enough for each to add
-// its counts and collect several times.
+// collect statistics runs in the other half of each turn. A turn is long enough for the gateways
+// to write their counts and statistics several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit without statistics")

@@ -45,17 +45,19 @@ var (
 	naiveWithoutGIN = subject{name: report.NaiveWithoutGIN, schema: schemaNaiveWithoutGIN, roles: []string{roleServer}}
 	accepting       = subject{name: report.Hooklatch, schema: schemaHooklatch, roles: []string{roleGateway}}
 	living          = subject{name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}}
-	// Its second source has one order for all events.
+	// The second source of ordering puts all events into one order.
 	ordering = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "ordered", orderBy: "body.type",
 	}
-	// Its second destination is paused. awaitQuiet does not wait for its effects.
+	// The second destination of pausing gets paused. awaitQuiet does not wait for that
+	// destination's effects.
 	pausing = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "paused", left: unfinishedOfAppSQL,
 	}
 )
 
-// as returns the subject under another name, of this tree or of the previous commit.
+// as returns the subject under another name. If the name is report.PreviousCommit, the subject's
+// program is from the previous commit.
 func (who subject) as(name string) subject {
 	who.name, who.previous = name, name == report.PreviousCommit
 	return who
@@ -144,8 +146,8 @@ func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, 
 	return s, nil
 }
 
-// watch connects to a database for observation, with one server process only. The costs of
-// further server processes could not be excluded.
+// watch connects to a database for observation. Queries on this connection use no parallel
+// workers, because the costs of those processes could not be excluded.
 func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -160,8 +162,8 @@ func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// command runs a command of the program beside its processes, and returns the CPU time it
-// used.
+// command runs a command of the subject's program beside the running processes. It returns the CPU
+// time that the command used.
 func (s *scene) command(ctx context.Context, args ...string) (time.Duration, error) {
 	return s.bench.command(ctx, s.who, s.database.server.cluster.Primary(s.database.name), args...)
 }
@@ -227,7 +229,7 @@ func (s *scene) awaitQuiet(ctx context.Context) error {
 	return s.awaitFalse(ctx, cmp.Or(s.who.left, unfinishedSQL), "wait until nothing is left to do")
 }
 
-// awaitDispatched waits until every event has its effect.
+// awaitDispatched waits until no event still has to be dispatched.
 func (s *scene) awaitDispatched(ctx context.Context) error {
 	return s.awaitFalse(ctx, undispatchedSQL, "wait until all events are dispatched")
 }
@@ -251,8 +253,8 @@ func (s *scene) awaitFalse(ctx context.Context, sql, what string) error {
 //go:embed query/done.sql
 var doneSQL string
 
-// done returns the number of effects created since a moment that are done, and when the last one
-// was done.
+// done counts the effects that were created since a time and are done. It also returns the time at
+// which the last one was done.
 func (s *scene) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
 	if err := s.watch.QueryRow(ctx, cmp.Or(s.who.done, doneSQL), since).Scan(&n, &last); err != nil {
 		return 0, last, fmt.Errorf("count the done effects: %w", err)

@@ -45,7 +45,7 @@ type Options struct {
 	// DatabaseURL is the database for events. If empty, events are only verified and answered,
 	// which is the upper limit for any gateway on this machine.
 	DatabaseURL secret.Value
-	// Logger gets a line for each stored event. Required.
+	// Logger gets a line for each accepted event, also for a duplicate. Required.
 	Logger *slog.Logger
 }
 

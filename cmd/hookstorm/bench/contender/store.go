@@ -48,7 +48,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool, withoutGIN bool) error {
 	return nil
 }
 
-// store is the pattern: one transaction for each event.
+// store implements the naive pattern: one transaction for each event.
 type store struct {
 	pool *pgxpool.Pool
 	jobs *river.Client[pgx.Tx]
@@ -71,7 +71,8 @@ type process struct {
 // Kind implements river.JobArgs.
 func (process) Kind() string { return "process_event" }
 
-// accept stores an event with its job, once, and reports whether the event was new.
+// accept stores an event with its job and returns the status accepted. For an event that is
+// already stored, it returns duplicate and stores nothing.
 func (s *store) accept(ctx context.Context, event provider.Event, body []byte) (status string, err error) {
 	status = "accepted"
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

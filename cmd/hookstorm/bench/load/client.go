@@ -24,7 +24,7 @@ type Options struct {
 	Size int
 	// Order is the order of the ids. Defaults to Random.
 	Order Order
-	// Duplicates is the share of events that were sent before. Defaults to 0.
+	// Duplicates is the share of events that repeat an earlier one, from 0 to 1. Defaults to 0.
 	Duplicates float64
 	// ID returns the id of the next event for a server, by the index of its address. It may be
 	// called concurrently. If nil, all ids are new, except those of Duplicates.
@@ -77,7 +77,7 @@ func (c *Client) Close() {
 // Run is the result of sending some events.
 type Run struct {
 	Events   int
-	Repeated int // number of requests that were repeated at the server's request
+	Repeated int // number of repeated requests, after a 503, a 429 or a broken connection
 	Began    time.Time
 	Ended    time.Time
 
@@ -111,7 +111,8 @@ func Join(runs []Run) Run {
 	return all
 }
 
-// Latency returns a quantile of the latencies.
+// Latency returns a quantile of the latencies: share is 0.99 for the 99th percentile. It returns 0
+// if there are no latencies.
 func (r Run) Latency(share float64) time.Duration {
 	if len(r.latencies) == 0 {
 		return 0

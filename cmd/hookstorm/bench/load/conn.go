@@ -31,7 +31,7 @@ type conn struct {
 	address string
 	maker   *maker
 	net     net.Conn    // nil while disconnected
-	release func() bool // stops ending the connection with its context
+	release func() bool // keeps the end of the context from interrupting the connection
 	reader  *bufio.Reader
 	out     []byte
 }

@@ -25,7 +25,7 @@ const (
 	EventType = "invoice.paid"
 )
 
-// Secret signs the events.
+// Secret returns the secret that signs the events.
 func Secret() secret.Value { return secret.New("whsec_bench_0123456789abcdef0123456789abcdef") }
 
 // DefaultSize is the default size of a body, in bytes.
@@ -45,7 +45,7 @@ type maker struct {
 	provider   *provider.Provider
 	key        secret.Value
 	order      Order
-	duplicates float64 // share of events that were sent before
+	duplicates float64 // share of events that repeat an earlier one
 	dice       *rand.Rand
 	sent       []string      // ids to repeat
 	given      func() string // makes all ids; may be nil

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// longest bounds one sleep, so that the end of a context is noticed.
+// longest bounds one sleep, so that sleepUntil notices the end of its context.
 const longest = 50 * time.Millisecond
 
 // sleepUntil sleeps in the kernel. Go's own timers are up to a millisecond late, which is

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// clockTick is USER_HZ, which is 100 on every Linux that Go runs on.
+// clockTick is the unit of CPU times in /proc: 1/USER_HZ s. USER_HZ is 100 on every Linux that Go
+// runs on.
 const clockTick = 10 * time.Millisecond
 
 // Fields of /proc/PID/stat after the name of the program, which is in parentheses and may
@@ -95,7 +96,7 @@ func children(parent int) []int {
 	return pids
 }
 
-// Parent returns the process that started another, or 0 if it is unknown.
+// Parent returns the id of a process's parent, or 0 if it is unknown.
 func Parent(pid int) int {
 	fields := statOf(pid)
 	if fields == nil {

@@ -25,7 +25,7 @@ func Memory(pid int) (now, peak int64) {
 	return now, peak
 }
 
-// kilobytes parses a number in the format of /proc: "   1234 kB".
+// kilobytes returns the number of bytes in a value in the format of /proc: "   1234 kB".
 func kilobytes(value string) int64 {
 	fields := strings.Fields(value)
 	if len(fields) != 2 {

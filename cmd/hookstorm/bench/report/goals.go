@@ -30,12 +30,12 @@ func of(section, who string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, who, quantities...) }
 }
 
-// naives is like of, for the faster variant of the naive pattern.
+// naives is like the function of, for the faster variant of the naive pattern.
 func naives(section string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, r.fasterNaive(), quantities...) }
 }
 
-// per divides by another measure, round by round.
+// per divides the measure by another one, round by round.
 func (m measure) per(by measure) measure {
 	return func(r *Report) []float64 { return ratio(m(r), by(r)) }
 }

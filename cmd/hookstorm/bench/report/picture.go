@@ -71,7 +71,7 @@ func (r *Report) Picture(w io.Writer) error {
 	return err
 }
 
-// draw draws bars below one another. The longest one fills the available width.
+// draw draws bars below one another. The largest value fills the available width.
 func draw(body *strings.Builder, top int, bars []bar) {
 	var longest float64
 	for _, b := range bars {

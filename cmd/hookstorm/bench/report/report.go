@@ -163,7 +163,7 @@ const (
 	CPUPass          Quantity = "CPU of the command"
 )
 
-// units are the units of the quantities, per event unless stated otherwise.
+// units maps each quantity to its unit. CPU times, WAL and the costs of statements are per event.
 var units = map[Quantity]string{
 	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPURedis: "us", CPUClient: "us",
 	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Drained: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",

@@ -12,7 +12,7 @@ const (
 	dedupDays, payloadDays = 90, 30
 )
 
-// eventsADay returns the rows of the sizing.
+// eventsADay returns the numbers of events a day for which the sizing has rows.
 func eventsADay() []float64 { return []float64{100_000, 1_000_000, 10_000_000, 50_000_000} }
 
 // Sizing returns the resources needed for given numbers of events a day, each with one effect,

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/spread"
 )
 
-// Print writes the report in Markdown that is as easy to read as text.
+// Print writes the report in Markdown, with aligned columns, so that it is also readable as plain
+// text.
 func (r *Report) Print(w io.Writer) error {
 	var page strings.Builder
 	r.heading(&page)
@@ -60,7 +61,7 @@ func (r *Report) disturbances(page *strings.Builder) {
 	}
 }
 
-// filled reports whether tables were filled with rows of years.
+// filled reports whether the report has a section whose size depends on Rows.
 func (r *Report) filled() bool {
 	return slices.ContainsFunc(r.sections(), func(section string) bool {
 		return slices.Contains([]string{SectionGrowth, SectionYears, SectionWaiting, SectionBackfill, SectionDiff}, section)

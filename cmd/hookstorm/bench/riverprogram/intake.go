@@ -65,7 +65,7 @@ func (in *intake) receive(w http.ResponseWriter, r *http.Request) {
 	in.answer(w, in.store(r.Context(), r.PathValue("source"), event.ID, event.Type, body), http.StatusServiceUnavailable)
 }
 
-// answer responds with 200, or with a status and a line in the log after an error.
+// answer responds with 200 if err is nil. Otherwise, it logs err and responds with status.
 func (in *intake) answer(w http.ResponseWriter, err error, status int) {
 	if err == nil {
 		status = http.StatusOK

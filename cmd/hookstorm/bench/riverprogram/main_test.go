@@ -79,7 +79,8 @@ func (i *installation) send(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// count returns how many events and completed jobs there are, and how many bodies arrived once.
+// count returns the numbers of stored events, of completed jobs, and of bodies that arrived
+// exactly once.
 func (i *installation) count(t *testing.T) (events, completed, once int) {
 	t.Helper()
 	require.NoError(t, i.pool.QueryRow(t.Context(), `SELECT count(*) FROM processed`).Scan(&events))
