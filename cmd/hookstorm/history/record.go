@@ -133,12 +133,12 @@ type Process struct {
 // side. OK: a worker has announced the new configuration.
 type Deploy struct {
 	Number int      `json:"number"` // from 1
-	Change string   `json:"change"` // the change
-	Order  string   `json:"order"`  // the processes that get it first, and how
+	Change string   `json:"change"` // the change, such as route added
+	Order  string   `json:"order"`  // the role that gets it first, and whether by a reload
 	Source string   `json:"source"` // source of the changing route
-	Route  string   `json:"route"`  // name of the changing route; empty if the route does not exist
+	Route  string   `json:"route"`  // name of the changing route; empty if this configuration has no such route
 	Types  []string `json:"types"`  // event types that the route matches
-	Late   bool     `json:"late"`   // workers get the source late
+	Late   bool     `json:"late"`   // workers have the source named late
 }
 
 // Run describes a run, once, in the first line of its history.

@@ -135,7 +135,7 @@ type Settings struct {
 	Deployment Deployment
 	// Variation changes something that a reload may change and that no guarantee depends on.
 	Variation int
-	// Broken makes the file invalid, so that it must be refused.
+	// Broken makes the file invalid, so that processes must refuse it.
 	Broken bool
 	// Previous omits keys that the previous version does not know.
 	Previous bool

@@ -9,7 +9,7 @@ import (
 
 // binaries lists the builds from which the processes are started.
 type binaries struct {
-	hooklatch []binary // the current build first
+	hooklatch []binary // in no particular order
 	hookstorm binary   // the application
 }
 
@@ -21,8 +21,8 @@ type binary struct {
 	args  []string
 }
 
-// of returns the builds for process number n of a role, with the arguments for that role. Every
-// second gateway has a worker in the same process.
+// of returns the builds for process number n of a role, with the arguments for that role. A
+// gateway with an odd number has a worker in the same process.
 func (b binaries) of(role role, n int) []binary {
 	if role == roleApplication {
 		app := b.hookstorm

@@ -61,7 +61,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A connection to a demoted server must not be used again.
+	// Each new connection goes to the current primary, which may have changed.
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	config.MaxConns = ownConns
 	commit.PreparePool(config)

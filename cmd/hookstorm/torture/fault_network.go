@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/pgproxy"
 )
 
-// completion matches the statement by which River completes jobs. Its loss must not repeat the
-// jobs' work.
+// completion matches the statement by which River completes jobs. If the statement or its response
+// is lost, the jobs' work must not be repeated.
 var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
 // networkFaults returns the faults of connections to the server.
@@ -45,8 +45,8 @@ func (w *world) networkFaults() []nemesis.Fault {
 	return sortedByKind(faults)
 }
 
-// onProxy makes a fault of the proxy for one process or for all. The fault strikes at most count
-// times, or for as long as it lasts.
+// onProxy injects a fault of the proxy for one process or for all. The fault ends after a random
+// time, or after at most count strikes. With count 0, strikes do not end it.
 func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		fault := fault // a copy, because every strike has its own target

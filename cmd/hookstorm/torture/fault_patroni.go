@@ -46,7 +46,7 @@ func (w *world) patroniFaults() []nemesis.Fault {
 // the old primary may have to be copied.
 const patroniTimeout = 3 * time.Minute
 
-// onPatroni makes a fault, which heals even if ctx ends. A failover during the fault moves the
+// onPatroni injects a fault, which heals even if ctx ends. A failover during the fault moves the
 // database to another server, which the operator then confirms.
 func (w *world) onPatroni(fault func(c *patroni.Cluster, ctx context.Context, struck patroni.Struck) error) fire {
 	return func(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
@@ -92,7 +92,7 @@ func freezeEtcd(count int) lasting {
 	}
 }
 
-// cancelWaiting strikes beside the other faults: it changes nothing in the cluster.
+// cancelWaiting may strike during the other faults, because it changes nothing in the cluster.
 func (w *world) cancelWaiting(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	return w.database.patroni.CancelWaiting(ctx, time.Second+upTo(rnd, 2*time.Second), struck)
 }

@@ -177,7 +177,7 @@ func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(
 	return w.restart(ctx, s, start{})
 }
 
-// restart ends a process, by SIGTERM or SIGKILL, and starts it as given.
+// restart kills a service's process and waits until the service runs again, started as given.
 func (w *world) restart(ctx context.Context, s *service, as start) error {
 	s.nextStart(as)
 	program := s.program()

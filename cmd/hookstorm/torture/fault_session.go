@@ -36,7 +36,7 @@ func (w *world) sessionFaults() []nemesis.Fault {
 	return faults
 }
 
-// strike makes a fault of another session and ends it after a while. It does nothing while the
+// strike injects a fault of another session and ends it after a while. It does nothing while the
 // server is unavailable.
 func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand, struck func(target, detail string)) error {
 	striking, cancel := context.WithTimeout(ctx, strikeTimeout)
@@ -70,7 +70,8 @@ func untilHealed(ctx context.Context, heal func(ctx context.Context) error) erro
 // strikeTimeout bounds a fault of another session, because the server may be unavailable.
 const strikeTimeout = 10 * time.Second
 
-// backends returns the server's backends that serve Hooklatch's processes.
+// backends returns the process ids of the server's backends that serve connections through the
+// proxy.
 func (w *world) backends() []int32 {
 	var pids []int32
 	for _, connection := range w.proxy.Connections(pgproxy.Who{}) {

@@ -13,10 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// fire makes a fault: see nemesis.Fault.
+// fire injects a fault: see nemesis.Fault.
 type fire = func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 
-// kinds returns the faults of this run. It returns an error if none is left.
+// kinds returns the faults of this run. It returns an error if Options.Only lists a kind that does
+// not exist in this run.
 func (w *world) kinds() ([]nemesis.Fault, error) {
 	all := slices.Concat(w.serverFaults(), w.networkFaults(), w.sessionFaults(), w.processFaults(), w.receiverFaults(), w.inputFaults(), w.deployFaults(), w.redisFaults())
 	if len(w.opts.Only) == 0 {

@@ -14,8 +14,8 @@ import (
 //go:embed query/leader.sql
 var leaderSQL string
 
-// leader returns the process that leads River, or nil if no process of the run does. Its name in
-// River's records contains its process id.
+// leader returns the process that leads River, or nil if no process of the run does. The leader's
+// id in River's table contains the process id.
 func (w *world) leader(ctx context.Context) (*service, error) {
 	var id string
 	err := w.primary.QueryRow(ctx, leaderSQL).Scan(&id)

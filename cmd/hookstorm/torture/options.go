@@ -29,8 +29,8 @@ type Cluster string
 const (
 	// Pair is a primary and a synchronous standby that the run promotes itself.
 	Pair Cluster = "pair"
-	// Patroni is three servers under Debian's Patroni, which decides who is the primary. Only its
-	// faults are made, unless Options.Only lists others.
+	// Patroni is three servers under Debian's Patroni, which chooses the primary. The run injects
+	// only faults of these servers, unless Options.Only lists others.
 	Patroni Cluster = "patroni"
 )
 
@@ -47,11 +47,11 @@ type Options struct {
 	// Previous is a commit whose programs run beside the programs of Module. If empty, no other
 	// commit runs.
 	Previous string
-	// Dir keeps history, logs and clusters. If empty, a temporary directory is used, which is
-	// removed after a run without violations.
+	// Dir keeps history, logs and clusters. If empty, the run uses a temporary directory, and
+	// removes it if it finds no violation.
 	Dir string
 	// DSN is a server to use instead of the run's own server. The run creates a marked database
-	// there and drops it at the end. It makes no server faults.
+	// there and drops it at the end. The run injects no server faults.
 	DSN secret.Value
 	// Cluster is the kind of the run's own servers. Defaults to Pair.
 	Cluster Cluster
@@ -64,8 +64,8 @@ type Options struct {
 	OwnDisks bool
 	// Mine contains settings that override the run's settings.
 	Mine scenario.Own
-	// Redis starts a Redis in which the gateways share their memory of duplicates, and makes its
-	// faults.
+	// Redis starts a Redis in which the gateways share their cache of duplicates, and adds the
+	// faults of that Redis.
 	Redis bool
 	// Gateways and Workers are the numbers of processes. Both default to 2. Every second gateway has
 	// a worker too.
@@ -74,7 +74,8 @@ type Options struct {
 	Rate float64
 	// Pause is the mean pause between two faults in one lane. Defaults to DefaultPause.
 	Pause time.Duration
-	// Only lists the kinds of faults to make. If nil, all kinds are made.
+	// Only lists the kinds of faults to inject. If empty, the run injects all kinds, or with
+	// Patroni only those of the servers.
 	Only []string
 	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
 	// deliveries a second, and a fault every 5 seconds, or every 10 under Patroni.
@@ -83,7 +84,7 @@ type Options struct {
 	// largest clock skew, because a process whose clock is ahead schedules its next tries later
 	// by as much. Defaults to 6 minutes, or 10 with production times.
 	Patience time.Duration
-	// Out receives progress messages. Defaults to nothing.
+	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
 	// Command repeats this run. The history records it.
 	Command string

@@ -51,7 +51,8 @@ func write(out io.Writer, text string) error {
 	return nil
 }
 
-// table lists the faults, with the deliveries in progress and acknowledged when each struck.
+// table has a row for each kind of fault: how often it struck, how often during deliveries, how
+// often it missed, and how many deliveries were acknowledged in the second before.
 func table(faults []FaultCount) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

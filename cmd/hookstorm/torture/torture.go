@@ -119,7 +119,7 @@ func (w *world) heal(ctx context.Context) error {
 	w.Sayf("retention deleted %d days that were years old", w.housekeeper.done)
 	quiet, cancel := context.WithTimeout(ctx, w.opts.Patience)
 	defer cancel()
-	// Effects that wait for an operator are retried.
+	// Meanwhile, the operator retries the effects that wait for an operator.
 	left, err := w.Until(quiet, stage.Quiet{Pool: w.primary, Listed: w.listed, Outcomes: []string{"received"}, Meanwhile: w.operator.Unblock})
 	if err != nil {
 		return err

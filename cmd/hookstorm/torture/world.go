@@ -157,7 +157,7 @@ func (w *world) startServices(ctx context.Context) error {
 	return w.services.start(ctx)
 }
 
-// newService prepares a process with its own configuration and its own line to the database.
+// newService prepares a process with its own configuration and its own listener at the proxy.
 func (w *world) newService(role role, number int) (*service, error) {
 	name := fmt.Sprintf("%s-%d", role, number)
 	line, err := w.proxy.URL(name)
@@ -169,7 +169,7 @@ func (w *world) newService(role role, number int) (*service, error) {
 		return nil, err
 	}
 	if w.database.patroni != nil && number%2 == 0 {
-		line = w.database.patroni.Hosts(w.database.name) // without HAProxy
+		line = w.database.patroni.Hosts(w.database.name) // without the proxy and HAProxy
 	}
 	settings := place.Settings(line, w.receivers)
 	settings.ListURL, settings.Production, settings.Mine, settings.Accepts = w.listURL, w.opts.Production, w.mine(), role == roleGateway
@@ -252,7 +252,8 @@ func (w *world) load() (inFlight, acked int) {
 	return w.senders.InFlight(), w.senders.AckedInLast(time.Second)
 }
 
-// endTraffic starts no new traffic, and waits until all sent events are acknowledged.
+// endTraffic ends all new traffic. It waits until all sent events are acknowledged, and until
+// retention has deleted the past days.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()
 	w.endListed()
