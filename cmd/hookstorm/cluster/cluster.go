@@ -149,7 +149,7 @@ func (c *Cluster) server() *embedded.Server {
 	return c.primary
 }
 
-// Freeze stops all processes of the primary. Connections stay open, but get no response.
+// Freeze suspends all processes of the primary. Connections stay open, but get no response.
 func (c *Cluster) Freeze() error {
 	if err := c.server().Pause(); err != nil {
 		return fmt.Errorf("freeze primary: %w", err)

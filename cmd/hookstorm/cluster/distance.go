@@ -38,7 +38,7 @@ func NewDistance(oneWay time.Duration) (*Distance, error) {
 	return &Distance{oneWay: oneWay, listener: listener}, nil
 }
 
-// Upstream relays connections to the primary at that address, and returns the address for
+// Upstream relays connections to the primary at the given address, and returns the address for
 // clients. It is for Options.Upstream.
 func (d *Distance) Upstream(primary string) string {
 	d.running.Go(func() {

@@ -37,9 +37,9 @@ func gateway(t *testing.T, url string) *outbox.Outbox {
 // several is the minimum number of simultaneous waits that shows independent commits.
 const several = 3
 
-// commitsAtOnce returns the share of checks in which at least several commits of a server waited
-// for its standby during work. A check of all processes is not atomic, so a few checks count one
-// commit too many.
+// commitsAtOnce checks during work how many commits of a server wait for its standby. It returns
+// the share of checks that found at least the number several. A check of all processes is not
+// atomic, so a few checks count one commit too many.
 func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	t.Helper()
 	done := make(chan struct{})
@@ -84,7 +84,7 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	const (
 		roundTrip  = 5 * time.Millisecond
 		gateways   = 4
-		deliveries = 150 // deliveries of each gateway, one after the other by each client
+		deliveries = 150 // deliveries of each client, one after the other
 		clients    = 2
 	)
 	far, err := cluster.NewDistance(roundTrip / 2)

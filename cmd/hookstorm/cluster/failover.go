@@ -48,7 +48,8 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	return nil
 }
 
-// end stops a server. Callers handle a fast shutdown, which they perform anyway.
+// end stops a server in the given way. For Fast it does nothing, because its callers perform a
+// fast shutdown anyway.
 func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	switch ending {
 	case Fast:
@@ -114,8 +115,8 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	return c.join(ctx)
 }
 
-// discard stops a server and removes its data. Data that only this server had is lost, as with a
-// machine.
+// discard stops a server and removes its data. Data that only this server had is lost, as if its
+// machine were lost.
 func (c *Cluster) discard(ctx context.Context, server *embedded.Server, hard bool) error {
 	if hard {
 		server.Kill()

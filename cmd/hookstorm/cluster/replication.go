@@ -19,7 +19,7 @@ const standbyName = "hookstorm_standby"
 // pollPause is the pause between two checks of a server that is getting ready.
 const pollPause = 10 * time.Millisecond
 
-// join turns a server into a standby of the primary and waits until it follows.
+// join starts a new server as the standby of the primary, and waits until it follows the primary.
 func (c *Cluster) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*settleTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ type Delivery struct {
 type Call struct {
 	Destination string `json:"destination"`
 	Key         string `json:"key"`              // idempotency key
-	Hash        string `json:"hash"`             // SHA-256 of the requested content: the body
+	Hash        string `json:"hash"`             // SHA-256 of the body, or of the whole email, hex
 	Behaviour   string `json:"behaviour"`        // the receiver's behaviour
 	Applied     bool   `json:"applied"`          // this call was applied: true for the first applied call with its key
 	Known       bool   `json:"known,omitempty"`  // an earlier call with its key was applied

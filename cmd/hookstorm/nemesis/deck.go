@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// deck deals a lane's faults. Each is dealt once, in random order, before any is repeated. So a
-// short run has every kind, and a long run has each about equally often.
+// deck deals a lane's faults in rounds. Each round has every fault once, in random order, and once
+// more if the fault missed in the round before. So a short run has every kind, and in a long run
+// each kind strikes about equally often.
 type deck struct {
 	faults []Fault
 	left   []Fault

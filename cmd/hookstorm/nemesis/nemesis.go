@@ -22,8 +22,8 @@ const inFlightWait = 2 * time.Second
 // DefaultPause is the mean pause between two faults of a lane.
 const DefaultPause = 3 * time.Second
 
-// Lane is the target of faults. The faults of one lane follow one another. The faults of
-// different lanes overlap.
+// Lane groups the faults that have the same target. Faults of one lane follow one another. Faults
+// of different lanes overlap.
 type Lane string
 
 // The lanes.
@@ -33,7 +33,7 @@ const (
 	Session  Lane = "session"  // other sessions of the database
 	Process  Lane = "process"  // gateways, workers and the application
 	Receiver Lane = "receiver" // the receivers of effects
-	Redis    Lane = "redis"    // the shared memory of duplicates
+	Redis    Lane = "redis"    // the gateways' shared cache of duplicates
 	Input    Lane = "input"    // external input: storms, poison, configurations
 )
 
@@ -41,10 +41,10 @@ const (
 type Fault struct {
 	Kind      string
 	Lane      Lane
-	Simulated bool // it replaces a fault that cannot be made on this machine
-	// Fire makes the fault, calls struck at the moment when it strikes, and returns when the
-	// fault has healed. That must be soon after ctx is done. A fault that did not call struck did
-	// not fire.
+	Simulated bool // it replaces a fault that cannot be injected on this machine
+	// Fire injects the fault, calls struck at the moment at which the fault strikes, and returns
+	// when the fault has healed. It must return soon after ctx is done. A fault that did not call
+	// struck did not fire.
 	Fire func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 }
 
@@ -134,7 +134,7 @@ func (n *Nemesis) waitForDeliveries(ctx context.Context) {
 	}
 }
 
-// fire makes one fault, records when it struck and when it healed, and reports whether it struck.
+// fire injects one fault, records when the fault struck and healed, and reports whether it struck.
 func (n *Nemesis) fire(ctx context.Context, fault Fault, rnd *rand.Rand) bool {
 	var op *history.Operation
 	struck := func(target, detail string) {

@@ -43,7 +43,7 @@ type Outcome struct {
 	Err          error
 }
 
-// Make makes the delivery.
+// Make performs the delivery, and records its beginning and its end in w.
 func (d Delivery) Make(ctx context.Context, w *history.Writer) Outcome {
 	told := d.Told
 	told.Hash, told.Deadline = Hash(d.Request.Body), d.Deadline.Microseconds()

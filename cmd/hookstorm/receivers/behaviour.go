@@ -61,7 +61,8 @@ var acts = []act{
 	{ErrorBefore, 5, false, history.Unknown, http.StatusInternalServerError, "", 451},
 	{ErrorAfterApply, 6, true, history.Unknown, http.StatusInternalServerError, "", 0},
 	{Busy, 2, false, history.Fail, http.StatusTooManyRequests, "", 451},
-	// From the caller's view, a proxy responds, and the call was applied behind it.
+	// The caller cannot know whether a proxy sent the response after the receiver had applied the
+	// call.
 	{Unavailable, 2, false, history.Unknown, http.StatusServiceUnavailable, "", 451},
 	{Unauthorized, 0, false, history.Fail, http.StatusUnauthorized, "", 530},
 	{Refused, 0, false, history.Fail, http.StatusUnprocessableEntity, "", 550},

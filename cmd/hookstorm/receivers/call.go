@@ -88,8 +88,8 @@ func (c *call) apply() {
 	c.told.Applied = true
 }
 
-// end records the end of the call. The end is recorded before the response, so that reactions to
-// the response begin after it.
+// end records the end of the call. Callers record the end before they respond, so that reactions
+// to the response begin after the recorded end.
 func (c *call) end(kind history.Kind, status int, text string) {
 	if c.differs && text == "" {
 		text = "another body was applied under this key"

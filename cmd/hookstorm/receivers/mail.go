@@ -37,7 +37,7 @@ func (mailSession) Logout() error                        { return nil }
 func (mailSession) Mail(string, *smtp.MailOptions) error { return nil }
 func (mailSession) Rcpt(string, *smtp.RcptOptions) error { return nil }
 
-// Data handles a message whose final dot arrived.
+// Data handles a message once its final dot has arrived.
 func (s mailSession) Data(content io.Reader) error {
 	message, err := io.ReadAll(content)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Receivers) mailDestination() string {
 	return r.opts.Destinations[i].Name
 }
 
-// behave does the closest equivalent of a behaviour over HTTP.
+// behave handles a call with the closest SMTP equivalent of an HTTP behaviour.
 func (s mailSession) behave(c *call, b Behaviour) error {
 	does := b.act()
 	if does.applies || b == Hang && s.Receivers.behaviour.coin() {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// signed reports whether a call has one valid Standard Webhooks signature, or needs none. The
-// signed id must be the idempotency key.
+// signed reports whether a call has at least one valid Standard Webhooks signature, or needs none.
+// The signed id must be the idempotency key.
 func (r *Receivers) signed(destination string, header http.Header, body []byte) bool {
 	value, asked := r.opts.Secrets[destination]
 	if !asked {

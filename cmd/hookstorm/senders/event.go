@@ -70,7 +70,7 @@ func sampleID(provider string, seed, number int64) string {
 	return fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(seed), uint16(seed>>32), number) //nolint:gosec // the bits are a name, not a number
 }
 
-// item is an occurrence that concerns an account.
+// item is a new version of an account: the body of an event, or one item of a batch.
 type item struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type"`

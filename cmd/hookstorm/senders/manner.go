@@ -40,7 +40,7 @@ func anyManner(dice *rand.Rand) manner {
 
 var errHungUp = errors.New("the sender hung up within the body")
 
-// reader returns a reader that reads the body as it is sent.
+// reader returns the body as this manner sends it.
 func (m manner) reader(ctx context.Context, body []byte, deadline time.Duration) io.Reader {
 	switch m {
 	case slowly:

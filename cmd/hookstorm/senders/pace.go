@@ -78,8 +78,8 @@ func (s *Senders) fresh(src *source, dice *rand.Rand) *event {
 	return src.newEvent(s.number.Add(1), dice, time.Now())
 }
 
-// OnlyDuplicates makes senders send only past events, or ends that. Events that are open when it
-// returns are still pursued.
+// OnlyDuplicates makes the senders send only past events if on is true, and ends that if it is
+// false. The senders still pursue the events that are open when OnlyDuplicates returns.
 func (s *Senders) OnlyDuplicates(on bool) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()

@@ -24,7 +24,7 @@ func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 	})
 }
 
-// pursueWith pursues an event after a first attempt of another kind.
+// pursueWith is like pursue, but the caller makes the first attempt.
 func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcome) {
 	s.open.Add(1)
 	s.past.add(e, dice)
@@ -49,7 +49,7 @@ func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration
 }
 
 // parallel sends n copies simultaneously, from all senders of the source, to all gateways. It
-// returns the best outcome.
+// returns an acknowledged outcome if there is one.
 func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 	outcomes := make([]post.Outcome, n)
 	firstGateway := dice.IntN(len(s.gateways))

@@ -19,7 +19,7 @@ type Senders struct {
 	weight   int // total weight of all sources
 	tally    tally
 
-	beginning      sync.Mutex // held while a send starts, which then counts as open
+	beginning      sync.Mutex // held while a send starts, until its event counts as open
 	duplicatesOnly atomic.Bool
 	number         atomic.Int64 // number of the last event
 	open           atomic.Int64 // events that are not acknowledged yet
@@ -78,7 +78,7 @@ func (s *Senders) Start() {
 	s.pacing.Go(func() { s.pace(ctx) })
 }
 
-// Stop starts no new events, and waits until all signed events are acknowledged, except for
+// Stop starts no new events, and waits until all signed events are acknowledged, except those of
 // senders that never retry. If ctx ends first, it cuts current deliveries and returns an error
 // with the number of open events.
 func (s *Senders) Stop(ctx context.Context) error {

@@ -22,7 +22,7 @@ type source struct {
 	scenario.Source
 
 	provider *provider.Provider
-	deadline time.Duration   // maximum wait of a delivery, as shortened here
+	deadline time.Duration   // maximum wait of a delivery, shortened by Options.Haste
 	waits    []time.Duration // wait before each further attempt, the last one for all later ones; empty if it never retries
 	weight   int             // weight of its share in the traffic
 	seed     int64

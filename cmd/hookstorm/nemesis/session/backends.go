@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lookPause is the pause between two checks for an active backend.
+// lookPause is the pause between two checks of the server's sessions.
 const lookPause = 5 * time.Millisecond
 
 //go:embed statement/backends.sql

@@ -120,7 +120,7 @@ func lock(ctx context.Context, tx pgx.Tx, statement string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// someoneWaits returns when another session waits for the given session, or ErrNothing if none
+// someoneWaits returns nil once another session waits for the given session, or ErrNothing if none
 // does in time.
 func someoneWaits(ctx context.Context, target Target, pid int32) error {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
@@ -137,7 +137,7 @@ func someoneWaits(ctx context.Context, target Target, pid int32) error {
 	return ErrNothing
 }
 
-// meets reports whether two sessions wait for each other before ctx is done.
+// meets reports whether the given session and another one wait for each other before ctx is done.
 func meets(ctx context.Context, target Target, pid int32) bool {
 	for ctx.Err() == nil {
 		var found bool

@@ -61,12 +61,13 @@ func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error
 		})
 	}
 	if err != nil {
-		return Struck{}, errors.Join(err, heal(ctx)) // its COMMIT may have been lost
+		return Struck{}, errors.Join(err, heal(ctx)) // the response to its COMMIT may have been lost
 	}
 	return Struck{What: "no room left for " + table, Heal: heal}, nil
 }
 
-// insist tries until it succeeds, because other faults may affect the server at the moment.
+// insist calls try until it succeeds or ctx is done, because other faults may affect the server at
+// the moment.
 func insist(ctx context.Context, try func() error) error {
 	var err error
 	for range (retry.Pauses{First: healPause}).Until(ctx) {

@@ -20,7 +20,7 @@ var ErrNothing = errors.New("nothing there to strike")
 // waitTimeout bounds a fault's wait for its own lock, and for a session to run into it.
 const waitTimeout = 5 * time.Second
 
-// Needs is a fault's requirement beyond a role that owns Hooklatch's tables.
+// Needs is a fault's requirement.
 type Needs string
 
 // The needs.
@@ -34,11 +34,11 @@ const (
 
 // Target is the target of faults.
 type Target struct {
-	// Pool leads to the primary, bypassing the line that other faults break. Faults never strike
-	// its connections.
+	// Pool leads to the primary, bypassing the proxy that other faults disturb. Faults never
+	// strike its connections.
 	Pool *pgxpool.Pool
-	// Ours returns the backend ids of the run's processes. Defaults to the backends of all
-	// sessions of the database, except for the pool's.
+	// Ours returns the process ids of the backends that serve the run's processes. Defaults to the
+	// backends of all sessions of the database, except for the pool's.
 	Ours func() []int32
 }
 
@@ -58,7 +58,7 @@ type Fault struct {
 	Simulated bool
 	// Slow is true if the fault takes seconds, during which the server must stay up.
 	Slow bool
-	// Strike makes the fault. It returns ErrNothing if it found nothing to strike.
+	// Strike injects the fault. It returns ErrNothing if it found nothing to strike.
 	Strike func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error)
 }
 
@@ -131,7 +131,7 @@ func lockByDDL(ctx context.Context, rnd *rand.Rand, target Target) (Struck, erro
 }
 
 // vacuumFull rewrites a table, which other sessions cannot use meanwhile. The fault is over when
-// it returns.
+// vacuumFull returns.
 func vacuumFull(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	table := pick(rnd, tables())
 	conn, err := target.Pool.Acquire(ctx)
