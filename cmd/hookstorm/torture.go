@@ -99,8 +99,8 @@ func ownSettings(path string) (own scenario.Own, err error) {
 	return own, nil
 }
 
-// repositoryRoot returns the directory above the current one that contains Hooklatch.
-// Programs are built from it.
+// repositoryRoot returns the root of Hooklatch's source tree: the current directory, or the
+// nearest one above it that contains cmd/hooklatch. Programs are built from it.
 func repositoryRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

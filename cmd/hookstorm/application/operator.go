@@ -178,7 +178,7 @@ func (o *Operator) work(ctx context.Context) {
 	}
 }
 
-// resume ends a pause. It succeeds only if the database confirms it.
+// resume resumes a destination. If the outcome is unknown, the destination remains in paused.
 func (o *Operator) resume(ctx context.Context, destination string) {
 	order := history.Order{Action: actionResume, Destination: destination}
 	// The database refuses an unknown destination, which was not paused.

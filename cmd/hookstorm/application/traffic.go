@@ -120,8 +120,8 @@ func (t *Traffic) client(ctx context.Context, number int) {
 	for n := 1; retry.Wait(ctx, between/2+time.Duration(random.Int64N(int64(between)+1))) == nil; n++ {
 		e := newEnqueue(random, fmt.Sprintf("app-%d-%d-%d", t.opts.Seed, number, n))
 		kind := t.enqueue(e)
-		// After an unknown outcome the client retries with the same key, which must create
-		// nothing new.
+		// After an unknown outcome the client retries with the same key. If the first try was
+		// committed, the retry must create nothing.
 		for range 3 {
 			if kind != history.Unknown || retry.Wait(ctx, between) != nil {
 				break

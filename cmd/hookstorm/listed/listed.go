@@ -48,7 +48,7 @@ const (
 
 // Options configure a Sender.
 type Options struct {
-	// History gets a record of every event, and of every request. Required.
+	// History gets a record of every event, and of every webhook. Required.
 	History *history.Writer
 	// Gateways are the targets of webhooks: URLs with a scheme, host and port. Required.
 	Gateways []string
@@ -99,9 +99,8 @@ func New(opts Options) (*Sender, error) {
 	return s, nil
 }
 
-// Run creates events until ctx is done, starting when its list is first read. Earlier events
-// would be history, which is not fetched automatically. It sends each event's webhook at most
-// once.
+// Run creates events until ctx is done, starting when its list is first read. Workers would not
+// fetch earlier events automatically. Run sends each event's webhook at most once.
 func (s *Sender) Run(ctx context.Context) {
 	select {
 	case <-s.read:

@@ -1,9 +1,9 @@
--- Makes retention start over with the whole past, including days and deliveries from which
--- earlier runs kept some rows. Without these rows, retention would not reach the past. When it
--- first sees a source beside known sources, it assumes that the source has no rows from before
--- the last run of the known sources. It assumes that a source with imported keys starts now. It
--- derives the age of versions from the oldest effect, and an earlier run may have left no
--- effects.
+-- Makes retention start over with the whole past, including days and deliveries from which earlier
+-- runs kept some rows. Without the rows that this statement inserts, retention would not reach the
+-- past. When it first sees a source beside known sources, it assumes that the source has no rows
+-- from before the last run of the known sources. It assumes that a source with imported keys
+-- starts now. It derives the age of versions from the oldest effect, and an earlier run may have
+-- left no effects.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 

@@ -43,8 +43,8 @@ var againSQL string
 //go:embed left.sql
 var leftSQL string
 
-// Prepare creates the objects that Past needs in a migrated database that has a schema torture
-// and no events. The pool must be the owner's.
+// Prepare creates the objects that Past needs in a migrated database that has a schema torture and
+// no events. The pool must connect as the owner of the tables.
 func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, prepareSQL); err != nil {
 		return fmt.Errorf("prepare the past: %w", err)

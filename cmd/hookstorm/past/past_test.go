@@ -53,8 +53,9 @@ func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	require.NoError(t, past.New(pool, box.Retention()).End(ctx, ledger.Operator{Who: "keeper", Via: "test"}))
 }
 
-// A walk was interrupted, and deleted a kept event only after the check of the kept events. No
-// event of the past is left to start another walk.
+// An interrupted retention run deleted an event after it had checked the kept events, so the
+// event's row in events_kept remains. No event of the past is left whose deletion would start
+// another check.
 func TestNothingIsLeftOfThePastWhereAnEventWentLast(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

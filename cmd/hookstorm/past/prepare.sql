@@ -1,4 +1,4 @@
--- Uses numbers below all events that are accepted in the run: see Reserved.
+-- Reserves numbers below those of all events that are accepted in the run: see Reserved.
 SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
@@ -14,8 +14,8 @@ BEGIN
 END
 $$;
 
--- Detaches the empty partition for all attempts before the first daily partition, because it is
--- in the way.
+-- Drops the empty partition for all attempts before the first daily partition, because it covers
+-- the days of the past.
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
 DROP TABLE hooklatch.attempts_past;
 

@@ -130,13 +130,14 @@ func (c *Cluster) write(path, text string) error {
 	return nil
 }
 
-// ThroughHAProxy returns the URL of a database, as HAProxy leads to it.
+// ThroughHAProxy returns the URL of a database through HAProxy, which leads to the primary.
 func (c *Cluster) ThroughHAProxy(database string) string { return c.url(c.proxy, database, "") }
 
 // Address returns the address of HAProxy, host:port.
 func (c *Cluster) Address() string { return c.proxy }
 
-// Hosts returns the URL of a database that lists all servers. The client finds the primary.
+// Hosts returns a URL for a database with the addresses of all servers, among which the client
+// finds the primary.
 func (c *Cluster) Hosts(database string) string {
 	var hosts []string
 	for _, m := range c.members {

@@ -50,7 +50,7 @@ func (c *Cluster) KillStandby(ctx context.Context, synchronous bool, away time.D
 	return errors.Join(err, m.patroni.Start(ctx), c.AwaitWhole(ctx))
 }
 
-// FreezeStandby stops a standby with its Patroni for a while. While the synchronous standby is
+// FreezeStandby suspends a standby with its Patroni for a while. While the synchronous standby is
 // frozen, no COMMIT is answered.
 func (c *Cluster) FreezeStandby(ctx context.Context, synchronous bool, away time.Duration, struck Struck) error {
 	m, err := c.standby(ctx, synchronous)
@@ -63,8 +63,8 @@ func (c *Cluster) FreezeStandby(ctx context.Context, synchronous bool, away time
 	return errors.Join(err, m.thaw(), c.AwaitWhole(context.WithoutCancel(ctx)))
 }
 
-// FreezeEtcd stops members of etcd for a while. Without a majority Patroni cannot renew the role of
-// the primary, and demotes it.
+// FreezeEtcd suspends members of etcd for a while. Without a majority Patroni cannot renew the
+// role of the primary, and demotes it.
 func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Duration, struck Struck) error {
 	struck(fmt.Sprintf("%d of %d etcd", count, len(c.etcd)), away.String())
 	var failed []error
@@ -79,8 +79,9 @@ func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Du
 }
 
 // CancelWaiting freezes the Postgres of the synchronous standby for a while, and cancels every
-// session that waits for it. The server then reports a COMMIT that no standby has. Unlike the
-// other faults, it may run beside others. It does nothing while the cluster has no primary.
+// session that waits for it. The server then reports success for a COMMIT that no standby has.
+// CancelWaiting may run beside other faults. It does nothing while the cluster has no primary or
+// no synchronous standby.
 func (c *Cluster) CancelWaiting(ctx context.Context, away time.Duration, struck Struck) error {
 	primary, _, err := c.primary(ctx)
 	if err != nil {

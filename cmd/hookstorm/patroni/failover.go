@@ -20,13 +20,13 @@ type Loss string
 const (
 	// Killed is SIGKILL for Patroni and Postgres, as when a machine loses power.
 	Killed Loss = "killed"
-	// Frozen stops Patroni and Postgres. They continue beside the new primary.
+	// Frozen suspends Patroni and Postgres. They continue beside the new primary.
 	Frozen Loss = "frozen"
 	// Orphaned is SIGKILL for Patroni alone. Its Postgres stays a primary that accepts
 	// connections, beside the new primary.
 	Orphaned Loss = "orphaned"
-	// Deposed stops Patroni alone, with the same consequence. When Patroni continues, it demotes
-	// its Postgres.
+	// Deposed suspends Patroni alone, with the same consequence as Orphaned. When Patroni
+	// continues, it demotes its Postgres.
 	Deposed Loss = "deposed"
 )
 
@@ -107,9 +107,9 @@ func (c *Cluster) SwitchOver(ctx context.Context, struck Struck) error {
 	return errors.Join(err, c.AwaitWhole(ctx))
 }
 
-// FailBehind lets the primary fail while its standbys lag: it freezes the processes that send WAL to
-// them, calls work, and kills the primary. If the cluster is not synchronous, the new primary lacks
-// what work committed.
+// FailBehind lets the primary fail while its standbys lag: it freezes the processes that send WAL
+// to them, calls work, and kills the primary. If the cluster is not synchronous, the new primary
+// lacks the transactions that work committed.
 func (c *Cluster) FailBehind(ctx context.Context, work func() error) error {
 	old, _, err := c.primary(ctx)
 	if err != nil {

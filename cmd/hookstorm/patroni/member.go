@@ -64,7 +64,7 @@ func (c *Cluster) newMember(number int, server, api string, etcd []string) (*mem
 // is killed first: it shares Patroni's output, and Kill returns only when that output ends.
 func (m *member) kill() error { return errors.Join(m.signal(syscall.SIGKILL), m.patroni.Kill()) }
 
-// freeze stops Patroni and its Postgres. Connections stay open, but get no response.
+// freeze suspends Patroni and its Postgres. Connections stay open, but get no response.
 func (m *member) freeze() error { return errors.Join(m.patroni.Pause(), m.signal(syscall.SIGSTOP)) }
 
 // thaw ends a freeze.
@@ -81,8 +81,8 @@ func (m *member) signal(signal syscall.Signal) error {
 	return errors.Join(failed...)
 }
 
-// stopSenders stops the processes that send WAL to the standbys. WAL that they have already sent
-// may still arrive.
+// stopSenders suspends the processes that send WAL to the standbys. WAL that they have already
+// sent may still arrive.
 func (m *member) stopSenders() error {
 	stopped := 0
 	for _, pid := range m.processes() {

@@ -86,7 +86,8 @@ func (c *Cluster) primary(ctx context.Context) (*member, []*member, error) {
 	return in[0], others, nil
 }
 
-// awaitPrimary waits until a member other than not is the primary and accepts writes.
+// awaitPrimary waits until a member is the primary and accepts writes. A member with the name in
+// the parameter not does not count.
 func (c *Cluster) awaitPrimary(ctx context.Context, not string) (*member, error) {
 	return await(ctx, "a new primary", func(ctx context.Context) (*member, error) {
 		m, _, err := c.primary(ctx)
@@ -126,8 +127,8 @@ func (c *Cluster) AwaitWhole(ctx context.Context) error {
 	return err
 }
 
-// awaitProxy waits until HAProxy leads to the primary only. At first it takes every server for the
-// primary, and connects clients to each in turn.
+// awaitProxy waits until HAProxy leads to the primary only. At first HAProxy takes every server
+// for the primary, and connects clients to each in turn.
 func (c *Cluster) awaitProxy(ctx context.Context) error {
 	_, err := await(ctx, "a primary behind HAProxy", func(ctx context.Context) (_ *member, err error) {
 		for range size {
@@ -150,7 +151,7 @@ func (c *Cluster) writable(ctx context.Context, url string) error {
 	})
 }
 
-// query calls use with a connection.
+// query calls the function use with a connection to the server at url.
 func query(ctx context.Context, url string, use func(*pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

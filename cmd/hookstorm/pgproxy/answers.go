@@ -28,7 +28,7 @@ func (c *conn) relayAnswers() {
 			}
 			out = c.deliver(message, out)
 		}
-		// The direction to the server notices if the client has closed the connection.
+		// relayRequests notices if the client has closed the connection.
 		_ = c.send(toClient, c.client, out)
 		if err != nil {
 			c.mu.Lock()
@@ -85,7 +85,7 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 		}
 		return append(out, message...)
 	case ended:
-		_ = c.send(toClient, c.client, out) // earlier messages were answered
+		_ = c.send(toClient, c.client, out) // these messages belong to earlier responses
 		c.breakOff(shot, answer)
 		return nil
 	default:

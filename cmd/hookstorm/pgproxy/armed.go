@@ -76,7 +76,7 @@ func (a *Armed) Count() int {
 func (a *Armed) Fired() <-chan Firing { return a.fired }
 
 // Done returns a channel that is closed when the fault fires no more: it was disarmed, its time
-// is over, or it fired the maximum number of times.
+// has passed, or it fired the maximum number of times.
 func (a *Armed) Done() <-chan struct{} { return a.done }
 
 // end removes the fault. The mutex is held.

@@ -122,7 +122,7 @@ func (c *conn) connect() error {
 	defer c.proxy.mu.Unlock()
 	c.target = target
 	select {
-	case <-c.closed: // before it could close the server's side
+	case <-c.closed: // close may have run before it could see the server's side
 		_ = server.Close() // nothing was sent on it
 		return net.ErrClosed
 	default:
@@ -141,7 +141,7 @@ func (c *conn) say(code, message string) {
 	_ = c.send(toClient, c.client, farewell) // the client may have closed the connection
 }
 
-// reset closes the client's side as a machine without a listening server does.
+// reset makes close reset the client's connection, as a machine without a listening server does.
 func (c *conn) reset() {
 	if tcp, ok := c.client.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // otherwise it is closed gracefully

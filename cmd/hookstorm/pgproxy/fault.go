@@ -31,7 +31,8 @@ const (
 	DelayAnswer Kind = "delay_answer"
 )
 
-// Faults of the line, which last. Each firing affects one connection.
+// Faults of the line. Each firing affects one connection. All but Refuse and Cap are lasting
+// states without a count.
 const (
 	// PartitionRequests holds back everything that clients send, including good-byes and new
 	// connections. When the fault ends, all of it arrives, as with TCP. A COMMIT may thus arrive
@@ -64,7 +65,7 @@ func (w Who) has(c *conn) bool {
 	return (w.Listener == "" || w.Listener == c.listener) && (w.Application == "" || w.Application == c.application)
 }
 
-// Fault describes a fault, its targets and its number.
+// Fault describes a fault, the connections that it affects, and how often it fires.
 type Fault struct {
 	Kind Kind
 	Who  Who

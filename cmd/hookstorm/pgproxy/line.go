@@ -35,8 +35,8 @@ func (c *conn) send(d direction, to net.Conn, b []byte) error {
 	return nil
 }
 
-// hold returns true when no fault holds back a direction of the connection. It returns false if
-// the connection was closed before.
+// hold waits until no fault holds back the direction, and returns true. It returns false if the
+// connection is closed first.
 func (c *conn) hold(d direction) bool {
 	for {
 		armed, changed := c.proxy.partition(c, d)
@@ -52,7 +52,7 @@ func (c *conn) hold(d direction) bool {
 	}
 }
 
-// wait returns false if the connection is closed before the time is over.
+// wait waits for d and returns true. It returns false if the connection is closed first.
 func (c *conn) wait(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -157,8 +157,8 @@ func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	return nil
 }
 
-// given returns the arguments for a function's parameter in all its calls. All calls are in its
-// package.
+// given returns the arguments that calls pass for a parameter of an unexported function. All these
+// calls are in the function's package.
 func (r reader) given(p *packages.Package, parameter *types.Var) []string {
 	for _, defined := range p.TypesInfo.Defs {
 		function, ok := defined.(*types.Func)

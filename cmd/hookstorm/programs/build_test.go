@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// newRepository has two commits of a program that prints its version and its build tag.
+// newRepository returns a repository with two commits of a program that prints its version and,
+// with its build tag, that it has faults.
 func newRepository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -24,7 +24,8 @@ type Options struct {
 	Args   []string
 	// Env contains additions to Environment.
 	Env []string
-	// Account runs the process, if hookstorm may choose it. If nil, hookstorm's own account does.
+	// Account is the account that runs the process, which only root may choose. If nil,
+	// hookstorm's own account runs it.
 	Account *syscall.Credential
 	// Log is the file for the output. If empty, only the output's end is kept.
 	Log string
@@ -159,7 +160,7 @@ func (p *Program) Ready(ctx context.Context) error {
 	}
 }
 
-// ask returns the status of /readyz, or 0 if it does not answer.
+// ask returns the status of a response of ReadyURL, or 0 if there is none.
 func (p *Program) ask(ctx context.Context, process *process) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.opts.ReadyURL, http.NoBody)
 	if err != nil {

@@ -30,8 +30,8 @@ const HistoryFile = "history.jsonl"
 type Options struct {
 	// Who names the run in the history. Required.
 	Who string
-	// Dir keeps history, configurations, logs and servers. If empty, a temporary directory is
-	// used, which Stop removes after Forget.
+	// Dir keeps history, configurations, logs and servers. If empty, New creates a temporary
+	// directory, which Stop removes after Forget.
 	Dir string
 	// Watch, if not nil, receives each record of the history as it is written.
 	Watch func(history.Record)
@@ -99,8 +99,8 @@ func (s *Stage) OnStop(name string, end func(ctx context.Context) error) {
 // inspection.
 func (s *Stage) Forget() { s.forget = true }
 
-// Stop ends everything that was started, in reverse order, and kills the remaining processes. An
-// error does not keep it from ending the rest. It may be called again.
+// Stop ends everything that was started, in reverse order, and kills the remaining processes.
+// After an error, Stop still ends the rest. Stop may be called again.
 func (s *Stage) Stop(ctx context.Context) error {
 	var failed []error
 	s.mu.Lock()

@@ -22,10 +22,10 @@ import (
 type Options struct {
 	// Binaries are the programs of both versions. Required. See Build.
 	Binaries Binaries
-	// Dir keeps configurations and logs. If empty, a temporary directory is used, which is removed
-	// if nothing is found.
+	// Dir keeps configurations and logs. If empty, Run uses a temporary directory, and removes it
+	// if it finds nothing.
 	Dir string
-	// Events is the smallest number of events in each direction: while the processes are replaced,
+	// Events is the minimum number of events in each direction: while the processes are replaced,
 	// and while they are put back. Defaults to DefaultEvents.
 	Events int
 	// Rate is the number of events per second. Defaults to DefaultRate.
@@ -33,7 +33,7 @@ type Options struct {
 	// Patience bounds each wait until all work is done. Defaults to a minute.
 	Patience time.Duration
 	// Planted are statements that run after the migrations, as a part of the upgrade. They plant
-	// mistakes.
+	// mistakes, which the run must find.
 	Planted []string
 	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
@@ -233,7 +233,7 @@ func (r *run) goBack(ctx context.Context) (err error) {
 	return nil
 }
 
-// during does something while events are sent, and returns their number: at least n.
+// during calls do while it sends at least n events, and returns the number of events.
 func (r *run) during(ctx context.Context, n int, do func(ctx context.Context) error) (sent int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

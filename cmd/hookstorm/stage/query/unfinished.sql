@@ -1,4 +1,5 @@
--- Unfinished work, counted by its cause of waiting.
+-- Counts unfinished events by source, effects by destination and state, and jobs by kind and
+-- state.
 SELECT count(*) || ' events at ' || source
 FROM hooklatch.processed_events
 WHERE outcome = ANY ($1)
