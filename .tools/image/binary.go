@@ -20,8 +20,9 @@ type binary struct {
 	committed time.Time
 }
 
-// findBinary finds the binary for a processor. It refuses a binary that does not match its folder
-// and the version, or that needs files that the image lacks.
+// findBinary finds the binary for a processor. It refuses a binary that is for another processor,
+// has another version or uncommitted changes, or was built with cgo and so needs files that the
+// image lacks.
 func findBinary(dist, processor, version string) (binary, error) {
 	pattern := filepath.Join(dist, "hooklatch_linux_"+processor+"*", "hooklatch")
 	found, err := filepath.Glob(pattern)
@@ -48,7 +49,8 @@ func findBinary(dist, processor, version string) (binary, error) {
 	if settings["vcs.modified"] == "true" {
 		return binary{}, fmt.Errorf("%s was built with uncommitted changes: commit them, and build it again", b.path)
 	}
-	// Go makes up a version for a build without a tag. No release has such a version.
+	// Without a tag, Go records a pseudo-version, which no release has. A build without version
+	// control information has "(devel)", and is refused below.
 	if info.Main.Version != version && !strings.HasPrefix(info.Main.Version, "(") {
 		return binary{}, fmt.Errorf("%s is version %s, want %s: build it again", b.path, info.Main.Version, version)
 	}

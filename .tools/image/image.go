@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// configuration configures a container. The Dockerfile says the same.
+// configuration configures a container. The Dockerfile has the same settings.
 var configuration = v1.Config{
 	User:         "65532:65532",
 	Env:          []string{"PATH=/usr/bin"},
@@ -26,7 +26,8 @@ var configuration = v1.Config{
 // tag returns the version in the form of an image tag.
 func tag(version string) string { return strings.TrimPrefix(version, "v") }
 
-// labels describe the image, in its configuration and in the manifests.
+// labels returns the labels of the image's configuration, which are also the annotations of the
+// manifests.
 func labels(b binary, version string) map[string]string {
 	const prefix, home = "org.opencontainers.image.", "https://github.com/hooklatch/hooklatch"
 	return map[string]string{
@@ -123,7 +124,7 @@ func checkSizes(index v1.ImageIndex, limit int64) error {
 	return nil
 }
 
-// compressed is the size of an image in a registry.
+// compressed returns the size of an image in a registry, in bytes.
 func compressed(index v1.ImageIndex, digest v1.Hash) (int64, error) {
 	image, err := index.Image(digest)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// zstdLevel is a level of the zstd program. Zstandard saves an eighth compared with gzip. Docker reads it
-// since version 23, containerd since 1.5 and Podman since 2.
+// zstdLevel is a level of the zstd program. Zstandard saves an eighth compared with gzip. Docker
+// 23, containerd 1.5 and Podman 2 and later versions read it.
 const zstdLevel = 19
 
 // passwd gives the user a name. The Dockerfile copies the same file.
@@ -54,7 +54,7 @@ func files(b binary, licenses string) ([]entry, error) {
 	}, nil
 }
 
-// layerOf packs files, all owned by root and of the same time.
+// layerOf packs files. All of them are owned by root and have the same modification time.
 func layerOf(entries []entry, at time.Time) (v1.Layer, error) {
 	var packed bytes.Buffer
 	w := tar.NewWriter(&packed)

@@ -61,7 +61,8 @@ func run(args []string, out io.Writer) error {
 	return report(index, version, to, out)
 }
 
-// report prints the digest of the index, which release notes and signatures name, and the sizes of the images.
+// report prints the digest of the index, to which release notes and signatures refer, and the
+// sizes of the images.
 func report(index v1.ImageIndex, version, to string, out io.Writer) error {
 	digest, err := index.Digest()
 	if err != nil {

@@ -171,7 +171,7 @@ func TestTheListIsNotStale(t *testing.T) {
 	}
 }
 
-// A mistake in a function that a later migration defines anew changes nothing.
+// A mistake in a function that a later migration replaces changes nothing.
 func TestNoMutantIsInAFunctionThatALaterMigrationReplaces(t *testing.T) {
 	t.Parallel()
 	const root = "../.."

@@ -44,8 +44,8 @@ func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutan
 	}), nil
 }
 
-// shuffled orders the mutants by the commit's hash alone. If there is not enough time for all
-// mutants, another commit tries different ones.
+// shuffled returns the mutants in a random order that depends only on the commit's hash. If there
+// is not enough time for all mutants, another commit tries different ones.
 func shuffled(root string, all []mutant.Mutant) ([]mutant.Mutant, error) {
 	head, err := git(root, "rev-parse", "HEAD")
 	if err != nil {

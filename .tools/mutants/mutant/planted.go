@@ -17,7 +17,7 @@ const Environment = "HOOKLATCH_PLANTED"
 // plantedPackage exists only in the overlay.
 const plantedPackage = "planted"
 
-// statementReader is the code with which programs read their statements.
+// statementReader is the edit that makes programs read the statements of their mistake.
 var statementReader = Edit{
 	File: "internal/statement/compile.go",
 	Find: "func (f folder) read(file string) ([]byte, error) {\n",
