@@ -139,8 +139,8 @@ func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) (e
 	return nil
 }
 
-// server returns the contenders' Postgres with this schema, and starts it if necessary. Only one
-// of these contenders runs at a time.
+// server returns the contenders' Postgres with this schema, and starts it if necessary. Contenders
+// with the same schema share the server, each with its own database.
 func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) {
 	if p := b.servers[kind]; p != nil {
 		return p, nil

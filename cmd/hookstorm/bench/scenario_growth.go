@@ -57,7 +57,7 @@ func (b *bench) grow(ctx context.Context, server *postgres, order load.Order) (s
 	})
 }
 
-// liveOn runs one event's lifecycle in a database, which is kept.
+// liveOn runs one event's lifecycle in a database, which is kept, and returns the event's id.
 func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name string) (event string, err error) {
 	err = b.play(ctx, who, database{server, name, true}, func(s *scene) error {
 		if event, err = s.one(ctx, load.Source); err != nil {

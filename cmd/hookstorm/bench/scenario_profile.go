@@ -19,7 +19,7 @@ import (
 //go:embed query/statements.sql
 var statementsSQL string
 
-// profiled is the number of statement kinds in a profile.
+// profiled is the maximum number of statement kinds in a profile.
 const profiled = 15
 
 // profileTurn reports where Postgres spends its time in a full lifecycle and in a drain. Its rates

@@ -68,7 +68,7 @@ func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), 
 	return jobs, pool.Close, nil
 }
 
-// reconcile runs reconcile in a worker, and returns its duration.
+// reconcile has a worker run the reconcile job, and returns the job's duration.
 func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	jobs, end, err := s.jobs(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ type subject struct {
 	list    string // URL of its source's list; empty if it has no list
 	left    string // query for unfinished work; empty: unfinishedSQL
 	done    string // query for finished work; empty: doneSQL
-	// sharing is true if its gateways share their memory of duplicates in a Redis.
+	// sharing is true if its gateways share their cache of duplicates in a Redis.
 	sharing bool
 	redis   string // URL of that Redis; set by enter
 	// acceptOnly is true if the River program delivers nothing.

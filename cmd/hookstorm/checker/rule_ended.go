@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// eventsEnded checks I5 for events. Each is dispatched, has the effects of its routes, and has no
-// job left.
+// eventsEnded checks I5 for events. Each event is dispatched, has the effects of its routes, and
+// has no job left.
 func (j *judge) eventsEnded() {
 	routes := routesBySource()
 	for _, e := range j.events {
@@ -71,8 +71,8 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 	}
 }
 
-// effectsEnded checks I5 for effects. Each is done or ended for a recorded reason, and has no job
-// left.
+// effectsEnded checks I5 for effects. Each effect is done or ended for a recorded reason, and has
+// no job left.
 func (j *judge) effectsEnded() {
 	for _, e := range j.effects {
 		if e.jobs == 1 {

@@ -42,8 +42,8 @@ var from = map[string][]string{
 }
 
 // stateMachine checks I4 in the transition log. Each transition starts at the state where the
-// previous one ended, and docs/protocol.md allows it. If it starts an attempt, it adds one to the
-// count. The last one leads to the effect's state.
+// previous one ended, and docs/protocol.md allows it. A transition that starts an attempt adds one
+// to the attempt count. The last transition leads to the effect's state.
 func (j *judge) stateMachine() {
 	for _, e := range j.effects {
 		if e.row == nil {

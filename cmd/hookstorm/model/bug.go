@@ -7,7 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// NothingReconciled is not a bug of the code. It shows that the search for endless paths works.
+// NothingReconciled is not a bug of the code. It shows that Explore finds work that never finishes
+// (I5).
 const NothingReconciled bugs.Bug = "nothing_reconciled"
 
 // Planted describes a bug and its effect in the model.

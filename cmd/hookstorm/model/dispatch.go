@@ -51,8 +51,8 @@ func (m *machine) dispatching(s *State, w int) {
 	}
 }
 
-// bearing is a T2 that also claims its effect, if the first attempt needs nothing else. A worker
-// that gets no response claims again, and the event's job runs again.
+// bearing is a T2 that also claims its effect, if the effect can begin with its first attempt. A
+// worker that gets no response claims again, and the event's job runs again.
 func (m *machine) bearing(s *State, w int) {
 	e := eventOfJob(s.Workers[w].Job)
 	f := m.effectOf(e, s.Events[e].EffectGeneration)

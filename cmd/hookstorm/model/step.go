@@ -64,8 +64,8 @@ const (
 	byPerson
 )
 
-// isFault reports whether the step is a fault or a crash. I5 promises an end only to paths on
-// which no more of them happen.
+// isFault reports whether the step is a fault or a crash. I5 promises an end only for paths
+// without further faults and crashes.
 func (c Cost) isFault() bool { return c == byFault || c == byCrash }
 
 // Failpoints returns the names of the failpoints that the step passes.

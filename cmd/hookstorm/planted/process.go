@@ -95,7 +95,7 @@ func shareRedis(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// startToStop starts a process that stops itself at a failpoint, perhaps before it is ready.
+// startToStop starts a process that suspends itself at a failpoint, perhaps before it is ready.
 func startToStop(command, place string) step {
 	return func(ctx context.Context, s *scene) error {
 		if _, err := s.launch(ctx, s.url, command, place+"=stop@1"); err != nil {
@@ -105,8 +105,8 @@ func startToStop(command, place string) step {
 	}
 }
 
-// startBehindProxy is start for a process that connects through the proxy, as a listener with
-// the command's name.
+// startBehindProxy is start for a process that connects through the proxy. The proxy's listener
+// has the command's name.
 func startBehindProxy(command string) step {
 	return func(ctx context.Context, s *scene) (err error) {
 		if s.proxy, err = s.Proxy(s.server.Address(), func() string { return s.url }); err != nil {

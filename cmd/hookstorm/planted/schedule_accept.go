@@ -67,7 +67,8 @@ func accepting() []Case {
 				crashServer,
 				start("worker"),
 			}.play,
-			// The server writes commits without a waiter late, and no other process writes them.
+			// If no session waits for a commit, the server writes the commit late, and no other
+			// process writes it.
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
@@ -248,8 +249,8 @@ func knownElsewhere(other string) step {
 }
 
 // comesAgain delivers an event whose COMMIT is late, and delivers it a second time before that
-// COMMIT. If the second delivery is acknowledged before the first gets a response, it kills the
-// first one's gateway.
+// COMMIT. If the second delivery is acknowledged before the first gets a response, comesAgain
+// kills the gateway of the first delivery.
 func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (early bool, err error) {
 	first := make(chan error, 1)
 	go func() {

@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// calm is an event that the application handles immediately.
+// calm is the id of an event that the application handles immediately.
 const calm = "calm-1"
 
 func dispatching() []Case {

@@ -23,11 +23,12 @@ type traffic struct {
 	around  sync.WaitGroup
 }
 
-// traffic starts to send, to stir and to query the health of processes until ctx is done. The
-// senders continue until heal.
+// traffic starts the senders, the sender with a list, stir and ask. All but the senders end when
+// ctx is done. The method heal stops the senders.
 func (w *world) traffic(ctx context.Context, rate float64) (*traffic, error) {
 	made, err := senders.New(senders.Options{
-		// Deadlines of 5 s; the ids of each part differ.
+		// Haste 2 makes deadlines of 5 s. Each part has its own seed, so that its ids differ from
+		// those of other parts.
 		History: w.History, Gateways: w.gateways, Sources: sources(), Seed: w.opts.Seed + int64(len(w.sent)), Rate: rate, Haste: 2, MaxWait: 200 * time.Millisecond,
 	})
 	if err != nil {
@@ -77,8 +78,8 @@ func (w *world) acked() (n int64) {
 // after another.
 const quietWithin = 5 * time.Minute
 
-// heal ends all faults, starts sound processes, and waits until all work is finished. Then it
-// stops them.
+// heal ends all faults, starts processes without faults, and waits until all work is finished.
+// Then it stops the processes.
 func (w *world) heal(ctx context.Context, t *traffic) error {
 	w.Phase(history.PhaseHeal)
 	t.around.Wait()

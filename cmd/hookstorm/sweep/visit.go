@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
 )
 
-// Visit is one passage of a failpoint at which a process must fail.
+// Visit is one passage of a failpoint at which the sweep kills, fails or delays a process.
 type Visit struct {
 	Place   string
 	Action  string
@@ -26,7 +26,7 @@ const (
 )
 
 // delayed is the length of a delay. It exceeds the 250 ms for which a transaction of Hooklatch
-// waits for a lock. So other transactions find the delayed one's lock still held.
+// waits for a lock. So other transactions find the lock of the delayed transaction still held.
 const delayed = "(400ms)"
 
 // String formats the visit as place=action@passage.

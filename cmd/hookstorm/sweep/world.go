@@ -47,7 +47,7 @@ type world struct {
 // workerLanes is the number of lanes of workers in the legs of kills.
 const workerLanes = 3
 
-// role is the task of actors.
+// role describes one kind of actor.
 type role struct {
 	name   string
 	lanes  int
@@ -84,7 +84,7 @@ func (w *world) setUp(ctx context.Context) error {
 	if err := w.serve(ctx); err != nil {
 		return err
 	}
-	// Only a process that is a worker too plans the events that it accepts.
+	// A process plans the events that it accepts only if it is also a worker.
 	for i, command := range []string{"gateway", "serve"} {
 		if err := w.add(fmt.Sprintf("gateway-%d", i+1), command, w.database); err != nil {
 			return err
@@ -191,7 +191,7 @@ func (w *world) place(name, databaseURL string, lacks ...string) (*stage.Place, 
 	return place, err
 }
 
-// add creates a program of the binary, and its lanes.
+// add creates a lane that runs a command of hooklatch.
 func (w *world) add(name, command, databaseURL string, lacks ...string) error {
 	place, err := w.place(name, databaseURL, lacks...)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// receiverFaults returns one fault for each bad behaviour of a receiver, which lasts for a
-// while.
+// receiverFaults returns an outage of all receivers, and one fault for each bad behaviour of a
+// receiver. Each fault lasts for a while.
 func (w *world) receiverFaults() []nemesis.Fault {
 	faults := []nemesis.Fault{{Kind: "receivers_down", Lane: nemesis.Receiver, Fire: w.receiversDown}}
 	for _, behaviour := range receivers.Behaviours() {

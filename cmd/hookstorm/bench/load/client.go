@@ -81,7 +81,7 @@ type Run struct {
 	Began    time.Time
 	Ended    time.Time
 
-	// Sent contains the events of Steady, in no order.
+	// Sent contains the events of Steady, in no particular order.
 	Sent []Sent
 
 	latencies []time.Duration // ascending

@@ -25,7 +25,7 @@ type Goal struct {
 // measure returns a value for each round, or nil if the run did not measure it.
 type measure func(r *Report) []float64
 
-// of returns the sum of quantities of one measured subject.
+// of returns the measure that adds up quantities of one subject.
 func of(section, who string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, who, quantities...) }
 }

@@ -31,14 +31,14 @@ import (
 // drain rate in 5 rounds, but the spreads overlap. Accepting was as fast with 16 connections as
 // with 32, within the spread.
 const (
-	conns        = 16                   // of the pool
+	conns        = 16                   // connections of the pool
 	maxWorkers   = 100                  // parallel deliveries
 	fetchEvery   = 5 * time.Millisecond // River's default is 100 ms
 	pollEvery    = time.Second          // for jobs whose notification was lost
 	callTimeout  = 10 * time.Second
 	stopTimeout  = 5 * time.Second
 	maxBody      = 1 << 20
-	maxSignature = 5 * time.Minute // age of a signature
+	maxSignature = 5 * time.Minute // maximum age of a signature
 )
 
 // options are the settings of an installation.
@@ -46,7 +46,7 @@ type options struct {
 	listen      string
 	acceptOnly  bool
 	databaseURL string
-	secret      string // of the signatures
+	secret      string // secret of the signatures
 	receiverURL string
 }
 
