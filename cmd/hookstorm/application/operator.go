@@ -37,8 +37,8 @@ type OperatorOptions struct {
 	Seed        int64
 	// Rate is the number of operator actions per second. Defaults to 2.
 	Rate float64
-	// Binary is a hooklatch program that carries out every fourth action, with the configuration
-	// file Config. If empty, all actions use the Go API.
+	// Binary is a hooklatch program that carries out about every fourth action, with the
+	// configuration file Config. If empty, all actions use the Go API.
 	Binary, Config string
 }
 
@@ -52,8 +52,8 @@ type way interface {
 //go:embed blocking.sql
 var blockingSQL string
 
-// Operator performs operator actions at random. It is used in the order New, Start, Rest,
-// Stop.
+// Operator performs operator actions at random. Use an Operator in the order NewOperator, Start,
+// Rest, Stop.
 type Operator struct {
 	opts   OperatorOptions
 	pool   *pgxpool.Pool
@@ -65,7 +65,7 @@ type Operator struct {
 	running sync.WaitGroup
 	done    atomic.Int64
 
-	stop   sync.Mutex           // one Stop at a time
+	stop   sync.Mutex           // one Rest at a time
 	paused map[string]time.Time // destinations that may be paused, with the end of the pause
 }
 
@@ -94,7 +94,7 @@ func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 	return o, nil
 }
 
-// Start begins the actions. Only Stop ends them; the end of ctx does not.
+// Start begins the actions. Only Rest and Stop end them; the end of ctx does not.
 func (o *Operator) Start(ctx context.Context) {
 	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	o.running.Go(func() { o.work(ctx) })
@@ -171,7 +171,8 @@ func (o *Operator) work(ctx context.Context) {
 			by = o.cli
 		}
 		if order.Action == actionPause {
-			// Recorded before the attempt, because its result may stay unknown.
+			// The pause is recorded before the attempt, because the attempt's result may stay
+			// unknown.
 			o.paused[order.Destination] = time.Now().Add(time.Duration(o.choice.random.Int64N(int64(longestPause))))
 		}
 		o.order(ctx, by, *order, fmt.Sprintf("hookstorm %d", n))

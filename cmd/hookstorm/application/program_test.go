@@ -35,7 +35,7 @@ func build(t *testing.T, name string) string {
 }
 
 // newProgram returns `hookstorm app` on the database of pool, and the path of its configuration.
-// answer receives its effects.
+// answer handles the requests of its effects.
 func newProgram(t *testing.T, pool *pgxpool.Pool, answer http.HandlerFunc) (program *programs.Program, config string) {
 	t.Helper()
 	receiver := httptest.NewServer(answer)

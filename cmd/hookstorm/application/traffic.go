@@ -38,8 +38,8 @@ type TrafficOptions struct {
 }
 
 // Traffic runs the application's own transactions. Each writes a row and enqueues an effect. It
-// commits, rolls back, or ends with an unknown outcome. Use a Traffic in the order New, Start,
-// Stop.
+// commits, rolls back, or ends with an unknown outcome. Use a Traffic in the order NewTraffic,
+// Start, Stop.
 type Traffic struct {
 	opts      TrafficOptions
 	pool      *pgxpool.Pool

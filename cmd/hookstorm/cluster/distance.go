@@ -8,7 +8,7 @@ import (
 )
 
 // Distance is a network link between servers that has a delay and no limit on bytes in transit.
-// Unlike a delay by the proxy, it does not make pieces wait for each other.
+// Unlike a delay by the proxy, Distance does not make pieces wait for each other.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener

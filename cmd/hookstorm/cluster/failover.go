@@ -42,7 +42,7 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	if err := end(ctx, c.server(), ending); err != nil {
 		return fmt.Errorf("restart primary: %w", err)
 	}
-	if err := c.server().Restart(ctx); err != nil { // a fast restart if it still runs
+	if err := c.server().Restart(ctx); err != nil { // a fast restart if the server still runs
 		return fmt.Errorf("restart primary: %w", err)
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 
 const (
 	size = 3 // servers, and etcd members
-	// TTL is the time after which a primary without a living Patroni loses its role: the smallest
+	// TTL is the time after which a primary without a running Patroni loses its role: the smallest
 	// that Patroni allows.
 	TTL = 20 * time.Second
 	// startTimeout bounds the start of a server on a busy machine, with a copy of the primary.
@@ -150,7 +150,7 @@ func (c *Cluster) url(hosts, database, query string) string {
 	return fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable%s", embedded.Superuser, c.password, hosts, url.PathEscape(database), query)
 }
 
-// Stop kills everything.
+// Stop kills all processes of the cluster.
 func (c *Cluster) Stop(context.Context) error {
 	var failed []error
 	if c.haproxy != nil {

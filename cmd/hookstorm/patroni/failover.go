@@ -30,7 +30,7 @@ const (
 	Deposed Loss = "deposed"
 )
 
-// besides is the time for which the old primary of a loss continues beside the new one.
+// besides is how long the old primary continues beside the new one.
 const besides = 3 * time.Second
 
 // Struck is called with the name of a member at the moment of a fault.
@@ -107,7 +107,7 @@ func (c *Cluster) SwitchOver(ctx context.Context, struck Struck) error {
 	return errors.Join(err, c.AwaitWhole(ctx))
 }
 
-// FailBehind lets the primary fail while its standbys lag: it freezes the processes that send WAL
+// FailBehind makes the primary fail while its standbys lag: it freezes the processes that send WAL
 // to them, calls work, and kills the primary. If the cluster is not synchronous, the new primary
 // lacks the transactions that work committed.
 func (c *Cluster) FailBehind(ctx context.Context, work func() error) error {

@@ -60,8 +60,8 @@ func (c *Cluster) newMember(number int, server, api string, etcd []string) (*mem
 	return m, err
 }
 
-// kill ends Patroni and its Postgres with SIGKILL, as a machine that loses power does. Postgres
-// is killed first: it shares Patroni's output, and Kill returns only when that output ends.
+// kill ends Patroni and its Postgres with SIGKILL, as when a machine loses power. Postgres is
+// killed first: it shares Patroni's output, and Kill returns only when that output ends.
 func (m *member) kill() error { return errors.Join(m.signal(syscall.SIGKILL), m.patroni.Kill()) }
 
 // freeze suspends Patroni and its Postgres. Connections stay open, but get no response.

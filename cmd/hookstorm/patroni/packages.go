@@ -101,7 +101,7 @@ func unpacked(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	// Another run may have been faster.
+	// Another run may have created root first.
 	if err := os.Rename(files, root); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", fmt.Errorf("keep the packages: %w", err)
 	}

@@ -108,7 +108,7 @@ type shot struct {
 }
 
 // aim returns the fault that takes one of a connection's statements, or nil. The caller must call
-// land.
+// land on the result.
 func (p *Proxy) aim(c *conn, statements []string) *shot {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *shot) tell(c *conn, answer string) {
 	s.armed.report(c, s.sql, answer)
 }
 
-// land ends the shot. If it was not reported, the server closed the connection before it
+// land ends the shot. If the shot was not reported, the server closed the connection before it
 // responded, and the fault can fire again.
 func (s *shot) land() {
 	a := s.armed

@@ -34,9 +34,9 @@ const (
 // Faults of the line. Each firing affects one connection. All but Refuse and Cap are lasting
 // states without a count.
 const (
-	// PartitionRequests holds back everything that clients send, including good-byes and new
-	// connections. When the fault ends, all of it arrives, as with TCP. A COMMIT may thus arrive
-	// after its client gave up and repeated its work.
+	// PartitionRequests holds back everything that clients send, including goodbyes (Terminate
+	// messages) and new connections. When the fault ends, all of it arrives, as with TCP. A COMMIT
+	// may thus arrive after its client gave up and repeated its work.
 	PartitionRequests Kind = "partition_requests"
 	// PartitionAnswers holds back everything that the server sends.
 	PartitionAnswers Kind = "partition_answers"
@@ -46,7 +46,7 @@ const (
 	Latency Kind = "latency"
 	// SlowBytes passes Fault.Bytes at a time, one piece each Fault.Delay.
 	SlowBytes Kind = "slow_bytes"
-	// Refuse resets new connections of one process or of all. Existing connections remain.
+	// Refuse resets new connections that Who selects. Existing connections remain.
 	Refuse Kind = "refuse"
 	// Cap rejects new connections once the number in Fault.Connections is open, with 53300,
 	// like a server that has no free slots.
@@ -73,8 +73,8 @@ type Fault struct {
 	Match *regexp.Regexp
 	// Count is the maximum number of firings; 0 means no limit.
 	Count int
-	// For is the time for which the fault is armed; 0 means until Disarm. Its effect on a
-	// connection remains: a hanging response is never delivered.
+	// For is the time for which the fault is armed; 0 means until Disarm. The fault's effect on a
+	// connection remains afterwards: a hanging response is never delivered.
 	For time.Duration
 	// Delay is the time of DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration

@@ -83,7 +83,7 @@ func (c *conn) forward(request *pgwire.Request) bool {
 	return c.send(toServer, c.server, request.Bytes) == nil
 }
 
-// delay waits for the fault's delay, or until it is disarmed.
+// delay waits for the fault's delay, or until the fault is disarmed or the connection is closed.
 func (c *conn) delay(s *shot) {
 	timer := time.NewTimer(s.armed.fault.Delay)
 	defer timer.Stop()

@@ -72,8 +72,8 @@ func Commit(ctx context.Context, dir string) (string, error) {
 	return name, nil
 }
 
-// Worktree checks out a commit of the repository at root beside it. remove deletes the
-// worktree. It may be called again.
+// Worktree checks out a commit of the repository at root into a temporary directory. remove
+// deletes the worktree and may be called again.
 func Worktree(ctx context.Context, root, ref string) (dir string, remove func() error, err error) {
 	commit, err := output(ctx, root, "git", "rev-parse", "--verify", "--end-of-options", ref+"^{commit}")
 	if err != nil {

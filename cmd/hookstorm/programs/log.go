@@ -10,7 +10,7 @@ import (
 const endSize = 8 << 10
 
 // log is the output of one program's processes, in a file of bounded size. Whenever the file is
-// full, it is moved to path.old. A log that cannot be written blocks no process.
+// full, log moves it to path.old. A log that cannot be written blocks no process.
 type log struct {
 	path  string // if empty, only the end is kept
 	limit int64  // total size of both files, in bytes

@@ -44,9 +44,9 @@ type act struct {
 	kind      history.Kind // result over HTTP
 	status    int          // 0 without a response
 	text      string       // for human readers
-	// mail is the SMTP response code, 0 for none. A server that answers 4yz or 5yz after the
-	// final dot has not accepted the message (RFC 5321, section 4.2.5). So it never applies a
-	// message and then answers with an error.
+	// mail is the SMTP response code, 0 for none. A server that answers 4yz or 5yz after the final
+	// dot has not accepted the message (RFC 5321, section 4.2.5). So the mail server of a run
+	// never applies a message and then answers with an error.
 	mail int
 }
 

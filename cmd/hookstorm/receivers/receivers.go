@@ -83,7 +83,7 @@ func (r *Receivers) Start(ctx context.Context) error {
 	r.serving.Go(func() { _ = r.mail.Serve(mail) }) // until Stop closes it
 	r.serving.Go(func() {
 		<-r.stopping
-		_ = mail.Close() // if it is stopped immediately, the server does not know the listener yet
+		_ = mail.Close() // if Stop is called immediately, the server does not know the listener yet
 	})
 	return nil
 }

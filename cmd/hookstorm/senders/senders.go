@@ -79,7 +79,7 @@ func (s *Senders) Start() {
 }
 
 // Stop starts no new events, and waits until all signed events are acknowledged, except those of
-// senders that never retry. If ctx ends first, it cuts current deliveries and returns an error
+// senders that never retry. If ctx ends first, Stop cuts current deliveries and returns an error
 // with the number of open events.
 func (s *Senders) Stop(ctx context.Context) error {
 	var err error

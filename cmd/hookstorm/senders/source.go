@@ -65,8 +65,8 @@ func newSource(given scenario.Source, firstSender int, o Options) (*source, erro
 	return s, nil
 }
 
-// schedule returns the waits before a provider's retries, as it documents them. Providers without
-// a documented schedule follow the advice of Standard Webhooks.
+// schedule returns the waits before a provider's retries, as the provider documents them.
+// Providers without a documented schedule follow the advice of Standard Webhooks.
 func schedule(p *provider.Provider) []time.Duration {
 	switch p.Name {
 	case "github":

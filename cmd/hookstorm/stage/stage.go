@@ -95,8 +95,8 @@ func (s *Stage) OnStop(name string, end func(ctx context.Context) error) {
 	s.steps = append(s.steps, step{name, end})
 }
 
-// Forget lets Stop remove the directory, unless the caller chose it. The run then needs no more
-// inspection.
+// Forget lets Stop remove the directory, unless the caller chose it. Callers use it if the run
+// needs no more inspection.
 func (s *Stage) Forget() { s.forget = true }
 
 // Stop ends everything that was started, in reverse order, and kills the remaining processes.

@@ -47,7 +47,7 @@ type service struct {
 //go:embed hooklatch.yaml.tmpl
 var configurationText string
 
-// newService writes the configuration of a service. Both versions must accept it, except for
+// newService writes the configuration of a service. Both versions must accept the file, except for
 // roleServe.
 func (r *run) newService(name, role, receiverURL string) (*service, error) {
 	place, err := r.stage.Place(name)

@@ -42,7 +42,7 @@ func TestNothingThatUsersRelyOnIsGone(t *testing.T) {
 	require.Empty(t, before.Without(now), "keep the old name, with a warning, until the next minor version has been released")
 }
 
-// A renamed thing of each kind is found.
+// The comparison finds a renamed item of each kind.
 func TestARenamedThingIsFound(t *testing.T) {
 	t.Parallel()
 	before, err := upgrade.SurfaceOf(root)

@@ -44,7 +44,7 @@ func setup(t *testing.T, opts ...pgtest.Option) bundle {
 	return bundle{ours: ours, target: session.Target{Pool: foreign}}
 }
 
-// strike makes a fault of a kind.
+// strike injects a fault of the given kind.
 func (b bundle) strike(t *testing.T, kind string) (session.Struck, error) {
 	t.Helper()
 	for _, fault := range session.Faults() {
