@@ -21,7 +21,8 @@ const settleTimeout = 60 * time.Second
 
 // Options configure the servers. The zero value is a primary alone.
 type Options struct {
-	// Dir keeps the clusters. If empty, Stop deletes them.
+	// Dir contains the servers' data. If empty, the servers use temporary directories, which Stop
+	// deletes.
 	Dir string
 	// Standby gives the primary a physical standby, which Promote needs.
 	Standby bool

@@ -38,8 +38,7 @@ const (
 const (
 	patience = 5 * time.Second // time limit for a response
 	perPage  = 100
-	// firstNumber is the number of the first delivery. As floats, adjacent numbers of this
-	// size are equal.
+	// firstNumber is the number of the first delivery. As a float64, it equals its predecessor.
 	firstNumber = 9007199254740993
 	// refusedOf is the interval of refusals: the API refuses to redeliver one in this many
 	// events. Such an event must be fetched.

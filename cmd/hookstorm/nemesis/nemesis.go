@@ -56,8 +56,8 @@ type Options struct {
 	// Load returns the number of deliveries in progress, and the number acknowledged in the last
 	// second. Required.
 	Load func() (inFlight, acked int)
-	// Pause is the mean time between the end of a fault and the next in its lane. Defaults to
-	// DefaultPause.
+	// Pause is the mean time between the end of a fault and the next fault in its lane. Defaults
+	// to DefaultPause.
 	Pause time.Duration
 }
 

@@ -3,9 +3,9 @@ SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
 -- The past begins four years ago and ends 500 days ago, so every retention period is over. Each
--- crash of the server skips 32 days of the sequence, so a long run may reach the end. It then
--- starts over with the first days, which were deleted long before. The past begins no earlier,
--- because a search by only an effect's key takes longer the older the past is.
+-- crash of the server skips 32 days of the sequence, so a long run may reach the end. The sequence
+-- then starts over with the first days, which were deleted long before. The past begins no
+-- earlier, because a search by only an effect's key takes longer the older the past is.
 DO $$
 DECLARE
     today bigint := current_date - date '1990-01-01';

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start starts a cluster. It is real: it downloads Debian's packages once, and a failover takes half
-// a minute.
+// start starts a cluster. The cluster is real: the first start downloads Debian's packages, and a
+// failover takes half a minute.
 func start(t *testing.T, synchronous bool) *patroni.Cluster {
 	t.Helper()
 	if os.Getenv("HOOKLATCH_LONG") == "" && os.Getenv("HOOKLATCH_PATRONI") == "" {

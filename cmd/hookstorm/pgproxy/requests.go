@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgwire"
 )
 
-// readSize is the size of one read.
+// readSize is the size of one read, in bytes.
 const readSize = 32 << 10
 
 // drainTimeout bounds the wait for the rest of a response after the client closed.

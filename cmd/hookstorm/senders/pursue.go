@@ -43,13 +43,13 @@ func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration
 	if s.healing.Load() {
 		wait = min(wait, s.opts.MaxWait/2)
 	}
-	// Never retry without a pause for long, because an unavailable gateway answers fast.
+	// The minimum pause grows with the attempts, because an unavailable gateway answers fast.
 	wait = max(wait, time.Duration(min(attempt, 10))*10*time.Millisecond)
 	return time.Duration(float64(wait) * (0.75 + dice.Float64()/2))
 }
 
-// parallel sends n copies simultaneously, from all senders of the source, to all gateways. It
-// returns an acknowledged outcome if there is one.
+// parallel sends n copies simultaneously, spread over the senders of the source and over all
+// gateways. It returns an acknowledged outcome if there is one.
 func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 	outcomes := make([]post.Outcome, n)
 	firstGateway := dice.IntN(len(s.gateways))

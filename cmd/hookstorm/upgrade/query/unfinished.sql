@@ -1,4 +1,4 @@
--- Unfinished work by its kind.
+-- Counts unfinished events, effects by destination and state, and jobs by kind and state.
 SELECT count(*) || ' events'
 FROM hooklatch.processed_events
 WHERE outcome = 'received'
