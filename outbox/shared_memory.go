@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// SharedMemory, such as Redis, stores values for several processes: see package seen. Accept looks
+// SharedMemory stores values for several processes, as Redis does: see package seen. Accept looks
 // for duplicates there before it queries the database. A SharedMemory may lose values, and may
 // return old, foreign or wrong values: Accept authenticates every value, for one event in one life
 // of the database.

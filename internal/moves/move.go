@@ -308,8 +308,13 @@ func (v *Move) end(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return fmt.Errorf("let the cell %s accept: %w", v.To.Cell, err)
 	}
-	for _, t := range tables {
+	for i, t := range tables {
 		if err := v.From.opts.DB.Do(ctx, "end_move", commit.Limits{Timeout: tableTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+			if i == 0 {
+				if _, err := v.From.sql.ForgetSeen.With(sourceArgs{v.Source}).Exec(ctx, tx); err != nil {
+					return err
+				}
+			}
 			_, err := v.From.sql.EndTable.With(tableArgs{Source: v.Source, TableName: t.name}).Exec(ctx, tx)
 			return err
 		}); err != nil {

@@ -39,6 +39,7 @@ type statements struct {
 	EndTable            statement.Of[tableArgs]
 	Fence               statement.Of[fenceArgs]
 	ForgetRows          statement.Of[forgetRows]
+	ForgetSeen          statement.Of[sourceArgs]
 	Leave               statement.Of[moveArgs]
 	LockMove            statement.Of[sourceArgs]
 	NotedRows           statement.Of[notedRows]
