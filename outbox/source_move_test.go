@@ -194,6 +194,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 	t.Run("and comes back", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var working sync.WaitGroup
+		working.Go(func() { r.dispatch(ctx, t, r.old) })
 		working.Go(func() { r.dispatch(ctx, t, r.new) })
 		defer working.Wait()
 		defer stop()
@@ -210,6 +211,11 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 		came, err := r.old.Accept(t.Context(), delivery(string(mover), "later"))
 		require.NoError(t, err)
 		require.Equal(t, Accepted, came.Events[0].Status)
+
+		require.NoError(t, r.move(nil).Run(t.Context()), "and leaves again")
+		came, err = r.new.Accept(t.Context(), delivery(string(mover), "later"))
+		require.NoError(t, err)
+		require.Equal(t, Duplicate, came.Events[0].Status)
 	})
 }
 
@@ -223,6 +229,13 @@ func TestAnInterruptedMoveLeavesTheSourceOpen(t *testing.T) {
 	require.ErrorAs(t, r.move(nil).Run(t.Context()), &unready)
 	require.Equal(t, int64(1), unready.Undispatched)
 	require.ErrorContains(t, unready, "events that are not dispatched: 1")
+	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.processed_events SET outcome = 'held'")
+	require.NoError(t, err)
+	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = '2026-01-01'")
+	require.NoError(t, err)
+	require.ErrorAs(t, r.move(nil).Run(t.Context()), &unready)
+	require.ErrorContains(t, unready, "held events: 1")
+	require.Equal(t, 1, r.old.count(t, "SELECT count(*) FROM hooklatch.source_moves WHERE fenced_until = '2026-01-01'"), "without a fence")
 	_, err = r.old.Accept(t.Context(), delivery(string(mover), "next"))
 	require.NoError(t, err)
 	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = now() + interval '1 second'")

@@ -102,5 +102,8 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_1'").Scan(&known))
 	require.Equal(t, 1, known)
 	require.Contains(t, must(t, s.args("audit", "--cell", "payments")...), "moved from the cell main")
+	var status command // no worker is running, which needs attention
+	status.run(t.Context(), s.args("status", "--cell", "main")...)
+	require.NotContains(t, status.stdout.String(), "hooklatch send shop")
 	require.Contains(t, must(t, s.args("audit")...), "moved to the cell payments")
 }

@@ -52,7 +52,8 @@ type Step struct {
 
 // UnreadyError is returned when later events may depend on work that the old cell has not done yet.
 type UnreadyError struct {
-	Undispatched, Held, Ordered int64
+	Undispatched, Ordered int64 // they end by themselves
+	Held, Parked          int64 // they wait for an operator
 }
 
 // Error implements error.
@@ -61,7 +62,7 @@ func (e *UnreadyError) Error() string {
 	for _, one := range []struct {
 		count int64
 		what  string
-	}{{e.Undispatched, "events that are not dispatched"}, {e.Held, "held events"}, {e.Ordered, "ordered effects that are unfinished"}} {
+	}{{e.Undispatched, "events that are not dispatched"}, {e.Ordered, "ordered effects that are unfinished"}, {e.Held, "held events"}, {e.Parked, "parked effects that block their order"}} {
 		if one.count > 0 {
 			waits = append(waits, fmt.Sprintf("%s: %d", one.what, one.count))
 		}
@@ -223,13 +224,19 @@ func (v *Move) handOver(ctx context.Context, id uuid.UUID) error {
 	if err := v.drain(ctx, id, false); err != nil {
 		return err
 	}
+	unready, err := v.unready(ctx)
+	if err != nil {
+		return err
+	}
+	if unready.Held+unready.Parked > 0 {
+		return &unready // a fence would only refuse deliveries
+	}
 	if err := v.fence(ctx, fenceFor); err != nil {
 		return err
 	}
 	fenced, cancel := context.WithTimeout(ctx, fencedFor)
 	defer cancel()
-	err := v.handOverFenced(fenced, id)
-	if err != nil { // after an unknown outcome the source may have left: lifting the fence then changes nothing
+	if err := v.handOverFenced(fenced, id); err != nil { // after an unknown outcome the source may have left: lifting the fence then changes nothing
 		return errors.Join(err, v.fence(context.WithoutCancel(ctx), 0))
 	}
 	return nil
@@ -256,9 +263,9 @@ func (v *Move) fence(ctx context.Context, period time.Duration) error {
 func (v *Move) handOverFenced(ctx context.Context, id uuid.UUID) error {
 	var unready UnreadyError
 	for range (retry.Pauses{First: 20 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
-		row := v.From.sql.Unready.With(sourceArgs{v.Source}).QueryRow(ctx, v.From.opts.ReadPool)
-		if err := row.Scan(&unready.Undispatched, &unready.Held, &unready.Ordered); err != nil {
-			return fmt.Errorf("count unfinished work: %w", err)
+		var err error
+		if unready, err = v.unready(ctx); err != nil {
+			return err
 		}
 		if unready != (UnreadyError{}) {
 			continue
@@ -269,6 +276,15 @@ func (v *Move) handOverFenced(ctx context.Context, id uuid.UUID) error {
 		return v.leave(ctx, id)
 	}
 	return &unready
+}
+
+// unready counts the work on which later events may depend.
+func (v *Move) unready(ctx context.Context) (e UnreadyError, err error) {
+	row := v.From.sql.Unready.With(sourceArgs{v.Source}).QueryRow(ctx, v.From.opts.ReadPool)
+	if err := row.Scan(&e.Undispatched, &e.Held, &e.Ordered, &e.Parked); err != nil {
+		return e, fmt.Errorf("count unfinished work: %w", err)
+	}
+	return e, nil
 }
 
 // leave copies the rest, and lets the source leave the old cell.

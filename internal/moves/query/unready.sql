@@ -18,7 +18,14 @@ SELECT
         SELECT count(*)
         FROM hooklatch.effects AS e
         WHERE e.order_key <> ''
-            AND e.state IN ('pending', 'started', 'in_doubt', 'parked')
-            AND (e.state <> 'parked' OR e.on_park = 'block')
+            AND e.state IN ('pending', 'started', 'in_doubt')
             AND e.source = :source::text
-    ) AS ordered
+    ) AS ordered,
+    (
+        SELECT count(*)
+        FROM hooklatch.effects AS e
+        WHERE e.order_key <> ''
+            AND e.state = 'parked'
+            AND e.on_park = 'block'
+            AND e.source = :source::text
+    ) AS parked

@@ -69,7 +69,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 		Outbox: a.outbox, Standby: follower, Shown: shown,
 		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
 			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
-			Sources: func() []string { return slices.Sorted(maps.Keys(a.config.Load().Sources)) },
+			Sources: func() []string { return a.config.Load().Accepting() },
 		}),
 		Routes:       (&currentRoutes{config: a.config.Load}).routes,
 		Quarantine:   shownQuarantine{Quarantine: refused, app: a},

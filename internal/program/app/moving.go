@@ -49,11 +49,7 @@ func (m *moving) cell() *App {
 
 // Accept implements gateway.Accepter.
 func (m *moving) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error) {
-	select {
-	case <-m.asked:
-	case <-time.After(m.from.gate.patience):
-	case <-ctx.Done():
-	}
+	m.awaitAnswer(ctx)
 	came, err := m.cell().gate.Accept(ctx, d)
 	if moves.Refused(err) {
 		select {
@@ -62,6 +58,23 @@ func (m *moving) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptan
 		}
 	}
 	return came, err
+}
+
+// awaitAnswer waits for the first answer of the databases, at most as long as a delivery may wait for
+// its commit.
+func (m *moving) awaitAnswer(ctx context.Context) {
+	select {
+	case <-m.asked:
+		return
+	default:
+	}
+	timer := time.NewTimer(m.from.gate.patience)
+	defer timer.Stop()
+	select {
+	case <-m.asked:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // Keep implements gateway.Quarantine.
@@ -96,7 +109,7 @@ func (s *movingSources) get(source string) *moving {
 	return (*all)[source]
 }
 
-// next returns the moving sources of a configuration. A source that moves between the same cells as
+// nextMoving returns the moving sources of a configuration. A source that moves between the same cells as
 // before keeps its state.
 func (a *App) nextMoving(next *config.Config) map[string]*moving {
 	byName := map[string]*App{}

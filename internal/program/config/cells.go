@@ -32,7 +32,7 @@ func (c *Config) InCell(name string) *Config {
 		return c
 	}
 	part := *c
-	part.whole, part.Sources = c, map[string]Source{}
+	part.whole, part.cell, part.Sources = c, name, map[string]Source{}
 	for source, s := range c.Sources {
 		if s.InCell() == name || s.MovedFrom == name {
 			part.Sources[source] = s
@@ -44,6 +44,13 @@ func (c *Config) InCell(name string) *Config {
 		part.Admin.ConsoleURL = strings.TrimSuffix(c.Admin.ConsoleURL, "/") + CellPath(name)
 	}
 	return &part
+}
+
+// Accepting returns the names of the sources whose deliveries the cell accepts, in order. It leaves out
+// those that move to another cell.
+func (c *Config) Accepting() []string {
+	names := slices.Sorted(maps.Keys(c.Sources))
+	return slices.DeleteFunc(names, func(name string) bool { return c.cell != "" && c.Sources[name].MovedFrom == c.cell })
 }
 
 // CellPath returns the path of a cell's console.

@@ -62,6 +62,7 @@ type Config struct {
 	deprecated Problems
 	maxBodies  map[string]int64 // by source
 	whole      *Config          // set by InCell
+	cell       string           // set by InCell
 }
 
 // origin records how the file gives the configuration: its text, the line of each path, and the
