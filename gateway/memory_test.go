@@ -219,7 +219,8 @@ func TestMemoryStaysReservedAfterATimeoutOfTheOutbox(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// One body of a source's maximum size always fits, however small the budget is.
+// One body of a source's maximum size always fits: New refuses a budget that is too small for
+// it.
 func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBuffered, o.MaxBody = 4*mib, 4*mib })

@@ -78,8 +78,8 @@ func (g *Gateway) receive(c echo.Context) error {
 
 func (rx *reception) leave() {
 	rx.judged()
-	// If the sender has hung up, or the outbox stopped waiting, the outbox may still hold the
-	// body and then releases it itself.
+	// If the sender has hung up, or the outbox stopped waiting, the outbox may still hold the body.
+	// In that case, the outbox releases the reservation.
 	if rx.memory != nil && (!rx.handedOver || !rx.unawaited && rx.ctx.Err() == nil) {
 		rx.memory.release()
 	}
@@ -261,8 +261,8 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 	if len(events) == 0 || rx.trial {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
-	// The outbox gets the request's context: if the client hangs up while its delivery waits
-	// in the queue, the delivery is dropped there. The outbox never commits with this context.
+	// The outbox gets the request's context: if the client hangs up, Accept returns at once. The
+	// outbox still commits the delivery, and never with this context.
 	acceptance, err := rx.source.cell.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	rx.handedOver, rx.unawaited = true, errors.Is(err, outbox.ErrUnavailable)
 	if err != nil {
