@@ -68,7 +68,7 @@ func (r *relocation) send(ctx context.Context, t *testing.T) {
 // dispatch dispatches the events of a cell until ctx is done. Pairs of events have the same key.
 func (r *relocation) dispatch(ctx context.Context, t *testing.T, cell *bundle) {
 	for ctx.Err() == nil {
-		rows, err := cell.pool.Query(t.Context(), "SELECT event_id FROM hooklatch.processed_events WHERE outcome = 'received' LIMIT 100")
+		rows, err := cell.pool.Query(t.Context(), "SELECT event_id FROM hooklatch.processed_events WHERE source = 'shop' AND outcome = 'received' LIMIT 100")
 		require.NoError(t, err)
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[identity.EventID])
 		require.NoError(t, err)
