@@ -92,8 +92,8 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	}
 }
 
-// refusedFor returns how long all attempts of the effect have been refused like this one, by the
-// database's clock. It is 0 if the previous attempt was not refused.
+// refusedFor returns how long the effect's current run of unauthorized attempts has lasted, by the
+// database's clock. It is 0 if the previous attempt was not unauthorized.
 func (c call) refusedFor() time.Duration {
 	if c.effect.RefusedSince.IsZero() {
 		return 0

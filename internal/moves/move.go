@@ -23,7 +23,8 @@ const (
 	// fenceFor is the time after which a fence ends by itself: the source answers 503 no longer than
 	// that if the move is interrupted.
 	fenceFor = 8 * time.Second
-	// fencedFor is the time within which the rest must be copied under a fence.
+	// fencedFor is the time within which the move must be completed under a fence. It is shorter than
+	// fenceFor, because the source can leave only while the fence lasts.
 	fencedFor = 6 * time.Second
 	// tableTimeout limits adding triggers to a table, which waits for running transactions.
 	tableTimeout = 5 * time.Minute
@@ -218,8 +219,8 @@ func (v *Move) drain(ctx context.Context, id uuid.UUID, all bool) error {
 	}
 }
 
-// handOver copies what was written meanwhile, fences the source, copies the rest, and lets the source
-// leave.
+// handOver copies the rows that changed during the first copy, fences the source, copies the rows
+// that have changed since, and marks the source as moved in the old cell.
 func (v *Move) handOver(ctx context.Context, id uuid.UUID) error {
 	if err := v.drain(ctx, id, false); err != nil {
 		return err
@@ -258,8 +259,8 @@ func (v *Move) fence(ctx context.Context, period time.Duration) error {
 	return nil
 }
 
-// handOverFenced waits until the old cell has done everything on which later events may depend, and
-// copies the rest.
+// handOverFenced waits until the old cell has done everything on which later events may depend. It
+// then copies the changed rows that remain, and marks the source as moved in the old cell.
 func (v *Move) handOverFenced(ctx context.Context, id uuid.UUID) error {
 	var unready UnreadyError
 	for range (retry.Pauses{First: 20 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
@@ -287,7 +288,8 @@ func (v *Move) unready(ctx context.Context) (e UnreadyError, err error) {
 	return e, nil
 }
 
-// leave copies the rest, and lets the source leave the old cell.
+// leave copies the source's coverage, open redelivery requests, sender keys and known addresses. It
+// then marks the source as moved in the old cell, and fails if the fence has ended.
 func (v *Move) leave(ctx context.Context, id uuid.UUID) error {
 	var rest string
 	if err := v.From.sql.Rest.With(sourceArgs{v.Source}).QueryRow(ctx, v.From.opts.ReadPool).Scan(&rest); err != nil {

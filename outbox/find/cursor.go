@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Cursor is a position to continue from, behind a row or a page. It stays valid even if that row
-// changes or is deleted. It is a text for URLs and command lines.
+// Cursor is the position after a row or a page, from which a list continues. It stays valid even if
+// that row changes or is deleted. It can be used in URLs and on command lines.
 type Cursor string
 
 // ErrCursor is returned when a cursor belongs to another list, or is invalid.

@@ -3,21 +3,23 @@
 //
 // # What is deleted, and how
 //
-// Deliveries are deleted by the day. First, the day's deliveries that unfinished work needs are
-// copied to deliveries_kept. The day is then detached from the table concurrently. Deliveries that
-// became needed meanwhile are copied too. Finally the day is dropped, which frees its disk space
-// immediately. Links, attempts and transitions are deleted by the day as well; rows of unfinished
-// work stay in their day. All other rows are deleted in slices, in order of arrival. A cursor of
-// accept_seq walks the events. It skips events that unfinished work needs and records them in
-// events_kept.
+// Deliveries are deleted one day at a time. First, the day's deliveries that unfinished work needs
+// are copied to deliveries_kept. The day is then detached from the table concurrently. Deliveries
+// that became needed during these steps are copied too. Finally the day is dropped, which frees its
+// disk space immediately. Links, attempts and transitions are also deleted one day at a time; rows
+// of unfinished work stay in their day. All other rows are deleted in slices, in order of arrival.
+// A cursor of accept_seq walks the events. It skips events that unfinished work needs and records
+// them in events_kept.
 //
-// An event is needed while it is received, failed or held. It is also needed while one of its
-// effects is pending, started, in doubt or parked. A failed or cancelled effect that sends the
-// delivery as received also needs its event. One statement, need.sql, reads these events before
-// anything is deleted. An event's generation reveals a later change.
+// An event is needed while it is received, failed or held: each deletion reads these states. It is
+// also needed while one of its effects is pending, started, in doubt or parked. A failed or
+// cancelled effect that sends the delivery as received also needs its event. One statement,
+// need.sql, reads the events that effects need, before anything is deleted. An event dispatched
+// shortly before or after that statement is kept, because its effects may be missing from the
+// result. An event whose outcome or generation changes while it is being deleted is kept too.
 //
 // With an export, each day of deliveries is first exported by package export, and an export that
-// fails ends the run. No event is then deleted before its deliveries are exported.
+// fails ends the run. An event is therefore deleted only after its deliveries are exported.
 //
 // # The brake
 //

@@ -12,13 +12,13 @@ type What string
 
 // The kinds of rows, in the order in which they are deleted.
 const (
-	Payloads   What = "payloads"   // deliveries, by the day
+	Payloads   What = "payloads"   // deliveries, one day at a time
 	Events     What = "events"     // events of one source
 	Imports    What = "imports"    // imported keys of one source
 	Guards     What = "guards"     // replay guards of one source
 	Contents   What = "contents"   // content guards past their window
 	Effects    What = "effects"    // effects that have ended
-	Details    What = "details"    // links, attempts and transitions, by the day
+	Details    What = "details"    // links, attempts and transitions, one day at a time
 	Replays    What = "replays"    // records of replays
 	Versions   What = "versions"   // the newest effect applied to each object of latest_by
 	Operations What = "operations" // operator actions

@@ -30,7 +30,7 @@ type Server struct {
 	password string
 
 	mu      sync.Mutex
-	proc    *process // nil if it does not run
+	proc    *process // nil if it is not running
 	stopped bool
 }
 
@@ -258,7 +258,7 @@ func (s *Server) DataDir() string { return s.dir.data() }
 // Major returns the major version, such as 18.
 func (s *Server) Major() int { return s.bin.major }
 
-// PID returns the process id of the postmaster, or 0 if the server does not run.
+// PID returns the process id of the postmaster, or 0 if the server is not running.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -172,8 +172,8 @@ func Unauthorized(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired
 }
 
-// Counts reports whether an attempt's result depends on its destination, and whether the attempt
-// means that the destination fails.
+// Counts reports whether the breaker counts an attempt, and whether it counts the attempt as a
+// failure of the destination.
 func Counts(sent destination.Outcome) (counts, failed bool) {
 	if sent.Verdict == ledger.VerdictDone {
 		return true, false

@@ -89,8 +89,9 @@ type guardedCall struct {
 	binding  *functions.Overload // nil if the function is a method of its first argument
 }
 
-// compilePattern compiles a constant pattern now, as CEL would, and hides the pattern from CEL,
-// whose own node would not be guarded.
+// compilePattern compiles a constant pattern once, when the expression is compiled, as CEL would.
+// It removes the pattern from args. Otherwise CEL would replace the call with its own node, which
+// has no guard.
 func (c *guardedCall) compilePattern() error {
 	pattern, isConst := c.args[1].(interpreter.InterpretableConst)
 	if !isConst {

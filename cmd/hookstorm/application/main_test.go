@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// records is a history that keeps its records.
+// records is a history.Writer that also keeps the records in memory, except the beginnings of
+// operations.
 type records struct {
 	*history.Writer
 

@@ -35,8 +35,8 @@ func (m *machine) probing(s *State, w int) {
 	}
 }
 
-// concluding updates the destination after an attempt. The breaker opens, or a probe closes it or
-// leaves it open.
+// concluding ends an attempt. A failed attempt may open a closed breaker. A successful probe closes
+// the breaker, and a failed probe opens it again. A probe that called no receiver changes nothing.
 func (m *machine) concluding(s *State, w int) {
 	worker := s.Workers[w]
 	f := effectOfJob(worker.Job)

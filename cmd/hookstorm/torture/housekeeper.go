@@ -57,7 +57,7 @@ func (h *housekeeper) start(ctx context.Context) {
 	})
 }
 
-// rest begins no new round and waits for the current one.
+// rest interrupts the current round and returns when it has ended. No new round begins.
 func (h *housekeeper) rest() {
 	if h.cancel != nil {
 		h.cancel()

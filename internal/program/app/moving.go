@@ -208,7 +208,7 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 }
 
 // refuseMoved refuses a configuration that takes a source to another cell without a move, or to a cell
-// that does not run: the new database would accept duplicates of the events in the old one.
+// that is not running: the new database would accept duplicates of the events in the old one.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

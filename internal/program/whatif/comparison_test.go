@@ -313,8 +313,8 @@ func TestManyRoutesAreCompared(t *testing.T) {
 	require.Equal(t, 2, r.Different)
 }
 
-// BenchmarkWalk compares events with a body of about 400 bytes, with three routes, one of which
-// changes.
+// BenchmarkWalk compares two versions of three routes, one of which differs, on events with bodies
+// of about 400 bytes.
 func BenchmarkWalk(b *testing.B) {
 	filled := setup(b)
 	rows := 10_000

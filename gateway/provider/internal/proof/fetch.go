@@ -96,7 +96,7 @@ func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 // connections, because fetches are rare.
 func TransportOf(o provider.Options) http.RoundTripper {
 	if o.Fetch != nil {
-		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // wrapped, so that the caller's own settings stay
+		return roundtrip.Bounded(struct{ http.RoundTripper }{o.Fetch}) // wrapped, because Bounded would change the HTTP/2 settings of the caller's *http.Transport
 	}
 	return roundtrip.Bounded(&http.Transport{
 		DialContext:            egress.Public("443").DialContext,

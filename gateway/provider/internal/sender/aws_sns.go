@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rsa"
-	_ "crypto/sha1" // for signature version 1; crypto.SHA1 finds it
+	_ "crypto/sha1" // registers crypto.SHA1, for signature version 1
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -133,7 +133,7 @@ func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secr
 		return nil, err
 	}
 	d := &proof.Document{R: r}
-	if proof.At("/Type").Optional(d) != snsConfirmation { // if Type occurs twice, the last member is signed
+	if proof.At("/Type").Optional(d) != snsConfirmation { // if Type occurs twice, At reads the last one, like snsSigned
 		return nil, nil
 	}
 	confirm, err := proof.At("/SubscribeURL").Text(d)
