@@ -23,8 +23,8 @@ func (c *cli) newEffectsErase() *cobra.Command {
 		Long: `Erase the content of one effect that an application enqueued: its requests, the
 responses and the errors. The effect's key and state are kept, so that the key cannot be
 enqueued again, and the effect is never attempted again. KEY is the key that the
-receiver gets or, with --destination, the key that the application gave. To erase the
-effects of an event, erase the event: 'hooklatch events erase'.
+receiver gets or, with --destination, the key with which the application enqueued the
+effect. To erase the effects of an event, erase the event: 'hooklatch events erase'.
 
 The command refuses an unfinished effect; --cancel cancels the effect first. Nothing is
 erased until --yes is given. An erasure cannot be undone.`,
@@ -67,7 +67,7 @@ erased until --yes is given. An erasure cannot be undone.`,
 	}
 	by.register(cmd)
 	c.jsonFlag(cmd)
-	cmd.Flags().StringVar(&destination, "destination", "", "KEY is the key that the application gave to an effect of this `destination`")
+	cmd.Flags().StringVar(&destination, "destination", "", "KEY is the key with which the application enqueued an effect for this `destination`")
 	cmd.Flags().BoolVar(&cancel, "cancel", false, "cancel the effect if it is unfinished, then erase it")
 	cmd.Flags().BoolVar(&yes, "yes", false, "erase; without this flag the effect is only shown")
 	return cmd

@@ -25,9 +25,9 @@ func (c *cli) newServe(kind serveKind) *cobra.Command {
 		Long: kind.short + `. The process also runs the admin listener.
 
 If the database is unavailable, the process waits and continues when it is back.
-SIGTERM and SIGINT drain: no new work is accepted, and work in flight is finished. A
-second signal exits immediately. SIGHUP reloads the configuration: sources, routes and
-certificates take effect. An invalid file changes nothing.`,
+SIGTERM and SIGINT drain: no new work is accepted, and work in flight is finished. After
+a second signal, the process exits immediately. SIGHUP reloads the configuration:
+sources, routes and certificates take effect. An invalid file changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			logger, err := c.logger(slog.LevelInfo)

@@ -1,5 +1,5 @@
-// Package failpoint ends, stops, fails or delays this process at a named place, in
-// binaries that were built for it:
+// Package failpoint injects faults at named places in the code: it kills, suspends or delays the
+// process, or returns an error. Only binaries built with the tag failpoint inject faults:
 //
 //	go build -tags failpoint ./cmd/hooklatch
 //	HOOKLATCH_FAILPOINTS='settle.after_commit=kill@3' hooklatch serve
