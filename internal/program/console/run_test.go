@@ -68,7 +68,7 @@ func TestWhatAListShowsIsRetried(t *testing.T) {
 	preview := b.page(t, "/runs/new?of=effects&action=retry&state=attention")
 	wellMade(t, "/runs/new", preview)
 	require.Contains(t, preview, "<strong>2</strong> effects")
-	require.Contains(t, preview, "1 may have been applied already")
+	require.Contains(t, preview, "Effects that may have been applied: 1.")
 	require.Contains(t, preview, "hooklatch effects retry --state failed,parked")
 	later := b.failed(t, "evt_later")
 

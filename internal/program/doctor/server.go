@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/schema"
 )
 
@@ -166,7 +167,7 @@ func (f facts) snapshot() Finding {
 }
 
 func (f facts) deadJobs() Finding {
-	found := fmt.Sprintf("river_job has %d rows and %d dead ones", f.LiveJobs, f.DeadJobs)
+	found := fmt.Sprintf("river_job has %s and %s", noun.Counted(f.LiveJobs, "live row"), noun.Counted(f.DeadJobs, "dead row"))
 	if f.DeadJobs < maxDeadJobs {
 		return Finding{Level: OK, Check: "dead_jobs", Message: found}
 	}
