@@ -16,10 +16,10 @@ import (
 type node struct {
 	Ref        string          `json:"$ref"`
 	Properties map[string]node `json:"properties"`
-	Additional json.RawMessage `json:"additionalProperties"` // false, or the schema of named entries
+	Additional json.RawMessage `json:"additionalProperties"` //nolint:tagliatelle // JSON Schema spells it so: false, or the schema of named entries
 	Items      *node           `json:"items"`
-	AnyOf      []node          `json:"anyOf"`
-	OneOf      []node          `json:"oneOf"`
+	AnyOf      []node          `json:"anyOf"` //nolint:tagliatelle // JSON Schema spells it so
+	OneOf      []node          `json:"oneOf"` //nolint:tagliatelle // JSON Schema spells it so
 	Defs       map[string]node `json:"$defs"`
 }
 

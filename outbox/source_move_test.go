@@ -55,7 +55,7 @@ func (r *relocation) send(ctx context.Context, t *testing.T) {
 			cell := r.stored(t)
 			_, err := cell.Accept(t.Context(), delivery(string(mover), id))
 			if moves.Refused(err) {
-				time.Sleep(5 * time.Millisecond)
+				<-time.After(5 * time.Millisecond)
 				continue
 			}
 			if err == nil {
@@ -79,7 +79,7 @@ func (r *relocation) dispatch(ctx context.Context, t *testing.T, cell *bundle) {
 			require.NoError(t, err)
 		}
 		if len(ids) == 0 {
-			time.Sleep(2 * time.Millisecond)
+			<-time.After(2 * time.Millisecond)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package moves moves a source from one cell to another: the command cells move carries it out, and
+// Package moves takes a source from one cell to another: the command cells move carries it out, and
 // processes ask which of the two cells stores the source's events.
 //
 // The new cell learns everything by which the old one recognises duplicates: the ids of events, guards,

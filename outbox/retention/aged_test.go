@@ -55,10 +55,10 @@ func TestOneRunDeletesAllExpiredPasses(t *testing.T) {
 			SELECT 'ann', 'cli', 'effect.retry', i::text, 1, i::text FROM generate_series(1, $1::int) AS i`,
 		"replay_runs": `INSERT INTO hooklatch.replay_runs (action, filter, who, via, request_id, state)
 			SELECT 'event.replay', '{}', 'ann', 'cli', i::text, 'done' FROM generate_series(1, $1::int) AS i`,
-		"backfill_runs": `INSERT INTO hooklatch.backfill_runs (source, since, until, mode)
-			SELECT 'a', now(), now(), 'auto' FROM generate_series(1, $1::int)`,
-		"redeliveries": `INSERT INTO hooklatch.redeliveries (source, event_id, ref, happened_at, ended_at)
-			SELECT 'a', i::text, i::text, now(), now() FROM generate_series(1, $1::int) AS i`,
+		"backfill_runs": `INSERT INTO hooklatch.backfill_runs (since, source, until, mode)
+			SELECT now(), 'a', now(), 'auto' FROM generate_series(1, $1::int)`,
+		"redeliveries": `INSERT INTO hooklatch.redeliveries (event_id, source, ref, happened_at, outcome, ended_at)
+			SELECT i::text, 'a', i::text, now(), '', now() FROM generate_series(1, $1::int) AS i`,
 	} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()

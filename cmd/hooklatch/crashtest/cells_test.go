@@ -103,7 +103,7 @@ routes:
 						mu.Unlock()
 						break
 					}
-					time.Sleep(50 * time.Millisecond)
+					<-time.After(50 * time.Millisecond)
 				}
 			}
 		})

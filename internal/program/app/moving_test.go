@@ -100,7 +100,7 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 					refusedSince = time.Now()
 				}
 				refusedFor = time.Since(refusedSince)
-				time.Sleep(10 * time.Millisecond)
+				<-time.After(10 * time.Millisecond)
 			}
 			refusedSince = time.Time{}
 			acknowledged = append(acknowledged, id)
