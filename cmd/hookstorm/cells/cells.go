@@ -69,32 +69,48 @@ func (c *Cells) Stop(ctx context.Context) error {
 	return errors.Join(c.boxes[0].Stop(ctx), c.boxes[1].Stop(ctx))
 }
 
-// Round delivers some events, each twice, and moves the source to the other cell.
+// Round delivers some events, each twice, and moves the source to the other cell. Another event arrives
+// while rows are copied.
 func (c *Cells) Round(ctx context.Context, by ledger.Operator) error {
 	at, err := c.at(ctx)
 	if err != nil {
 		return err
 	}
 	for range 3 {
-		id := uuid.NewString()
-		for range 2 {
-			_, err = c.boxes[at].Accept(ctx, outbox.Delivery{
-				Source: source, Provider: "hmac", ContentType: "application/json", Body: []byte(`{}`), Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "roamed"}},
-			})
-			if err != nil && !moves.Refused(err) {
-				return err
-			}
+		if err := c.deliver(ctx, at); err != nil {
+			return err
 		}
 	}
 	if err := c.dispatch(ctx, at); err != nil {
 		return err
 	}
 	next := 1 - at
+	arrived := false
 	return (&moves.Move{
 		Source: source, By: by,
 		From: moves.Side{Cell: string(schemas[at]), Moves: c.boxes[at].Moves()},
 		To:   moves.Side{Cell: string(schemas[next]), Moves: c.boxes[next].Moves()},
+		Tell: func(moves.Step) {
+			if !arrived {
+				arrived = true
+				_ = errors.Join(c.deliver(ctx, at), c.dispatch(ctx, at)) // the move finds what is missing
+			}
+		},
 	}).Run(ctx)
+}
+
+// deliver delivers an event twice, and ignores that a cell refuses it because the source moves.
+func (c *Cells) deliver(ctx context.Context, at int) error {
+	id := uuid.NewString()
+	for range 2 {
+		_, err := c.boxes[at].Accept(ctx, outbox.Delivery{
+			Source: source, Provider: "hmac", ContentType: "application/json", Body: []byte(`{}`), Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "roamed"}},
+		})
+		if err != nil && !moves.Refused(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // at returns the index of the cell that stores the source's events, or from which an interrupted move
