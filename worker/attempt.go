@@ -72,7 +72,7 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	retryIn := l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil)
 	if c.outcome.Left {
-		retryIn = leftRetry
+		retryIn = max(leftRetry, c.outcome.RetryAfter)
 	}
 	usedUp := l.Retry.Exhausted(counted) && (!t.probe || ownFault) && !c.outcome.Left
 	return ledger.Settlement{

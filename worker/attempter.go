@@ -198,11 +198,21 @@ func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, l
 // errLeft means that an effect's request is rendered by another process.
 var errLeft = errors.New("another process has the newest configuration for the source and renders the request")
 
+// errNoSource means that no running process has the source of an effect's event.
+var errNoSource = errors.New("no running process has the source, so the request is not rendered yet")
+
+// A process without the source leaves an effect this often before it decides alone, with this wait in
+// between: ten minutes, in which a process that has the source can restart.
+const (
+	leftAlone      = 120
+	leftAloneRetry = 5 * time.Second
+)
+
 // render renders the request of an effect whose route has a refetch, with the current routes,
 // and commits it before anything is sent: this attempt and all later ones send the same request
 // (I7). It returns an outcome if the attempt has nothing to send. An older configuration may lack
 // the route, or render another request, so it leaves the effect to a newer one. A process without
-// the source leaves the effect to any process that has it.
+// the source leaves the effect to any process that has it, and waits for one.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	routing := a.routing.Load()
 	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced, routing.has(string(effect.Event.Source)))
@@ -212,6 +222,9 @@ func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect)
 	}
 	if left {
 		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Left: true, Err: errLeft}
+	}
+	if routing.announced.Number > 0 && !routing.has(string(effect.Event.Source)) && effect.UncountedAttempts < leftAlone {
+		return effect, &destination.Outcome{Verdict: ledger.VerdictNotApplied, Left: true, RetryAfter: leftAloneRetry, Err: errNoSource}
 	}
 	event, err := a.events.Event(ctx, effect.Event)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/route"
@@ -66,4 +67,49 @@ func TestNewestConfigurationRenders(t *testing.T) {
 			require.Equal(t, map[string]int{`"new"`: eventsOfADeploy}, bodies)
 		})
 	}
+}
+
+// A process without the source leaves such a request also while no other process runs: one that has
+// the source may only be restarting. After ten minutes the effect is parked, with the reason.
+func TestAnEffectWaitsForAProcessWithItsSource(t *testing.T) {
+	t.Parallel()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
+	t.Cleanup(api.Close)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: receiver.URL})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sender.Close()) })
+	p := &programs{bundle: setup(t), destination: DestinationOptions{Name: "app", Sender: sender}}
+	has := Routing{Sources: []string{"stripe"}, ConfigHash: "has", Routes: []route.Route{{
+		Name: "late", From: []string{"stripe"}, To: "app",
+		Refetch: &route.Refetch{URL: `"` + api.URL + `/object"`, Bearer: secret.New("t0ken")}, HTTP: &route.HTTPRequest{Body: `"new"`},
+	}}}
+	lacks := Routing{Sources: []string{"billing"}, Routes: []route.Route{named("bill", "billing")}, ConfigHash: "lacks"}
+
+	ann := ledger.Operator{Who: "ann", Via: "test"}
+	// waiting creates an effect with a number of attempts that were left, and no process that has its
+	// source. It returns the process without the source.
+	waiting := func(id string, left int) *Worker {
+		first := p.run(t, has)
+		require.NoError(t, p.outbox.Fleet().SetPaused(t.Context(), "app", true, ann))
+		p.deliver(t, "stripe", id, "invoice.paid")
+		p.settled(t)
+		stop(t, first)
+		_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET uncounted_attempts = $1 WHERE state = 'pending'`, left)
+		require.NoError(t, err)
+		alone := p.run(t, lacks)
+		require.NoError(t, p.outbox.Fleet().SetPaused(t.Context(), "app", false, ann))
+		return alone
+	}
+
+	alone := waiting("evt_1", 0)
+	waitFor(t, p.bundle, `SELECT (count(*) > 0)::integer FROM hooklatch.all_attempts WHERE error <> ''`)
+	stop(t, alone)
+	require.Zero(t, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state <> 'pending' OR uncounted_attempts <> attempt`))
+	again := p.run(t, has)
+	waitFor(t, p.bundle, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
+	stop(t, again)
+	waiting("evt_2", leftAlone)
+	waitFor(t, p.bundle, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error LIKE 'route "late"%'`)
 }
