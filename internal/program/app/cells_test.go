@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -59,28 +60,36 @@ func served(t *testing.T, a *app.App, path string) (status int, body string) {
 	return got.Code, got.Body.String()
 }
 
-func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
-	t.Parallel()
+// newReceiver returns the URL of a receiver, and a function that returns how often it received each
+// body.
+func newReceiver(t *testing.T) (url string, received func() map[string]int) {
+	t.Helper()
 	var mu sync.Mutex
-	received := map[string]int{}
+	bodies := map[string]int{}
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
-		received[string(body)]++
+		bodies[string(body)]++
 		mu.Unlock()
 	}))
 	t.Cleanup(receiver.Close)
+	return receiver.URL, func() map[string]int {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(bodies)
+	}
+}
+
+func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
+	t.Parallel()
+	receiver, received := newReceiver(t)
 	arrives := func(id string) {
 		t.Helper()
-		require.Eventually(t, func() bool {
-			mu.Lock()
-			defer mu.Unlock()
-			return received[`{"id":"`+id+`"}`] == 1
-		}, patience, 20*time.Millisecond, id)
+		require.Eventually(t, func() bool { return received()[`{"id":"`+id+`"}`] == 1 }, patience, 20*time.Millisecond, id)
 	}
 
 	shop, pay := pgtest.New(t), pgtest.New(t, pgtest.Own())
-	cfg, err := celled(t, pgtest.URL(t, shop), pgtest.URL(t, pay), receiver.URL).load()
+	cfg, err := celled(t, pgtest.URL(t, shop), pgtest.URL(t, pay), receiver).load()
 	require.NoError(t, err)
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true})
 	require.NoError(t, err)

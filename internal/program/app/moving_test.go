@@ -3,9 +3,7 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -48,18 +46,10 @@ func side(t *testing.T, cell string, pool *pgxpool.Pool) moves.Side {
 // process that starts later finds the source in its new cell, too.
 func TestASourceMovesToAnotherCell(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	received := map[string]int{}
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		received[string(body)]++
-		mu.Unlock()
-	}))
-	t.Cleanup(receiver.Close)
+	receiver, received := newReceiver(t)
 	first, payments := pgtest.New(t), pgtest.New(t)
 	f := newFile(t, pgtest.URL(t, first))
-	inCells(t, f, pgtest.URL(t, payments), receiver.URL, "")
+	inCells(t, f, pgtest.URL(t, payments), receiver, "")
 	start := func() *app.App {
 		cfg, err := f.load()
 		require.NoError(t, err)
@@ -76,9 +66,9 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	a := start()
 	require.Equal(t, http.StatusOK, post(t, a, "shop", "before"))
 
-	inCells(t, f, pgtest.URL(t, payments), receiver.URL, ", cell: payments")
+	inCells(t, f, pgtest.URL(t, payments), receiver, ", cell: payments")
 	require.ErrorContains(t, a.Reload(t.Context()), "sources.shop.cell: the source is in the cell main while the processes run; add moved_from: main")
-	inCells(t, f, pgtest.URL(t, payments), receiver.URL, ", cell: payments, moved_from: main")
+	inCells(t, f, pgtest.URL(t, payments), receiver, ", cell: payments, moved_from: main")
 	require.NoError(t, a.Reload(t.Context()))
 
 	ctx, stop := context.WithCancel(t.Context())
@@ -126,14 +116,10 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1+len(acknowledged), events(first)+events(payments))
-	require.Eventually(t, func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(received) == 1+len(acknowledged)
-	}, patience, 20*time.Millisecond)
-	for body, times := range received {
+	require.Eventually(t, func() bool { return len(received()) == 1+len(acknowledged) }, patience, 20*time.Millisecond)
+	for body, times := range received() {
 		require.Equal(t, 1, times, body)
 	}
-	inCells(t, f, pgtest.URL(t, payments), receiver.URL, "")
+	inCells(t, f, pgtest.URL(t, payments), receiver, "")
 	require.ErrorContains(t, a.Reload(t.Context()), "the source is in the cell payments while the processes run")
 }
