@@ -89,7 +89,10 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 				if refusedSince.IsZero() {
 					refusedSince = time.Now()
 				}
-				refusedFor = time.Since(refusedSince)
+				if refusedFor = time.Since(refusedSince); refusedFor > patience {
+					t.Errorf("%s is refused for %s", id, refusedFor)
+					return
+				}
 				<-time.After(10 * time.Millisecond)
 			}
 			refusedSince = time.Time{}
@@ -101,6 +104,7 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	require.NoError(t, v.Run(t.Context()))
 	close(moved)
 	sending.Wait()
+	require.False(t, t.Failed())
 	t.Logf("%d events; refused for %s", len(acknowledged), refusedFor)
 
 	events := func(pool *pgxpool.Pool) (n int) {
