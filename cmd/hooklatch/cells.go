@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,6 +92,8 @@ func (c *cli) leaves(cfg *config.Config, source, to string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case !slices.Contains(cfg.CellNames(), to):
+		return "", misused("--to %s: %s has no such cell; its cells are %s", to, cfg.Path(), strings.Join(cfg.CellNames(), ", "))
 	case s.InCell() != to || s.MovedFrom == "":
 		return "", fmt.Errorf("%s does not say that the source moves: set cell: %s and moved_from: %s for the source %s, and reload all processes", cfg.Path(), to, s.InCell(), source)
 	}

@@ -81,6 +81,9 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 		require.Contains(t, c.stderr.String(), want)
 	}
 	refused("does not say that the source moves: set cell: payments and moved_from: main for the source shop, and reload all processes", "shop", "--to", "payments", "--yes")
+	var c command
+	require.Equal(t, exitMisused, c.run(t.Context(), s.args("cells", "move", "shop", "--to", "payment", "--yes")...))
+	require.Contains(t, c.stderr.String(), "--to payment: "+s.configPath+" has no such cell; its cells are main, payments")
 	refused(`has no source "shoe"`, "shoe", "--to", "payments", "--yes")
 	written, err := os.ReadFile(s.configPath)
 	require.NoError(t, err)
