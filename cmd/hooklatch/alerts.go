@@ -59,7 +59,7 @@ checks by itself.`,
 		},
 	}
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) newAlertsMute() *cobra.Command {

@@ -46,7 +46,7 @@ is recorded in the transaction that carries it out.`,
 	cmd.Flags().StringVar(&cursor, "cursor", "", "continue from this `cursor`, which an earlier list printed")
 	limitFlag(cmd, &limit)
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) printActions(actions []ledger.OperatorAction) error {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,6 +64,89 @@ func TestStatusNamesTheCellThatIsAway(t *testing.T) {
 	var up command
 	require.Equal(t, exitFailed, up.run(t.Context(), s.args("migrate", "up")...))
 	require.Contains(t, up.stderr.String(), "cell payments: ")
+}
+
+// Every command that lists rows of a database shows the rows of all cells, each with its cell.
+func TestEveryListShowsAllCells(t *testing.T) {
+	t.Parallel()
+	first, payments := pgtest.New(t), pgtest.New(t)
+	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
+	var lists [][]string
+	root := newRoot(&process{name: testName})
+	for _, path := range allCommands(root) {
+		words := strings.Fields(path)
+		cmd, _, err := root.Find(words)
+		require.NoError(t, err)
+		if name := cmd.Name(); cmd.InheritedFlags().Lookup("cell") == nil && cmd.LocalFlags().Lookup("cell") == nil {
+			continue
+		} else if name == "find" {
+			lists = append(lists, append(words, "evt_1"))
+		} else if name == "list" || name == "audit" {
+			lists = append(lists, words)
+		}
+	}
+	require.GreaterOrEqual(t, len(lists), 8)
+	for _, words := range lists {
+		t.Run(strings.Join(words, " "), func(t *testing.T) {
+			t.Parallel()
+			out := must(t, s.args(words...)...)
+			require.Regexp(t, `(?s)^cell main\n.+\ncell payments\n.+`, out)
+		})
+	}
+
+	imported := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\nevt_2,2026-11-21T08:00:00Z\n"), 0o600))
+	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
+	must(t, s.args("import", "keys", "pay", imported, "--yes", "--cell", "payments")...)
+	for _, words := range [][]string{{"events", "list", "--json"}, {"find", "evt_1", "--exact", "--json"}} {
+		var cells []string
+		for decoder := json.NewDecoder(strings.NewReader(must(t, s.args(words...)...))); decoder.More(); {
+			type row struct {
+				Cell   string `json:"cell"`
+				Source string `json:"source"`
+				Name   string `json:"name"`
+			}
+			var rows []row
+			var value json.RawMessage
+			require.NoError(t, decoder.Decode(&value))
+			if json.Unmarshal(value, &rows) != nil {
+				rows = make([]row, 1)
+				require.NoError(t, json.Unmarshal(value, &rows[0]))
+			}
+			for _, r := range rows {
+				cells = append(cells, r.Cell+" "+cmp.Or(r.Source, r.Name))
+			}
+		}
+		want := []string{"main shop", "main shop", "payments pay", "payments pay"}
+		if words[0] == "find" {
+			want = []string{"main shop/evt_1", "payments pay/evt_1"}
+		}
+		require.Equal(t, want, cells, words)
+	}
+
+	var c command
+	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--limit", "1")...))
+	require.Contains(t, c.stderr.String(), "events list --cell payments --config ", "the command that continues a list names the cell")
+	for _, args := range [][]string{{"--follow"}, {"--cursor", "x"}} {
+		var c command
+		require.Equal(t, exitMisused, c.run(t.Context(), s.args(append([]string{"events", "list"}, args...)...)...))
+		require.Contains(t, c.stderr.String(), args[0]+" works on one cell: add --cell with one of main, payments")
+	}
+}
+
+func TestAListNamesTheCellThatIsAway(t *testing.T) {
+	t.Parallel()
+	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), "postgres://postgres@127.0.0.1:1/none")
+	for _, args := range [][]string{{"events", "list"}, {"events", "list", "--json"}} {
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args(args...)...))
+		require.Contains(t, c.stderr.String(), "cell payments: ")
+		if len(args) == 2 {
+			require.Equal(t, "cell main\nno events\n", c.stdout.String())
+		} else {
+			require.Equal(t, "[]\n", c.stdout.String())
+		}
+	}
 }
 
 // The command refuses a move that the configuration or a running process does not expect. Afterwards,

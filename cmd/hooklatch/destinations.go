@@ -58,7 +58,7 @@ the list shows which operator or breaker paused it.`,
 		},
 	}
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) printDestinations(destinations []fleet.DestinationState, counts map[string]fleet.Unsuccessful) error {

@@ -59,7 +59,7 @@ a duration before now, such as 36h.`,
 	selected = selectBy[find.Effects](cmd, "only ", nil)
 	l.register(cmd)
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) printEffects(effects []ledger.Effect) error {

@@ -61,7 +61,7 @@ such as 36h.`,
 	selected = selectBy[find.Events](cmd, "only ", nil)
 	l.register(cmd)
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) printEvents(events []*inbox.Event) error {

@@ -71,7 +71,7 @@ With --json each result is one line.`,
 	cmd.Flags().StringVar(&f.cursor, "cursor", "", "continue the search in payloads from this `cursor`, which an earlier search printed")
 	limitFlag(cmd, &f.limit)
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (f *finding) run(ctx context.Context, d database) error {

@@ -98,7 +98,7 @@ func (c *cli) newQuarantineList() *cobra.Command {
 	flags.register(cmd)
 	limitFlag(cmd, &limit)
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) newQuarantineShow() *cobra.Command {

@@ -42,7 +42,7 @@ many effects need attention, only the newest 1000 are read.`,
 		},
 	}
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) newRoutesShow() *cobra.Command {

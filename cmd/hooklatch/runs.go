@@ -73,7 +73,7 @@ counted, out of the matches selected so far.`,
 	}
 	limitFlag(cmd, &limit)
 	c.jsonFlag(cmd)
-	return cmd
+	return c.inAllCells(cmd)
 }
 
 func (c *cli) printRuns(found []runs.Run) error {

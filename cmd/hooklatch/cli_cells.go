@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
+)
+
+// ofOneCell are the flags of lists that have a meaning in one cell only.
+var ofOneCell = []string{"cursor", "follow"}
+
+// inAllCells lets a command that lists rows work on all cells, one after the other, unless --cell
+// names one. A cell that does not answer is named in the error, after the rows of the other cells.
+func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
+	list := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, err := c.loadForDatabase()
+		if err != nil {
+			return err
+		}
+		if c.database.cell != "" || len(cfg.Cells) == 0 {
+			return list(cmd, args)
+		}
+		for _, name := range ofOneCell {
+			if cmd.Flags().Changed(name) {
+				return misused("--%s works on one cell: add --cell with one of %s", name, strings.Join(cfg.CellNames(), ", "))
+			}
+		}
+		answers := cells.Ask(cmd.Context(), cfg.CellNames(), patienceWithCell, func(ctx context.Context, name string) (struct{}, error) {
+			return struct{}{}, c.inCell(name).withDatabase(ctx, func(database) error { return nil })
+		})
+		rows := rowsOfCells{out: c.stdout, asJSON: c.asJSON}
+		for i, one := range answers {
+			if one.Err != nil || cmd.Context().Err() != nil {
+				continue
+			}
+			if err := cmd.Flags().Set("cell", one.Cell); err != nil { // also for the commands that the list prints
+				return err
+			}
+			answers[i].Err = rows.add(one.Cell, func(out io.Writer) error {
+				c.stdout = out
+				return list(cmd, args)
+			})
+			if _, misuse := errors.AsType[*usageError](answers[i].Err); misuse {
+				return answers[i].Err // the same in each cell
+			}
+		}
+		c.stdout = rows.out
+		return errors.Join(append(cells.Errors(answers), rows.flush(), cmd.Context().Err())...)
+	}
+	return cmd
+}
+
+// rowsOfCells prints what a list prints in each cell: text below the name of the cell, and JSON
+// with the member cell in each object, in one array if the list is an array.
+type rowsOfCells struct {
+	out    io.Writer
+	asJSON bool
+	begun  bool
+	array  []plainjson.Joined // nil if the list prints one object per line
+}
+
+// add prints the rows of one cell.
+func (r *rowsOfCells) add(cell string, list func(out io.Writer) error) error {
+	if !r.asJSON {
+		if r.begun {
+			fmt.Fprintln(r.out)
+		}
+		r.begun = true
+		if _, err := fmt.Fprintf(r.out, "cell %s\n", cell); err != nil {
+			return err
+		}
+		return list(r.out)
+	}
+	var printed bytes.Buffer
+	err := list(&printed) // an interrupted list has printed some rows
+	name := struct {
+		Cell string `json:"cell"`
+	}{cell}
+	decoder := json.NewDecoder(&printed)
+	for {
+		var value json.RawMessage
+		if decodeErr := decoder.Decode(&value); decodeErr != nil {
+			if !errors.Is(decodeErr, io.EOF) {
+				err = errors.Join(err, decodeErr)
+			}
+			return err
+		}
+		var rows []json.RawMessage
+		if json.Unmarshal(value, &rows) != nil { // not an array
+			err = errors.Join(err, printLine(r.out, plainjson.Joined{name, value}))
+			continue
+		}
+		r.array = slices.Grow(listed(r.array), len(rows))
+		for _, row := range rows {
+			r.array = append(r.array, plainjson.Joined{name, row})
+		}
+	}
+}
+
+// flush prints the array of all cells.
+func (r *rowsOfCells) flush() error {
+	if r.array == nil {
+		return nil
+	}
+	return printJSON(r.out, r.array)
+}
