@@ -264,11 +264,14 @@ func (v *Move) fence(ctx context.Context, period time.Duration) error {
 func (v *Move) handOverFenced(ctx context.Context, id uuid.UUID) error {
 	var unready UnreadyError
 	for range (retry.Pauses{First: 20 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
-		var err error
-		if unready, err = v.unready(ctx); err != nil {
+		now, err := v.unready(ctx)
+		if err != nil && ctx.Err() != nil && unready != (UnreadyError{}) {
+			break // the time ended during a later count
+		}
+		if err != nil {
 			return err
 		}
-		if unready != (UnreadyError{}) {
+		if unready = now; unready != (UnreadyError{}) {
 			continue
 		}
 		if err := v.drain(ctx, id, true); err != nil {
