@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/internal/fault"
 	"github.com/hooklatch/hooklatch/internal/recent"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -186,10 +185,7 @@ func TestUnheardCommitsAreNotCached(t *testing.T) {
 		_, found := b.recent.Find(warm)
 		return found
 	}, 2*time.Minute, time.Millisecond)
-	f.Arm(fault.Hang, 1)
-	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
-	require.ErrorIs(t, err, commit.ErrUnavailable)
-	require.Equal(t, 1, f.Count())
+	b.acceptUnheard(t, f, delivery("stripe", "evt_1"))
 	_, ok := b.cached(t, delivery("stripe", "evt_1"))
 	require.False(t, ok)
 }
@@ -225,10 +221,7 @@ func TestCacheAnswersWhileTheStandbyIsAway(t *testing.T) {
 	var life atomic.Value
 	life.Store("one")
 	r.always(t, &life)
-	require.Eventually(t, func() bool {
-		_, err := r.Accept(t.Context(), delivery("stripe", "evt_1"))
-		return err == nil
-	}, 2*time.Minute, time.Millisecond)
+	r.accepts(t, delivery("stripe", "evt_1"))
 	r.warm(t, delivery("stripe", "evt_1"))
 	r.away(t)
 	_, err := r.Accept(t.Context(), delivery("stripe", "evt_2"))
