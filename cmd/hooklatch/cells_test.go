@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -44,7 +46,16 @@ func TestCommandsWorkOnCells(t *testing.T) {
 	out = shown("status")
 	require.Contains(t, out, "cell main\n")
 	require.Contains(t, out, "cell payments\n")
+	imported := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
+	must(t, s.args("import", "keys", "pay", imported, "--yes", "--cell", "payments")...)
+	_, err := payments.Exec(t.Context(), "UPDATE hooklatch.processed_events SET outcome = 'failed'")
+	require.NoError(t, err)
 	require.Contains(t, shown("check"), "cell payments: ")
+	const replay = "hooklatch events replay --cell payments --state failed --source pay"
+	require.Contains(t, shown("check"), replay)
+	require.Contains(t, shown("status"), replay)
+	must(t, s.args(strings.Fields(replay)[1:]...)...)
 	out = shown("status", "--cell", "payments")
 	require.Contains(t, out, "hooklatch send pay")
 	require.NotContains(t, out, "hooklatch send shop")
@@ -131,6 +142,31 @@ func TestEveryListShowsAllCells(t *testing.T) {
 		var c command
 		require.Equal(t, exitMisused, c.run(t.Context(), s.args(append([]string{"events", "list"}, args...)...)...))
 		require.Contains(t, c.stderr.String(), args[0]+" works on one cell: add --cell with one of main, payments")
+	}
+}
+
+// A command that is printed for a cell names the cell, if the command works on one cell.
+func TestPrintedCommandsNameTheirCell(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&process{name: testName})
+	ofAll := []string{"migrate up", "migrate down", "migrate status", "status"} // with sections for all cells
+	for _, path := range allCommands(root) {
+		cmd, _, err := root.Find(strings.Fields(path))
+		require.NoError(t, err)
+		if !cmd.Runnable() || cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") || slices.Contains(ofAll, path) {
+			continue
+		}
+		text := testName + " " + path
+		if path == "backfill" {
+			text += " stripe"
+		}
+		want := text
+		if cmd.InheritedFlags().Lookup("cell") != nil || cmd.LocalFlags().Lookup("cell") != nil {
+			want += " --cell payments"
+		}
+		require.Equal(t, "run `"+want+"` --yes", cells.Commands("run `"+text+"` --yes", "payments"))
+		require.Equal(t, text, cells.Commands(text, "main"))
+		require.Equal(t, text, cells.Commands(text, ""))
 	}
 }
 

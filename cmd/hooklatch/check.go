@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/internal/safetext"
@@ -116,6 +117,7 @@ func (c *checkup) cells(ctx context.Context, cfg *config.Config) {
 		c.database(ctx, part)
 		for i := from; i < len(c.findings) && name != config.MainCell; i++ {
 			c.findings[i].Message = "cell " + name + ": " + c.findings[i].Message
+			c.findings[i].Fix = cells.Commands(c.findings[i].Fix, name)
 		}
 	}
 }

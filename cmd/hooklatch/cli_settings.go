@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -86,6 +87,11 @@ func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 		return nil, misused("--cell %s: %s has no such cell; its cells are %s", name, cfg.Path(), strings.Join(cfg.CellNames(), ", "))
 	}
 	return cfg.InCell(name), nil
+}
+
+// command returns a command of the program, which works on the same cell as the command at hand.
+func (c *cli) command(words string) string {
+	return c.name + strings.TrimPrefix(cells.Commands(programName+" "+words, c.database.cell), programName)
 }
 
 // inCell returns a copy of c that uses another cell.

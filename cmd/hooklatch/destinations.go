@@ -133,7 +133,7 @@ func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, of desk.Target) (
 	case err != nil:
 		return "", err
 	case d.OperatorPaused:
-		return fmt.Sprintf("not probed: it was paused by %s; resume it with: %s destinations resume %s", d.PausedBy, c.name, d.Name), nil
+		return fmt.Sprintf("not probed: it was paused by %s; resume it with: %s", d.PausedBy, c.command("destinations resume "+d.Name)), nil
 	case d.Breaker == fleet.BreakerClosed:
 		return "not probed: its breaker is closed and its effects are attempted", nil
 	case d.Breaker == fleet.BreakerHalfOpen:
@@ -150,7 +150,7 @@ func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, of desk.Target) 
 	if err != nil || d.Breaker == fleet.BreakerClosed {
 		return "resumed", err
 	}
-	return fmt.Sprintf("resumed, but its effects still wait: %s; probe it with: %s destinations probe %s", whyPaused(d), c.name, d.Name), nil
+	return fmt.Sprintf("resumed, but its effects still wait: %s; probe it with: %s", whyPaused(d), c.command("destinations probe "+d.Name)), nil
 }
 
 func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet.DestinationState, error) {
@@ -164,5 +164,5 @@ func destinationNamed(ctx context.Context, o *outbox.Outbox, name string) (fleet
 }
 
 func (c *cli) noSuchDestination(name string) error {
-	return fmt.Errorf("no destination is named %s; list them with: %s destinations list", safetext.Shown(name), c.name)
+	return fmt.Errorf("no destination is named %s; list them with: %s", safetext.Shown(name), c.command("destinations list"))
 }

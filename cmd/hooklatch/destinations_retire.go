@@ -40,8 +40,8 @@ destination in its configuration registers the destination again.`,
 				case errors.Is(err, ledger.ErrUnknownDestination):
 					return c.noSuchDestination(name)
 				case errors.Is(err, fleet.ErrServed):
-					return fmt.Errorf("%s is in the configuration of a running process: remove it and restart; see how many processes have it with: %s destinations list",
-						safetext.Shown(name), c.name)
+					return fmt.Errorf("%s is in the configuration of a running process: remove it and restart; see how many processes have it with: %s",
+						safetext.Shown(name), c.command("destinations list"))
 				case err != nil:
 					return err
 				}

@@ -125,8 +125,8 @@ func (f *finding) search(ctx context.Context, o *outbox.Outbox, limit int) error
 	if errors.Is(err, find.ErrCursor) {
 		return misused("--cursor: %s", err)
 	}
-	fmt.Fprintf(f.stderr, "%s whose payload contains the text; the same condition:\n  %s events list --contains %s\n",
-		counted(len(found.Rows), "event"), f.name, safetext.Shell(filter.Contains))
+	fmt.Fprintf(f.stderr, "%s whose payload contains the text; the same condition:\n  %s\n",
+		counted(len(found.Rows), "event"), f.command("events list --contains "+safetext.Shell(filter.Contains)))
 	printRest(f.cli, f.cmd, found)
 	return err
 }

@@ -138,7 +138,7 @@ func (c *cli) repairJobs(ctx context.Context, r *repair.Repairer, f repairFlags)
 		return err
 	}
 	if view.Lacking != (repair.Jobs{}) {
-		fmt.Fprintf(c.stdout, "\nenqueue them again with:\n  %s repair --yes\n", c.name)
+		fmt.Fprintf(c.stdout, "\nenqueue them again with:\n  %s\n", c.command("repair --yes"))
 	}
 	return c.printWithheld(view.Server)
 }
@@ -149,8 +149,8 @@ func (c *cli) printWithheld(s repair.State) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(c.stdout, "\nat_most_once effects are withheld: the database is on %s, and the confirmed server is %s\n"+
-		"if the database was restored, confirm the time:\n  %s repair --restored-to TIME\nif nothing is missing, confirm that:\n  %s repair --promoted\n",
-		s.Here, s.Known, c.name, c.name)
+		"if the database was restored, confirm the time:\n  %s\nif nothing is missing, confirm that:\n  %s\n",
+		s.Here, s.Known, c.command("repair --restored-to TIME"), c.command("repair --promoted"))
 	return err
 }
 
@@ -174,7 +174,7 @@ func (c *cli) repairPromoted(ctx context.Context, r *repair.Repairer, f repairFl
 	default:
 		_, err = fmt.Fprintf(c.stdout, "the database is on %s, and the confirmed server is %s\n"+
 			"an at_most_once effect that was done, but is pending in this database, would be done again\n"+
-			"if nothing is missing, let at_most_once effects start with:\n  %s repair --promoted --yes\n", state.Here, state.Known, c.name)
+			"if nothing is missing, let at_most_once effects start with:\n  %s\n", state.Here, state.Known, c.command("repair --promoted --yes"))
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (c *cli) repairRestored(ctx context.Context, r *repair.Repairer, to time.Ti
 		return err
 	}
 	if f.yes {
-		_, err := fmt.Fprintf(c.stdout, "\n%s parked; see them with:\n  %s effects list --state parked\n", counted(int(v.Parked), "at_most_once effect"), c.name)
+		_, err := fmt.Fprintf(c.stdout, "\n%s parked; see them with:\n  %s\n", counted(int(v.Parked), "at_most_once effect"), c.command("effects list --state parked"))
 		return err
 	}
 	var unsure int64
@@ -211,7 +211,7 @@ func (c *cli) repairRestored(ctx context.Context, r *repair.Repairer, to time.Ti
 	if unsure > 0 {
 		fmt.Fprintf(c.stdout, ": %s", strings.Join(where, ", "))
 	}
-	_, err = fmt.Fprintf(c.stdout, "\napply the repair with:\n  %s repair --restored-to %s --yes\n", c.name, to.UTC().Format(time.RFC3339Nano))
+	_, err = fmt.Fprintf(c.stdout, "\napply the repair with:\n  %s\n", c.command("repair --restored-to "+to.UTC().Format(time.RFC3339Nano)+" --yes"))
 	return err
 }
 

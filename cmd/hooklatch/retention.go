@@ -121,6 +121,6 @@ func (c *cli) printRetention(report retention.Report, rows string) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(c.stdout, "\nnothing is deleted until an operator confirms. Check the database's clock and the retention settings.\n"+
-		"count what would be deleted with:\n  %s retention run --dry-run\nconfirm with:\n  %s retention run --yes\n", c.name, c.name)
+		"count what would be deleted with:\n  %s\nconfirm with:\n  %s\n", c.command("retention run --dry-run"), c.command("retention run --yes"))
 	return err
 }

@@ -171,5 +171,5 @@ func (c *cli) ofRun(id int64, err error) error {
 }
 
 func (c *cli) noSuchRun(id int64) error {
-	return fmt.Errorf("no run has the number %d; list runs with: %s runs list", id, c.name)
+	return fmt.Errorf("no run has the number %d; list runs with: %s", id, c.command("runs list"))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/program/life"
@@ -96,9 +97,9 @@ func (s *shift) sayRest(run runs.Run) {
 func (c *cli) restOf(run runs.Run) string {
 	switch run.State {
 	case runs.Paused:
-		return fmt.Sprintf("%s runs resume %d", c.name, run.ID)
+		return c.command("runs resume " + strconv.FormatInt(run.ID, 10))
 	case runs.Running:
-		return fmt.Sprintf("%s runs show %d", c.name, run.ID)
+		return c.command("runs show " + strconv.FormatInt(run.ID, 10))
 	case runs.Stopped, runs.Done, runs.Failed:
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/roundtrip"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -61,6 +62,11 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 		target, err := alarmTarget(cfg, to)
 		if err != nil {
 			return nil, err
+		}
+		request := target.Request
+		target.Request = func(m alarm.Message) (ledger.Request, error) {
+			m.Alert.Command = cells.Commands(m.Alert.Command, a.cell)
+			return request(m)
 		}
 		opts.To = append(opts.To, target)
 	}

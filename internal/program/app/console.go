@@ -65,10 +65,10 @@ func (a *App) makeConsole() (*console.Console, error) {
 		others = a.otherCells
 	}
 	return console.New(console.Options{
-		Cells:  others,
+		Cell: a.cell, Cells: others,
 		Outbox: a.outbox, Standby: follower, Shown: shown,
 		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
-			Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+			Cell: a.cell, Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
 			Sources: func() []string { return a.config.Load().Accepting() },
 		}),
 		Routes:       (&currentRoutes{config: a.config.Load}).routes,

@@ -10,13 +10,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hooklatch/hooklatch/internal/option"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
 // MainCell is the name of the cell whose database is Config.Database.
-const MainCell = "main"
+const MainCell = cells.Main
 
 // CellNames returns the names of all cells: the main cell, and then the others in order.
 func (c *Config) CellNames() []string {
@@ -45,6 +46,9 @@ func (c *Config) InCell(name string) *Config {
 	}
 	return &part
 }
+
+// Cell returns the name of the cell whose configuration this is: see InCell.
+func (c *Config) Cell() string { return cmp.Or(c.cell, MainCell) }
 
 // Accepting returns the names of the sources whose deliveries the cell accepts, in order. It leaves out
 // those that move to another cell.

@@ -62,6 +62,8 @@ type Options struct {
 	// Sources and Destinations return the configured sources and destinations. They may be nil.
 	Sources      func() []Source
 	Destinations func() []Destination
+	// Cell is the name of this cell, for commands. It may be empty.
+	Cell string
 	// Cells returns the other cells, for links to their consoles. If nil, there are none.
 	Cells func(ctx context.Context) []Cell
 	// TestEvents delivers test events. If nil, the console sends none.

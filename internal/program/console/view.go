@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
@@ -98,6 +99,7 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		"path":    func(p string) string { return c.base + p },
 		"asset":   func(name string) string { return c.base + c.assets.URL(name) },
 		"icon":    c.assets.Icon,
+		"command": func(text string) string { return cells.Commands(text, c.opts.Cell) },
 		"event":   func(ref identity.EventRef) string { return c.base + eventPath(ref) },
 		"effect":  func(key string) string { return c.base + effectPath(key) },
 		"route":   func(name string) string { return c.base + routePath(name) },

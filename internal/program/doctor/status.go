@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/alarm"
@@ -29,6 +30,8 @@ type StatusOptions struct {
 	Of func(name string) bool
 	// AllowFsyncOff makes fsync = off a Warning instead of a Problem.
 	AllowFsyncOff bool
+	// Cell is the name of the cell, for the commands of alerts and findings. It may be empty.
+	Cell string
 	// Awaited is true for a page for which a user waits: see measure.MostAwaited.
 	Awaited bool
 }
@@ -208,6 +211,12 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 		},
 		Needs:  append([]alarm.Alert{}, r.alerts...), // [] in JSON, not null
 		Tables: r.tables(), Destinations: r.destinations(), Sources: r.sources(opts.configured()), Processes: r.processes(),
+	}
+	for i := range s.Needs {
+		s.Needs[i].Command = cells.Commands(s.Needs[i].Command, opts.Cell)
+	}
+	for i := range s.Server {
+		s.Server[i].Fix = cells.Commands(s.Server[i].Fix, opts.Cell)
 	}
 	s.keep(opts.Of)
 	for _, d := range s.Destinations {
