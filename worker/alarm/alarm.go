@@ -39,6 +39,9 @@ type Options struct {
 	Repeat time.Duration
 	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
 	SizeBudget int64
+	// Away returns the names of the cells that cannot do their work, if this cell reports them. If
+	// nil, there are no other cells.
+	Away func(ctx context.Context) []string
 	// Beat is called after each successful turn. If nil, no heartbeat is sent.
 	Beat func(ctx context.Context) error
 	// Logger defaults to a logger that discards.
@@ -86,7 +89,11 @@ func (a *Alarm) Turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := Judge(Facts{Snapshot: snapshot, Recent: lately, SizeBudget: a.opts.SizeBudget})
+	facts := Facts{Snapshot: snapshot, Recent: lately, SizeBudget: a.opts.SizeBudget}
+	if a.opts.Away != nil {
+		facts.Away = a.opts.Away(ctx)
+	}
+	found := Judge(facts)
 	if err := a.tell(ctx, found); err != nil {
 		return err
 	}

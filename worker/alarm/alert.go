@@ -45,6 +45,8 @@ type Facts struct {
 	Recent measure.Sums
 	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
 	SizeBudget int64
+	// Away are the names of the cells that cannot do their work.
+	Away []string
 }
 
 // Judge returns the alerts that fire, most urgent first.

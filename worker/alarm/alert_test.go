@@ -135,6 +135,7 @@ var sick = map[string]struct {
 	"size_budget": {"", func(f *alarm.Facts) { f.Tables[0].Bytes = 80 }, func(f *alarm.Facts) {
 		f.Tables[0].Bytes, f.SizeBudget = 1e15, 0 // no size budget is set
 	}},
+	"cell_away":          {"payments", func(f *alarm.Facts) { f.Away = []string{"payments"} }, nil},
 	"two_configurations": {"", func(f *alarm.Facts) { f.Processes[0].ConfigHash = "y" }, nil},
 	"duplicates": {"stripe", func(f *alarm.Facts) {
 		f.Usual[0].Accepted, f.Usual[0].Duplicates = 890, 110

@@ -65,6 +65,7 @@ var conditions = []condition{
 	{name: "events_late", severity: Page, find: eventsLate},
 	{name: "breaker_open", severity: Page, find: breakerOpen},
 	{name: "no_worker", severity: Page, find: noWorker},
+	{name: "cell_away", severity: Page, find: cellAway},
 	{name: "at_most_once_withheld", severity: Page, find: withheld},
 	{name: "partitions_missing", severity: Page, find: partitionsMissing},
 	{name: "endpoint_off", severity: Page, find: endpointOff},
@@ -209,6 +210,18 @@ func noWorker(f Facts) []Alert {
 		return nil
 	}
 	return []Alert{{Message: "no worker is running: nothing is dispatched and no effect starts", Command: "hooklatch worker"}}
+}
+
+func cellAway(f Facts) []Alert {
+	var found []Alert
+	for _, name := range f.Away {
+		found = append(found, Alert{
+			Subject: name,
+			Message: fmt.Sprintf("the cell %s is unavailable: deliveries to its sources are answered 503", name),
+			Command: "hooklatch status",
+		})
+	}
+	return found
 }
 
 func withheld(f Facts) []Alert {

@@ -356,6 +356,24 @@ func (s *stage) done() {
 	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
 }
 
+// A process exports no collected gauges of an unavailable cell.
+func TestTheRuleOfACellFires(t *testing.T) {
+	t.Parallel()
+	all, away := map[string]string{}, map[string]string{}
+	for _, labels := range []string{"", `cell="payments",`, `cell="shops",`} {
+		info, collected := `target_info{`+labels+`service_name="hooklatch",instance="a"}`, collectedAt+"{"+labels+`instance="a"}`
+		all[info], all[collected], away[info], away[collected] = "1", "1", "1", "1"
+	}
+	delete(away, collectedAt+`{cell="payments",instance="a"}`)
+	var record recording
+	record.add(all)
+	record.hold(10 * time.Minute)
+	before := record.at()
+	record.add(away)
+	record.hold(10 * time.Minute)
+	record.judge(t, firing{at: before, ever: true}, firing{at: record.at(), alerts: []string{"HooklatchCellAway"}})
+}
+
 // Each situation makes its alert fire and resolve, and no other alert, as evaluated by
 // Prometheus' own tool. HOOKLATCH_LONG=1 runs all of them.
 func TestAlertsFireInTheirSituation(t *testing.T) {

@@ -58,6 +58,9 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 		For: cfg.Alerts.For, Repeat: cfg.Alerts.Repeat, SizeBudget: int64(cfg.Database.SizeBudget),
 		TeamOf: func(about alarm.Alert) string { return cfg.TeamOf(about.Subject) }, Logger: a.opts.Logger,
 	}
+	if len(cfg.Whole().Cells) > 0 {
+		opts.Away = func(ctx context.Context) []string { return a.whole.cellsAway(ctx, a.cell) }
+	}
 	for _, to := range cfg.Alerts.To {
 		target, err := alarmTarget(cfg, to)
 		if err != nil {

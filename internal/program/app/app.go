@@ -167,8 +167,9 @@ type App struct {
 	teardown Teardown
 	cell     string         // name of this App's cell
 	cells    []*App         // the other cells, without listeners
+	whole    *App           // the App of the main cell, which has the others
 	moving   *movingSources // shared by all cells
-	away     cellsAway      // set by readyCells
+	away     sentencesAway  // set by readyCells
 	prepared chan struct{}  // closed once the database is known to be migrated and all parts run
 	failed   chan error     // receives an error that ends the App
 }
@@ -193,6 +194,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 // newApp returns an App without parts.
 func newApp(opts Options, cell string) *App {
 	a := &App{opts: opts, teardown: Teardown{Logger: opts.Logger}, cell: cell, prepared: make(chan struct{})}
+	a.whole = a
 	a.config.Store(opts.Config)
 	return a
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // addCells creates an App without listeners for each cell other than the main one: with the pools,
@@ -31,7 +32,7 @@ func (a *App) addCells(ctx context.Context) error {
 		opts.Handle, opts.Load, opts.Listener, opts.Tell = nil, nil, nil, nil
 		opts.Logger = a.opts.Logger.With(slog.String(logkey.Cell, name))
 		one := newApp(opts.withDefaults(), name)
-		one.process, one.failed, one.moving = a.process, a.failed, a.moving
+		one.whole, one.process, one.failed, one.moving = a, a.process, a.failed, a.moving
 		a.cells = append(a.cells, one)
 		a.teardown.Add("cell "+name, a.drainTimeout()+stopSlack, func(ctx context.Context) error {
 			return one.teardown.Run(ctx, a.drainTimeout()+stopSlack)
@@ -114,8 +115,14 @@ func (a *App) consoles() http.Handler {
 
 // otherCells returns the cells other than the main one, for the console of the main cell.
 func (a *App) otherCells(ctx context.Context) (list []console.Cell) {
-	for _, one := range a.askCells(ctx, a.cells) {
-		c := console.Cell{Name: one.Cell, Path: config.CellPath(one.Cell) + "/"}
+	answers := askEach(ctx, a.cells, func(ctx context.Context, one *App) ([]alarm.Alert, error) {
+		if err := one.readyAlone(ctx); err != nil {
+			return nil, err
+		}
+		return one.console.Needs(ctx)
+	})
+	for _, one := range answers {
+		c := console.Cell{Name: one.Cell, Path: config.CellPath(one.Cell), Needs: one.Value}
 		if one.Err != nil {
 			c.Away = one.Err.Error()
 		}
@@ -124,15 +131,37 @@ func (a *App) otherCells(ctx context.Context) (list []console.Cell) {
 	return list
 }
 
-// askCells checks whether cells can do their work.
-func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] {
+// askEach asks cells simultaneously.
+func askEach[T any](ctx context.Context, of []*App, ask func(ctx context.Context, one *App) (T, error)) []cells.Answer[T] {
 	byName := map[string]*App{}
 	for _, one := range of {
 		byName[one.cell] = one
 	}
-	return cells.Ask(ctx, slices.Sorted(maps.Keys(byName)), cells.Patience, func(ctx context.Context, name string) (struct{}, error) {
-		return struct{}{}, byName[name].readyAlone(ctx)
+	return cells.Ask(ctx, slices.Sorted(maps.Keys(byName)), cells.Patience, func(ctx context.Context, name string) (T, error) {
+		return ask(ctx, byName[name])
 	})
+}
+
+// askCells checks whether cells can do their work.
+func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] {
+	return askEach(ctx, of, func(ctx context.Context, one *App) (struct{}, error) { return struct{}{}, one.readyAlone(ctx) })
+}
+
+// cellsAway returns the names of the cells that cannot do their work, if the given cell is the first
+// of those that can: one alert about a cell is enough.
+func (a *App) cellsAway(ctx context.Context, reporter string) (away []string) {
+	first := ""
+	for _, one := range a.askCells(ctx, a.all()) {
+		if one.Err != nil {
+			away = append(away, one.Cell)
+		} else if first == "" {
+			first = one.Cell
+		}
+	}
+	if first != reporter {
+		return nil
+	}
+	return away
 }
 
 // readyCells is Ready for a process with several cells: it returns nil if at least one cell can do
@@ -158,5 +187,5 @@ func (a *App) whileAllAnswer(send func(context.Context) error) func(context.Cont
 	}
 }
 
-// cellsAway holds a sentence about each cell that could not do its work in the last check.
-type cellsAway = atomic.Pointer[[]string]
+// sentencesAway hold a sentence about each cell that could not do its work in the last check.
+type sentencesAway = atomic.Pointer[[]string]

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ sources:
   pay: {provider: token, secrets: [%s], event_id: {pointer: /id}, cell: payments}
 destinations: {app: {http: {url: %s}, allow_private: [127.0.0.0/8]}}
 routes: [{name: all, from: "*", to: app}]
+alerts: {to: [{destination: app}]}
 `, payDatabase, cellSecret, cellSecret, receiver))
 	return f
 }
@@ -93,7 +95,10 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	require.NoError(t, err)
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = a.Stop(context.Background()) }) // one of the databases is away
+	t.Cleanup(func() {
+		_ = a.Stop(context.Background()) // one of the databases is away
+		require.NoError(t, a.StopWorkers(context.Background()))
+	})
 	require.NoError(t, a.Start(t.Context()))
 	require.Eventually(t, func() bool {
 		status, body := served(t, a, "/readyz")
@@ -116,6 +121,14 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	_, body = served(t, a, "/events")
 	require.NotContains(t, body, "p1")
 
+	_, err = pay.Exec(t.Context(), "UPDATE hooklatch.processed_events SET outcome = 'failed'")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, body = served(t, a, "/")
+		return strings.Contains(body, `cell payments: <a href="/cells/payments/events?state=failed&amp;source=pay">`)
+	}, patience, 20*time.Millisecond)
+	require.Contains(t, body, "hooklatch events replay --cell payments --state failed --source pay")
+
 	beats := 0
 	heartbeat := a.WhileAllAnswer(func(context.Context) error { beats++; return nil })
 	require.NoError(t, heartbeat(t.Context()))
@@ -137,8 +150,22 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	require.Contains(t, body, `cell="payments"`)
 	began := time.Now()
 	_, body = served(t, a, "/")
-	require.Regexp(t, `<a href="/cells/payments/">payments</a> did not answer: `, body)
+	require.Contains(t, body, "cell payments: did not answer: ")
+	require.Equal(t, []string{"payments"}, a.CellsAway(t.Context(), "main"))
+	require.Empty(t, a.CellsAway(t.Context(), "payments"), "one cell reports it")
 	require.Less(t, time.Since(began), cells.Patience+2*time.Second, "the console answers within its deadline")
+	require.Eventually(t, func() bool {
+		err := shop.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.alert_states WHERE name = 'cell_away' AND subject = 'payments'").Scan(&events)
+		require.NoError(t, err)
+		return events == 1
+	}, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool { // what the rule HooklatchCellAway expects
+		_, body = served(t, a, "/metrics")
+		return !regexp.MustCompile(`hooklatch_collected_timestamp_seconds\{.*cell="payments"`).MatchString(body)
+	}, patience, 100*time.Millisecond)
+	require.Regexp(t, `\nhooklatch_collected_timestamp_seconds [0-9]`, body)
+	require.Regexp(t, `\ntarget_info\{cell="payments",.*service_name="hooklatch"`, body)
+	require.Regexp(t, `\ntarget_info\{[^c].*service_name="hooklatch"`, body)
 }
 
 func TestACellIsStartedWhenItIsThere(t *testing.T) {

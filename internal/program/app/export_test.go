@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -10,6 +11,20 @@ import (
 
 // AdminHandler returns the admin listener's handler.
 func (a *App) AdminHandler() http.Handler { return a.admin.Handler() }
+
+// CellsAway exports cellsAway.
+func (a *App) CellsAway(ctx context.Context, reporter string) []string {
+	return a.cellsAway(ctx, reporter)
+}
+
+// StopWorkers waits until the workers of all cells have stopped, however long a cell's database is
+// unavailable.
+func (a *App) StopWorkers(ctx context.Context) (err error) {
+	for _, one := range a.all() {
+		err = errors.Join(err, one.worker.Stop(ctx))
+	}
+	return err
+}
 
 // HoldAcceptPool makes the pool that accepts deliveries deaf: all its connections are in use. It
 // returns a function that gives them back.

@@ -36,6 +36,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
+	"github.com/hooklatch/hooklatch/worker/alarm"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -64,7 +65,8 @@ type Options struct {
 	Destinations func() []Destination
 	// Cell is the name of this cell, for commands. It may be empty.
 	Cell string
-	// Cells returns the other cells, for links to their consoles. If nil, there are none.
+	// Cells returns the other cells, for links to their consoles and for their alerts. If nil, there
+	// are none.
 	Cells func(ctx context.Context) []Cell
 	// TestEvents delivers test events. If nil, the console sends none.
 	TestEvents TestEvents
@@ -100,8 +102,11 @@ type Shown struct {
 // Cell is another cell.
 type Cell struct {
 	Name string
-	// Path leads to the cell's console, relative to the path of this console.
+	// Path is the path of the cell's console, relative to the path of this console and without a
+	// slash at the end.
 	Path string
+	// Needs are the firing alerts of the cell.
+	Needs []alarm.Alert
 	// Away is the reason why the cell does not work. It is empty if the cell works.
 	Away string
 }
@@ -191,6 +196,15 @@ func New(opts Options) (*Console, error) {
 		c.shown, err = New(reads)
 	}
 	return c, err
+}
+
+// Needs returns the firing alerts, as the overview shows them.
+func (c *Console) Needs(ctx context.Context) ([]alarm.Alert, error) {
+	s, err := c.status.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Needs, nil
 }
 
 // Handler returns the handler for the pages, at / and below the path of Options.URL.

@@ -47,9 +47,39 @@ func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
 }
 
-// LeadsTo returns the path of an alert's page, relative to the console's path, or "" if the alert
-// has no page.
-func (overviewPage) LeadsTo(a alarm.Alert) string {
+// attention is an alert of this cell or of another one.
+type attention struct {
+	alarm.Alert
+
+	Cell    string // name of the other cell
+	LeadsTo string // path of the alert's page, relative to the console's path, or "" if it has none
+}
+
+// Attention returns the alerts of this cell, and then those of the other cells.
+func (p overviewPage) Attention() []attention {
+	var all []attention
+	for _, a := range p.Needs {
+		all = append(all, attention{Alert: a, LeadsTo: pageOf(a)})
+	}
+	for _, c := range p.Cells {
+		if c.Away != "" {
+			away := alarm.Alert{Severity: alarm.Page, Message: "did not answer: " + c.Away, Command: "hooklatch status"}
+			all = append(all, attention{Alert: away, Cell: c.Name})
+		}
+		for _, a := range c.Needs {
+			one := attention{Alert: a, Cell: c.Name}
+			if page := pageOf(a); page != "" {
+				one.LeadsTo = c.Path + page
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// pageOf returns the path of an alert's page, relative to the path of the cell's console, or "" if
+// the alert has no page.
+func pageOf(a alarm.Alert) string {
 	subject := url.QueryEscape(a.Subject)
 	switch a.Name {
 	case "effects_failed":

@@ -49,6 +49,6 @@ func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 		require.Contains(t, leads[name], subject)
 	}
 	slices.Sort(nowhere)
-	require.Equal(t, []string{"at_most_once_withheld", "no_worker", "partitions_missing", "retention_stopped", "size_budget", "two_configurations"}, nowhere)
+	require.Equal(t, []string{"at_most_once_withheld", "cell_away", "no_worker", "partitions_missing", "retention_stopped", "size_budget", "two_configurations"}, nowhere)
 	require.Equal(t, "/effects?state=failed&destination=app", leads["effects_failed"])
 }
