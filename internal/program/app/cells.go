@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/lookup"
 	"github.com/hooklatch/hooklatch/outbox/secret"
-	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
 // addCells creates an App without listeners for each cell other than the main one: with the pools,
@@ -114,19 +114,35 @@ func (a *App) consoles() http.Handler {
 }
 
 // otherCells returns the cells other than the main one, for the console of the main cell.
-func (a *App) otherCells(ctx context.Context) (list []console.Cell) {
-	answers := askEach(ctx, a.cells, func(ctx context.Context, one *App) ([]alarm.Alert, error) {
-		if err := one.readyAlone(ctx); err != nil {
-			return nil, err
+func (a *App) otherCells(ctx context.Context) []console.Cell {
+	return a.askConsoles(ctx, func(ctx context.Context, of *console.Console, c *console.Cell) (err error) {
+		c.Needs, err = of.Needs(ctx)
+		return err
+	})
+}
+
+// findInCells returns the things that a text names in the cells other than the main one.
+func (a *App) findInCells(ctx context.Context, asked lookup.Asked) []console.Cell {
+	return a.askConsoles(ctx, func(ctx context.Context, of *console.Console, c *console.Cell) (err error) {
+		c.Hits, err = of.Find(ctx, asked)
+		return err
+	})
+}
+
+// askConsoles asks the consoles of the cells other than the main one.
+func (a *App) askConsoles(ctx context.Context, ask func(ctx context.Context, of *console.Console, c *console.Cell) error) (list []console.Cell) {
+	answers := askEach(ctx, a.cells, func(ctx context.Context, one *App) (c console.Cell, err error) {
+		if err = one.readyAlone(ctx); err == nil {
+			err = ask(ctx, one.console, &c)
 		}
-		return one.console.Needs(ctx)
+		return c, err
 	})
 	for _, one := range answers {
-		c := console.Cell{Name: one.Cell, Path: config.CellPath(one.Cell), Needs: one.Value}
+		one.Value.Name, one.Value.Path = one.Cell, config.CellPath(one.Cell)
 		if one.Err != nil {
-			c.Away = one.Err.Error()
+			one.Value.Away = one.Err.Error()
 		}
-		list = append(list, c)
+		list = append(list, one.Value)
 	}
 	return list
 }

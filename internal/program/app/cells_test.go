@@ -129,6 +129,23 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	}, patience, 20*time.Millisecond)
 	require.Contains(t, body, "hooklatch events replay --cell payments --state failed --source pay")
 
+	find := func(text string) (location, page string) {
+		got := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/find?q="+text, http.NoBody)
+		r.RemoteAddr = "127.0.0.1:1"
+		a.AdminHandler().ServeHTTP(got, r)
+		return got.Header().Get("Location"), got.Body.String()
+	}
+	location, _ := find("p1")
+	require.Equal(t, "/cells/payments/events/pay/p1", location, "the only thing with this id is in another cell")
+	location, _ = find("all")
+	require.Equal(t, "/routes/all", location, "the route is the same in all cells")
+	require.Equal(t, http.StatusOK, post(t, a, "shop", "p1"))
+	_, body = find("p1")
+	require.Contains(t, body, `href="/events/shop/p1"`)
+	require.Contains(t, body, `href="/cells/payments/events/pay/p1"`)
+	require.Contains(t, body, "2 things have this id, key or name")
+
 	beats := 0
 	heartbeat := a.WhileAllAnswer(func(context.Context) error { beats++; return nil })
 	require.NoError(t, heartbeat(t.Context()))
@@ -151,6 +168,9 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	began := time.Now()
 	_, body = served(t, a, "/")
 	require.Contains(t, body, "cell payments: did not answer: ")
+	_, body = find("s1")
+	require.Contains(t, body, "1 thing has this id, key or name")
+	require.Contains(t, body, "The cell payments did not answer: ")
 	require.Equal(t, []string{"payments"}, a.CellsAway(t.Context(), "main"))
 	require.Empty(t, a.CellsAway(t.Context(), "payments"), "one cell reports it")
 	require.Less(t, time.Since(began), cells.Patience+2*time.Second, "the console answers within its deadline")

@@ -22,6 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
+	"github.com/hooklatch/hooklatch/internal/program/lookup"
 	"github.com/hooklatch/hooklatch/internal/program/standby"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -61,11 +62,12 @@ func (a *App) makeConsole() (*console.Console, error) {
 		}
 	}
 	var others func(context.Context) []console.Cell
+	var findInCells func(context.Context, lookup.Asked) []console.Cell
 	if a.cell == config.MainCell && len(cfg.Cells) > 0 {
-		others = a.otherCells
+		others, findInCells = a.otherCells, a.findInCells
 	}
 	return console.New(console.Options{
-		Cell: a.cell, Cells: others,
+		Cell: a.cell, Cells: others, FindInCells: findInCells,
 		Outbox: a.outbox, Standby: follower, Shown: shown,
 		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
 			Cell: a.cell, Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),

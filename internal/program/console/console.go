@@ -68,6 +68,8 @@ type Options struct {
 	// Cells returns the other cells, for links to their consoles and for their alerts. If nil, there
 	// are none.
 	Cells func(ctx context.Context) []Cell
+	// FindInCells returns the things that a text names in the other cells. If nil, there are none.
+	FindInCells func(ctx context.Context, asked lookup.Asked) []Cell
 	// TestEvents delivers test events. If nil, the console sends none.
 	TestEvents TestEvents
 	// Try compiles a route that a user typed, and separately the configured route of the same name.
@@ -105,8 +107,10 @@ type Cell struct {
 	// Path is the path of the cell's console, relative to the path of this console and without a
 	// slash at the end.
 	Path string
-	// Needs are the firing alerts of the cell.
+	// Needs are the firing alerts of the cell. Only Options.Cells sets them.
 	Needs []alarm.Alert
+	// Hits are the things that a text names in the cell. Only Options.FindInCells sets them.
+	Hits []lookup.Hit
 	// Away is the reason why the cell does not work. It is empty if the cell works.
 	Away string
 }
@@ -205,6 +209,13 @@ func (c *Console) Needs(ctx context.Context) ([]alarm.Alert, error) {
 		return nil, err
 	}
 	return s.Needs, nil
+}
+
+// Find returns the things that a text names in the database of this console. Destinations and routes
+// are the same in all cells, and are left out.
+func (c *Console) Find(ctx context.Context, asked lookup.Asked) ([]lookup.Hit, error) {
+	hits, _, err := c.lookup.Find(ctx, asked)
+	return slices.DeleteFunc(hits, func(h lookup.Hit) bool { return h.Of == desk.Destinations || h.Of == lookup.Routes }), err
 }
 
 // Handler returns the handler for the pages, at / and below the path of Options.URL.

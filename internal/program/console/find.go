@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,6 +36,7 @@ type findPage struct {
 	Text     string
 	Hits     []lookup.Hit
 	Unread   []lookup.By
+	Cells    []Cell // with their hits
 	Searched bool   // payloads were searched
 	Payloads string // path of the same search in payloads
 	Events   string // path of the list of events with the same condition
@@ -60,6 +62,41 @@ func (findPage) Path(h lookup.Hit) string {
 		return "/quarantine/" + url.PathEscape(h.Name)
 	}
 	return routePath(h.Name)
+}
+
+// count returns the number of hits in all cells.
+func (p findPage) count() int {
+	n := len(p.Hits)
+	for _, c := range p.Cells {
+		n += len(c.Hits)
+	}
+	return n
+}
+
+// only returns the path of the only hit, or "" if there are several or none, or if a cell did not
+// answer.
+func (p findPage) only() string {
+	if p.count() != 1 || slices.ContainsFunc(p.Cells, func(c Cell) bool { return c.Away != "" }) {
+		return ""
+	}
+	for _, c := range p.Cells {
+		if len(c.Hits) == 1 {
+			return c.Path + p.Path(c.Hits[0])
+		}
+	}
+	return p.Path(p.Hits[0])
+}
+
+// Named says how many things the text names, or nothing if there are none.
+func (p findPage) Named() string {
+	switch n := p.count(); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 thing has this id, key or name"
+	default:
+		return fmt.Sprintf("%d things have this id, key or name", n)
+	}
 }
 
 // NotSearched lists the kinds that were not searched, if any.
@@ -115,6 +152,15 @@ type hits struct {
 	Searched bool `json:"searched"`
 	// Unread are the kinds that this process cannot read.
 	Unread []lookup.By `json:"unread,omitempty"`
+	// Cells are the hits in the other cells.
+	Cells []hitsOfCell `json:"cells,omitempty"`
+}
+
+// hitsOfCell is the JSON of the things that a text names in another cell.
+type hitsOfCell struct {
+	Cell string       `json:"cell"`
+	Away string       `json:"away,omitzero"` // why the cell did not answer
+	Hits []lookup.Hit `json:"hits"`
 }
 
 func (p findPage) data() (any, error) {
@@ -122,7 +168,11 @@ func (p findPage) data() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plainjson.Joined{hits{orEmpty(p.Hits), p.Searched, p.Unread}, events}, nil
+	var ofCells []hitsOfCell
+	for _, c := range p.Cells {
+		ofCells = append(ofCells, hitsOfCell{c.Name, c.Away, orEmpty(c.Hits)})
+	}
+	return plainjson.Joined{hits{orEmpty(p.Hits), p.Searched, p.Unread, ofCells}, events}, nil
 }
 
 // findAnything finds the things that a text names. It redirects to the page of a single thing, and
@@ -153,13 +203,16 @@ func findAnything(r *request) error {
 		if shown.Hits, shown.Unread, err = r.lookup.Find(r.Context(), text); err != nil {
 			return err
 		}
-		if len(shown.Hits) == 1 && !r.asData {
-			http.Redirect(r.w, r.Request, r.base+shown.Path(shown.Hits[0]), http.StatusSeeOther)
+		if r.opts.FindInCells != nil {
+			shown.Cells = r.opts.FindInCells(r.Context(), lookup.Asked{Text: asked, Source: text.Source})
+		}
+		if to := shown.only(); to != "" && !r.asData {
+			http.Redirect(r.w, r.Request, r.base+to, http.StatusSeeOther)
 			return nil
 		}
 	}
 	shown.Payloads = "/find" + shown.at(find.Beginning)
-	if len(shown.Hits) > 0 {
+	if shown.count() > 0 {
 		return r.render(http.StatusOK, "find", shown)
 	}
 	return searchPayloads(r, shown, text.Payloads())
