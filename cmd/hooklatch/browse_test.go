@@ -66,7 +66,7 @@ func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	var c command
 	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--when", `body.none > 1`)...))
 	require.Equal(t, "no events\n", c.stdout.String())
-	require.Contains(t, c.stderr.String(), "3 left out: --when failed for them; first error: ")
+	require.Contains(t, c.stderr.String(), "3 left out: --when failed; first error: ")
 	for _, args := range [][]string{
 		{"events", "list", "--follow", "--since", "1h"},
 		{"events", "list", "--when", "nothing"},

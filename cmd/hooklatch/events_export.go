@@ -93,7 +93,7 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, 
 	}
 	fmt.Fprintf(c.stderr, "%s written; continue with --cursor %s\n", counted(written, "event"), safetext.Shell(string(at)))
 	if unclear+bodiless > 0 {
-		fmt.Fprintf(c.stderr, "%d left out: --when failed for %d, and the bodies of %d are no longer stored\n", unclear+bodiless, unclear, bodiless)
+		fmt.Fprintf(c.stderr, "%d left out: --when failed for %d; body no longer stored: %d\n", unclear+bodiless, unclear, bodiless)
 	}
 	return nil
 }

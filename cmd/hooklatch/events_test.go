@@ -51,7 +51,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	preview := must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.id != "evt_2"`)...)
 	require.Regexp(t, `^2 events selected\n\nRECEIVED .*\n.*stripe/evt_1 .*\n.*stripe/evt_3 .*\n\nreplay them`, preview)
 	require.Contains(t, must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.none > 1`)...),
-		"0 events selected\n3 more left out: --when failed for them; first error: ")
+		"0 events selected\n3 more left out: --when failed; first error: ")
 	var view replayView
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "replay", "--state", "skipped", "--json")...)), &view))
 	require.True(t, view.Preview)

@@ -84,10 +84,10 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 // the list.
 func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 	if p.Unclear > 0 {
-		fmt.Fprintf(c.stderr, "%d left out: --when failed for them; first error: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
+		fmt.Fprintf(c.stderr, "%d left out: --when failed; first error: %s\n", p.Unclear, safetext.Shown(inWords(p.WhyUnclear)))
 	}
 	if p.Bodiless > 0 {
-		fmt.Fprintf(c.stderr, "%d left out: their bodies are no longer stored\n", p.Bodiless)
+		fmt.Fprintf(c.stderr, "%d left out: body no longer stored\n", p.Bodiless)
 	}
 	if p.More && p.Looked > 0 {
 		fmt.Fprintf(c.stderr, "searched %d, back to %s; continue with:\n  %s\n", p.Looked, shown(p.Back), commandFrom(cmd, p.Next))

@@ -62,7 +62,7 @@ func changed(run runs.Run, what string) string {
 		return fmt.Sprintf("%s %s, %s tried again", what, v.Past, counted(int(run.Reopened), "effect"))
 	}
 	if run.Action == quarantine.ActionRetry {
-		return fmt.Sprintf("%s %s, including %d duplicates", what, v.Past, run.Duplicates)
+		return fmt.Sprintf("%s %s, including %s", what, v.Past, counted(int(run.Duplicates), "duplicate"))
 	}
 	return what + " " + v.Past
 }
@@ -72,25 +72,25 @@ func changed(run runs.Run, what string) string {
 func (c *cli) printLeftOut(o runs.Order, n runs.Counts) {
 	switch {
 	case n.InDoubt > 0 && o.InDoubt:
-		fmt.Fprintf(c.stdout, "%d of them may have been applied already\n", n.InDoubt)
+		fmt.Fprintf(c.stdout, "%d of them possibly applied already\n", n.InDoubt)
 	case n.InDoubt > 0:
-		fmt.Fprintf(c.stdout, "%d more left out: they may have been applied already; include them with --in-doubt and --reason\n", n.InDoubt)
+		fmt.Fprintf(c.stdout, "%d more left out: possibly applied already; to include, add --in-doubt and --reason\n", n.InDoubt)
 	}
 	if n.Unrendered > 0 {
-		fmt.Fprintf(c.stdout, "%d more left out: their requests could not be rendered; replay their events instead\n", n.Unrendered)
+		fmt.Fprintf(c.stdout, "%d more left out: request could not be rendered; replay the event instead\n", n.Unrendered)
 	}
 	if n.Bodiless > 0 {
-		fmt.Fprintf(c.stdout, "%d more could not be searched: their bodies are no longer stored, but their effects may still contain the text\n", n.Bodiless)
+		fmt.Fprintf(c.stdout, "%d more could not be searched: body no longer stored, but an effect may still contain the text\n", n.Bodiless)
 	}
 	if failed := n.Unclear - n.Bodiless; failed > 0 {
-		whose := "their events"
+		whose := " for the event"
 		if o.OfEvents() {
-			whose = "them"
+			whose = ""
 		}
 		why := ""
 		if n.WhyUnclear != "" { // known only during counting
 			why = "; first error: " + safetext.Shown(n.WhyUnclear)
 		}
-		fmt.Fprintf(c.stdout, "%d more left out: --when failed for %s%s\n", failed, whose, why)
+		fmt.Fprintf(c.stdout, "%d more left out: --when failed%s%s\n", failed, whose, why)
 	}
 }

@@ -17,16 +17,16 @@ func TestWhatBecameOfARunIsToldWhole(t *testing.T) {
 	all := runs.Counts{Selected: 453, Changed: 450, InDoubt: 2, Unrendered: 4, Unclear: 1}
 	for want, run := range map[string]runs.Run{
 		"450 effects tried again\n3 left out: they changed before the run reached them\n" +
-			"2 more left out: they may have been applied already; include them with --in-doubt and --reason\n" +
-			"4 more left out: their requests could not be rendered; replay their events instead\n" +
-			"1 more left out: --when failed for their events; first error: no such key\n": {Order: retry, State: runs.Done, Counts: all},
+			"2 more left out: possibly applied already; to include, add --in-doubt and --reason\n" +
+			"4 more left out: request could not be rendered; replay the event instead\n" +
+			"1 more left out: --when failed for the event; first error: no such key\n": {Order: retry, State: runs.Done, Counts: all},
 		"450 of 500 effects tried again\n":          {Order: retry, State: runs.Stopped, Counts: all, Total: 500},
 		"450 effects tried again\n":                 {Order: retry, State: runs.Paused, Counts: all},
 		"1 event replayed, 2 effects tried again\n": {Order: replay, State: runs.Done, Counts: runs.Counts{Selected: 1, Changed: 1, Reopened: 2}},
 		"1 effect cancelled\n":                      {Order: runs.Order{Action: ledger.ActionCancelEffect}, State: runs.Done, Counts: runs.Counts{Selected: 1, Changed: 1}},
 		"0 of 1 effect parked\n":                    {Order: runs.Order{Action: ledger.ActionParkEffect}, State: runs.Running, Total: 1},
 		"0 events replayed, 0 effects tried again\n" +
-			"2 more left out: --when failed for them; first error: no such key\n": {Order: replay, State: runs.Done, Counts: runs.Counts{Unclear: 2}},
+			"2 more left out: --when failed; first error: no such key\n": {Order: replay, State: runs.Done, Counts: runs.Counts{Unclear: 2}},
 	} {
 		var out bytes.Buffer
 		s := shift{cli: &cli{process: &process{stdout: &out}}, whyUnclear: "no such key"}

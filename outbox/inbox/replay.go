@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/internal/column"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/export"
@@ -53,7 +54,7 @@ func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Ope
 			return ledger.Consequence{}, err
 		}
 		replayed = r
-		return ledger.Consequence{Result: fmt.Sprintf("generation %d, %d effects retried", r.Generation, r.Reopened), Affected: 1}, nil
+		return ledger.Consequence{Result: fmt.Sprintf("generation %d, %s retried", r.Generation, noun.Counted(r.Reopened, "effect")), Affected: 1}, nil
 	})
 	if err != nil {
 		return Replayed{}, fmt.Errorf("replay event %s: %w", ref, err)

@@ -9,7 +9,7 @@ import (
 )
 
 // errNotRunning is returned if the server was killed or stopped.
-var errNotRunning = errors.New("server does not run")
+var errNotRunning = errors.New("the server is not running")
 
 // Stop ends the server with a fast shutdown, or with a harder one if that takes longer than 10
 // s or ctx is done. It removes a throw-away cluster. Further calls do nothing.

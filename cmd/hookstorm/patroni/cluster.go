@@ -1,6 +1,6 @@
 // Package patroni runs a highly available Postgres as users do: three servers under Debian's
-// Patroni, with three etcd for its decisions and a HAProxy that finds the primary. It kills,
-// freezes and separates their processes.
+// Patroni, with three members of etcd for its decisions, and with HAProxy, which finds the primary.
+// It kills, freezes and separates their processes.
 package patroni
 
 import (

@@ -38,7 +38,7 @@ func Resume(pid int) error { return signal(pid, syscall.SIGCONT) }
 
 func signal(pid int, signal syscall.Signal) error {
 	if pid <= 1 {
-		return fmt.Errorf("process %d does not run", pid)
+		return fmt.Errorf("process %d is not running", pid)
 	}
 	if err := syscall.Kill(pid, signal); err != nil {
 		return err
