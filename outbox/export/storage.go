@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Storage stores files under names such as 2026-11-01/part-000-8c2b4e0f.jsonl.gz. It is safe for
@@ -56,10 +57,13 @@ func (d Directory) Put(_ context.Context, name string, content []byte) error {
 	if err := os.Rename(path+unfinished, path); err != nil {
 		return err
 	}
-	if err := syncDirectory(filepath.Dir(path)); err != nil {
-		return err
+	for dir := path; dir != filepath.Clean(string(d)); { // directories may be new
+		dir = filepath.Dir(dir)
+		if err := syncDirectory(dir); err != nil {
+			return err
+		}
 	}
-	return syncDirectory(string(d)) // the day's directory may be new
+	return nil
 }
 
 // syncDirectory makes the names in a directory durable.
@@ -105,6 +109,30 @@ func (d Directory) Delete(_ context.Context, name string) error {
 
 // String implements Storage.
 func (d Directory) String() string { return string(d) }
+
+// Under returns the storage of the files in a directory of a storage.
+func Under(of Storage, directory string) Storage { return under{of, directory + "/"} }
+
+type under struct {
+	of        Storage
+	directory string // with a slash at its end
+}
+
+// Put implements Storage.
+func (u under) Put(ctx context.Context, name string, content []byte) error {
+	return u.of.Put(ctx, u.directory+name, content)
+}
+
+// Get implements Storage.
+func (u under) Get(ctx context.Context, name string, offset, length int64) ([]byte, error) {
+	return u.of.Get(ctx, u.directory+name, offset, length)
+}
+
+// Delete implements Storage.
+func (u under) Delete(ctx context.Context, name string) error { return u.of.Delete(ctx, u.directory+name) }
+
+// String implements Storage.
+func (u under) String() string { return u.of.String() + "/" + strings.TrimSuffix(u.directory, "/") }
 
 // Probe writes, reads and deletes a small file, to find out whether the storage can be used.
 func (a *Archive) Probe(ctx context.Context) error {

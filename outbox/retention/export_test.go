@@ -115,6 +115,28 @@ func TestAnExportedEventIsShownAsItWasStored(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 }
 
+// Two databases that export to directories of one storage do not affect each other.
+func TestTwoDatabasesShareAStorage(t *testing.T) {
+	t.Parallel()
+	shared := export.Directory(filepath.Join(t.TempDir(), "new"))
+	var worlds []*world
+	for _, s := range []export.Storage{shared, export.Under(shared, "cell-payments")} {
+		w := exporting(t, s)
+		w.done(t, "a", "one")
+		worlds = append(worlds, w)
+	}
+	require.Equal(t, shared.String()+"/cell-payments", export.Under(shared, "cell-payments").String())
+	for _, w := range worlds {
+		w.passDays(t, 7)
+	}
+	require.NotEmpty(t, worlds[0].shown(t, "a", "one").Event.Body)
+	_, err := worlds[0].Erasure().Event(t.Context(), ref("a", "one"), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.Empty(t, worlds[0].shown(t, "a", "one").Event.Body)
+	require.NotEmpty(t, worlds[1].shown(t, "a", "one").Event.Body)
+	require.NotEmpty(t, worlds[1].shown(t, "a", "one").Event.ExportedDay)
+}
+
 func jsonOf(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)

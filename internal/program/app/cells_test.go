@@ -188,6 +188,19 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	require.Regexp(t, `\ntarget_info\{[^c].*service_name="hooklatch"`, body)
 }
 
+func TestCellsExportToTheirOwnDirectories(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, "postgres://postgres@127.0.0.1:1/none")
+	f.write(t, `
+cells: {payments: {url: "postgres://postgres@127.0.0.1:2/none"}}
+retention: {export: {directory: /mnt/export}}
+`)
+	cfg, err := f.load()
+	require.NoError(t, err)
+	require.Equal(t, "/mnt/export", app.ExportOf(cfg.InCell("main")).String())
+	require.Equal(t, "/mnt/export/cell-payments", app.ExportOf(cfg.InCell("payments")).String())
+}
+
 func TestACellIsStartedWhenItIsThere(t *testing.T) {
 	t.Parallel()
 	shop := pgtest.New(t)

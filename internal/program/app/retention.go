@@ -33,12 +33,17 @@ func RetentionOf(cfg *config.Config) retention.Settings {
 	return s
 }
 
-// ExportOf returns the storage of a configuration's export, or nil if nothing is exported.
+// ExportOf returns the storage of a configuration's export, or nil if nothing is exported. Cells
+// other than the main one have directories of their own.
 func ExportOf(cfg *config.Config) export.Storage {
 	if cfg.Retention.Export == nil {
 		return nil
 	}
-	return export.Directory(cfg.Retention.Export.Directory)
+	directory := export.Directory(cfg.Retention.Export.Directory)
+	if cell := cfg.Cell(); cell != config.MainCell {
+		return export.Under(directory, "cell-"+cell)
+	}
+	return directory
 }
 
 // exported returns the storage of the export, or nil in a process without a worker: the console of

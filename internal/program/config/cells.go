@@ -106,9 +106,6 @@ func (c *Config) checkCells(d *decoder) {
 		}
 		used[id] = at
 	}
-	if len(c.Cells) > 0 && c.Retention.Export != nil {
-		d.reportf("retention.export", "is not possible with cells")
-	}
 	for name, s := range c.Sources {
 		_, known := c.Cells[s.Cell]
 		switch at := join("sources", name) + ".cell"; {
