@@ -94,7 +94,7 @@ func (c *cli) resend(ctx context.Context, o *outbox.Outbox, v desk.Verb, key str
 	if c.asJSON {
 		return printJSON(c.stdout, resentView{Action: v.Action, Target: e.IdempotencyKey, Result: v.Result(), Key: anew})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s is %s to %s as %s\nshow it with: %s\n", e.IdempotencyKey, v.Past, safetext.Shown(e.Destination), anew, c.command("effects show "+string(anew)))
+	_, err = fmt.Fprintf(c.stdout, "%s is %s to %s as %s\nshow it with: %s\n", e.IdempotencyKey, v.Past, safetext.Shown(e.Destination), anew, c.command("effects show "+anew))
 	return err
 }
 

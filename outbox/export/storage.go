@@ -129,7 +129,9 @@ func (u under) Get(ctx context.Context, name string, offset, length int64) ([]by
 }
 
 // Delete implements Storage.
-func (u under) Delete(ctx context.Context, name string) error { return u.of.Delete(ctx, u.directory+name) }
+func (u under) Delete(ctx context.Context, name string) error {
+	return u.of.Delete(ctx, u.directory+name)
+}
 
 // String implements Storage.
 func (u under) String() string { return u.of.String() + "/" + strings.TrimSuffix(u.directory, "/") }
