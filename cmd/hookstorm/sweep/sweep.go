@@ -47,7 +47,7 @@ type Report struct {
 	Fired   map[Visit]int
 	Missed  []Visit // planned visits that did not happen
 	Verdict checker.Verdict
-	History string // path of the history
+	History string // path of the history, or empty if it was removed
 	Took    time.Duration
 }
 
@@ -85,6 +85,9 @@ func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	}
 	if report.Sound() {
 		w.Forget()
+		if opts.Dir == "" {
+			report.History = ""
+		}
 	}
 	return report, nil
 }
@@ -237,6 +240,9 @@ func (r *Report) Text() string {
 	for _, v := range r.Verdict.Violations[:min(len(r.Verdict.Violations), maxTold)] {
 		fmt.Fprintf(&text, "%s %s: %s\n", v.Rule, v.Key, v.Text)
 	}
-	fmt.Fprintf(&text, "the history is in %s\n%d violations\n", r.History, len(r.Verdict.Violations))
+	if r.History != "" {
+		fmt.Fprintf(&text, "the history is in %s\n", r.History)
+	}
+	fmt.Fprintf(&text, "%d violations\n", len(r.Verdict.Violations))
 	return text.String()
 }
