@@ -143,6 +143,11 @@ func TestEveryListShowsAllCells(t *testing.T) {
 		require.Equal(t, exitMisused, c.run(t.Context(), s.args(append([]string{"events", "list"}, args...)...)...))
 		require.Contains(t, c.stderr.String(), args[0]+" works on one cell: add --cell with one of main, payments")
 	}
+	for _, config := range []string{s.configPath, "none.yaml"} { // misuse is found first
+		var c command
+		require.Equal(t, exitMisused, c.run(t.Context(), "events", "list", "--limit", "0", "--config", config))
+		require.Empty(t, c.stdout.String())
+	}
 }
 
 // A command that is printed for a cell names the cell, if the command works on one cell.

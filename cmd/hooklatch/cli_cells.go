@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -25,11 +24,8 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 	list := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := c.loadForDatabase()
-		if err != nil {
-			return err
-		}
-		if c.database.cell != "" || len(cfg.Cells) == 0 {
-			return list(cmd, args)
+		if err != nil || c.database.cell != "" || len(cfg.Cells) == 0 {
+			return list(cmd, args) // it returns the error itself, after its checks of the flags
 		}
 		for _, name := range ofOneCell {
 			if cmd.Flags().Changed(name) {
@@ -66,21 +62,20 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 type rowsOfCells struct {
 	out    io.Writer
 	asJSON bool
-	begun  bool
+	begun  bool               // true if a cell has printed text
 	array  []plainjson.Joined // nil if the list prints one object per line
 }
 
 // add prints the rows of one cell.
 func (r *rowsOfCells) add(cell string, list func(out io.Writer) error) error {
 	if !r.asJSON {
+		below := &headed{out: r.out, heading: "cell " + cell + "\n"}
 		if r.begun {
-			fmt.Fprintln(r.out)
+			below.heading = "\n" + below.heading
 		}
-		r.begun = true
-		if _, err := fmt.Fprintf(r.out, "cell %s\n", cell); err != nil {
-			return err
-		}
-		return list(r.out)
+		err := list(below)
+		r.begun = r.begun || below.heading == ""
+		return err
 	}
 	var printed bytes.Buffer
 	err := list(&printed) // an interrupted list has printed some rows
@@ -106,6 +101,23 @@ func (r *rowsOfCells) add(cell string, list func(out io.Writer) error) error {
 			r.array = append(r.array, plainjson.Joined{name, row})
 		}
 	}
+}
+
+// headed prints a heading before the first write: misuse of a flag prints none.
+type headed struct {
+	out     io.Writer
+	heading string // empty once it is printed
+}
+
+// Write implements io.Writer.
+func (h *headed) Write(p []byte) (int, error) {
+	if h.heading != "" {
+		if _, err := io.WriteString(h.out, h.heading); err != nil {
+			return 0, err
+		}
+		h.heading = ""
+	}
+	return h.out.Write(p)
 }
 
 // flush prints the array of all cells.

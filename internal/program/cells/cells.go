@@ -1,6 +1,6 @@
 // Package cells asks all cells of an installation at once, and names the cells that do not answer
-// in time. It also adds the cell to
-// printed commands. The readiness check, the console and the command line use it.
+// in time. It also adds the cell to printed commands. The readiness check, the console and the
+// command line use it.
 package cells
 
 import (
