@@ -145,6 +145,9 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	require.Contains(t, body, `href="/events/shop/p1"`)
 	require.Contains(t, body, `href="/cells/payments/events/pay/p1"`)
 	require.Contains(t, body, "2 things have this id, key or name")
+	require.Contains(t, body, `href="/cells/payments/find?q=p1&amp;in=payloads">Search payloads in the cell payments</a>`)
+	_, body = find("nothing")
+	require.Contains(t, body, `href="/cells/payments/find?q=nothing&amp;in=payloads">Search payloads in the cell payments</a>`)
 
 	beats := 0
 	heartbeat := a.WhileAllAnswer(func(context.Context) error { beats++; return nil })
