@@ -79,7 +79,10 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	pool := pgtest.New(t)
 	waits, err := os.ReadFile(filepath.Join("..", "..", "outbox", "measure", "testdata", "waits.sql"))
 	require.NoError(t, err)
+	// The program does not have the source of these events. It would dispatch its own, on a busy
+	// machine before it counts them.
 	_, err = pool.Exec(t.Context(), string(waits)+`
+		UPDATE hooklatch.processed_events SET source = 'elsewhere' WHERE source = 'github' AND outcome = 'received';
 		UPDATE hooklatch.destinations SET operator_paused = false; DELETE FROM hooklatch.river_leader`)
 	require.NoError(t, err)
 	s := newSystem(t, systemOptions{pool: pool, change: func(cfg *config.Config) { cfg.Database.SizeBudget = 1 << 40 }})
