@@ -159,7 +159,7 @@ func (o *Outbox) acceptInside(ctx context.Context, tx pgx.Tx, a arrival) (accept
 
 // acceptBatch runs T1 for all deliveries of a batch. If the batch contains a key twice, only the
 // first event is stored. The second event is a duplicate of the first. If T1 is retried with fewer
-// deliveries, the first event among them is stored.
+// deliveries, the first of their events with the key is stored.
 func (o *Outbox) acceptBatch(ctx context.Context, tx pgx.Tx, batch []arrival) ([]Acceptance, error) {
 	guards, err := o.guard(ctx, tx, batch)
 	if err != nil {
@@ -246,7 +246,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 			e.Status = Accepted
 		case found:
 			e.Status = Duplicate
-			e.ReplaySuspect, e.ContentDiffers = false, false // the provider repeats an event under the event's own id
+			e.ReplaySuspect, e.ContentDiffers = false, false // not a replay: the provider repeats the event under its own id
 		case isRepeat:
 			e.Status, e.SameAs = Duplicate, repeats.id
 			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}
@@ -263,7 +263,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 	return out
 }
 
-// insertEvents stores the new events with their jobs, and sets their receipt times.
+// insertEvents stores the new events with their jobs, and sets rows.inserted.
 func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, batch []arrival) error {
 	if len(rows.events) == 0 {
 		return nil

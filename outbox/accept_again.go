@@ -82,8 +82,8 @@ func (o *Outbox) remember(in recent.Life, d Delivery, came Acceptance) {
 	}
 }
 
-// fingerprint returns a hash of the data that a guard remembers about a delivery. An equal
-// fingerprint means that the guard has already recorded everything. The fingerprint is zero for a
+// fingerprint returns a hash of the proof and content that a guard remembers about a delivery. If a
+// stored fingerprint is equal, the guard has nothing new to record. The fingerprint is zero for a
 // nil guard, and for a guard without a proof.
 func (g *ReplayGuard) fingerprint() (sum [sha256.Size]byte) {
 	if g == nil || len(g.Proof) == 0 {

@@ -22,7 +22,7 @@ import (
 // Limits of the events that T1 plans in one transaction. Events beyond these limits get jobs,
 // because a sender waits for T1 but not for T2.
 const (
-	maxPlannedBody  = 64 << 10 // bytes of a delivery
+	maxPlannedBody  = 64 << 10 // bytes of a delivery's body
 	maxPlannedItems = 256      // events and their effects in a batch
 	maxPlannedBytes = 1 << 20  // bytes of request bodies and search values in a batch
 	// planTimeout limits the planning of a batch. A plan takes a fraction of a millisecond.
@@ -52,11 +52,11 @@ type Planned struct {
 func (o *Outbox) PlanWith(p Planner) { o.planner.Store(&p) }
 
 // arrivalPlans are the plans of an arrival's events. T1 makes each plan once. Later tries use the
-// same plan, because an earlier try may have committed its claims.
+// same plan, because an earlier try may have committed the plan's claims.
 type arrivalPlans struct {
 	planner Planner
-	cameAt  time.Time          // receipt by the database's clock, in the first try
-	of      map[int]*Planned   // by index of the event; nil: its job creates the plan
+	cameAt  time.Time          // receipt time by the database's clock, read in the first try
+	of      map[int]*Planned   // by index of the event; nil: the event's job creates the plan
 	results map[int]Dispatched // results of the latest try; zero: an earlier try may have committed the plan
 	dropped bool               // T1 could not create the effects of these plans, so the jobs create all plans
 }
@@ -189,8 +189,8 @@ func (r *plannedRow) of(d Dispatch) {
 	r.Configuration, r.Routes, r.ForHandlers = d.Configuration.Number, d.Configuration.Routes, d.Configuration.ForHandlers
 }
 
-// oldestConfiguration returns the lowest number of a configuration that made one of the plans, or
-// the largest int64 if no plan has one.
+// oldestConfiguration returns the lowest configuration number of the plans, or the largest int64 if
+// no plan has a number.
 func (r *acceptRows) oldestConfiguration() int64 {
 	oldest := int64(math.MaxInt64)
 	for _, row := range r.planned {

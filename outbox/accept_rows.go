@@ -80,8 +80,8 @@ type acceptOneArgs struct {
 type plannedRow struct {
 	eventRow
 
-	CameAt         *time.Time    // its receipt by the database's clock; nil: the time of the transaction
-	PlannedOutcome inbox.Outcome // outcome of its plan; empty: no plan
+	CameAt         *time.Time    // receipt time by the database's clock; nil: the time of the transaction
+	PlannedOutcome inbox.Outcome // outcome of the event's plan; empty: no plan
 	ConfigHash     string
 	Configuration  int64
 	Routes         string
@@ -101,7 +101,7 @@ type acceptPlannedArgs struct {
 type acceptRows struct {
 	events   []eventRow
 	at       []eventAt       // positions of the events in the batch
-	planned  []plannedRow    // the events, if some have a plan
+	planned  []plannedRow    // all events, if at least one has a plan
 	inserted []insertedEvent // zero for duplicates
 }
 
@@ -109,11 +109,11 @@ type acceptRows struct {
 type insertedEvent struct {
 	receivedAt time.Time
 	acceptSeq  int64
-	planned    bool // it has the outcome of its plan, and no job
+	planned    bool // the event has the outcome of its plan, and no job
 }
 
-// add appends the event at a position of the batch, which is in the arrival a. It returns the index
-// of the new row.
+// add appends a row for the event at position at of the batch, whose arrival is a. It returns the
+// index of the row.
 func (r *acceptRows) add(a arrival, at eventAt, replay verdict) int {
 	i := at.event
 	in := a.Events[i]

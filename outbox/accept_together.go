@@ -23,7 +23,7 @@ const togetherTimeout = 30 * time.Second
 // is retried, and its error rolls everything back. Errors: ErrUnavailable, and errors from write.
 func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, write func(ctx context.Context, tx pgx.Tx, came []Acceptance) error) (came []Acceptance, refused map[int]error, err error) {
 	var batch []arrival
-	var at []int // index of the delivery
+	var at []int // for each arrival in batch, the index of its delivery
 	refused = map[int]error{}
 	defer func() {
 		for _, d := range deliveries {
@@ -57,7 +57,7 @@ func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, writ
 	return came, refused, nil
 }
 
-// Known returns the ids under which events of the source are stored, with the value true.
+// Known returns those of the ids under which events of the source are stored. Their value is true.
 func (o *Outbox) Known(ctx context.Context, source identity.Source, ids []identity.EventID) (map[identity.EventID]bool, error) {
 	refs := make([]identity.EventRef, len(ids))
 	for i, id := range ids {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// copyRow is a part of a stored delivery that repeats an event.
+// copyRow records that a part of a stored delivery is a copy of another event.
 type copyRow struct {
 	identity.EventRef
 
@@ -42,7 +42,8 @@ func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acc
 	return nil
 }
 
-// copies returns the parts that repeat an event, except parts that also belong to a new event.
+// copies returns the delivery's parts that repeat an event, except parts that overlap a new event.
+// It returns nothing if no event is new, because the delivery is then not stored.
 func (a arrival) copies(came Acceptance) []copyRow {
 	var fresh []string // items of the new events; the delivery is stored because of them
 	for j, e := range came.Events {

@@ -17,13 +17,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Dispatch is the plan for one event. Its transaction is T2.
+// Dispatch is the plan for one event. T2 commits the plan.
 type Dispatch struct {
 	Event      *inbox.Event // as loaded by Inbox.Event; its generation is the fence
 	Effects    []ledger.NewEffect
 	ConfigHash string // hash of the configuration that the plan used
-	// Configuration is the configuration that the planning process announced. With the zero value,
-	// the plan passes the fence whatever other processes run.
+	// Configuration is the configuration that the planning process announced. A plan with the zero
+	// value passes the fence regardless of other processes' configurations.
 	Configuration fleet.Configuration
 	// Handled is true if a handler ran. An event without effects then counts as dispatched, not as
 	// skipped.
@@ -181,8 +181,8 @@ func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Conf
 
 // dispatchBatch runs T2 for all plans of a batch.
 //
-// A retry after an unknown outcome finds its own events dispatched and reports them as not
-// fenced. That is correct for the caller: nothing is left to write.
+// A retry after an unknown outcome may find its own events already dispatched. It reports
+// them as not fenced, which is correct for the caller: nothing is left to write.
 func (o *Outbox) dispatchBatch(ctx context.Context, tx pgx.Tx, batch []Dispatch) ([]Dispatched, error) {
 	fenced, err := o.fence(ctx, tx, batch)
 	if err != nil {

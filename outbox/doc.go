@@ -112,15 +112,15 @@
 //   - The process dies after the COMMIT and before the response: the next delivery
 //     is a duplicate.
 //   - The process dies in T2: the transaction stores nothing; River rescues the job.
-//   - A dispatch that stalled past its rescue wakes up: the fence returns no row,
-//     and the dispatch writes nothing.
+//   - A dispatch stalls until River has rescued its job, and then continues: the fence
+//     returns no row, and the dispatch writes nothing.
 //   - The process dies between claim and settle, or between the COMMIT of T2 and the
 //     settlement of an effect it claimed there: the effect is in doubt when its
 //     lease ends, and continues as its policy says.
-//   - The response to a T2 that claimed is lost: the next try finds the event
-//     dispatched, and the process requests the claim under the same id. It has
+//   - The response to the COMMIT of a T2 with claims is lost: the next try finds the
+//     event dispatched, and the process requests the claims under the same ids. It has
 //     not called any receiver yet.
-//   - An attempt that stalled past its lease wakes up: its settlement matches no
+//   - An attempt stalls past its lease, and then continues: its settlement matches no
 //     row and changes nothing.
 //   - The worker of an effect in the same Postgres ([Outbox.RunTx]) dies or loses
 //     the response to its COMMIT: claim, statement and settlement are one

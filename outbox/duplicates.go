@@ -116,7 +116,7 @@ type duplicatesRow struct {
 	Duplicates  int64
 	BodyDiffers bool
 	Webhook     bool
-	SecondsAgo  string // ages of the last duplicates, separated by spaces
+	SecondsAgo  string // ages of the last duplicates in seconds, separated by spaces
 }
 
 type noteDuplicates struct {

@@ -16,7 +16,7 @@ var (
 	ErrUnavailable = commit.ErrUnavailable
 	// ErrClosed is returned after Stop was called.
 	ErrClosed = commit.ErrClosed
-	// ErrNotFound is returned when no such event or effect exists.
+	// ErrNotFound is returned when the event or effect does not exist.
 	ErrNotFound = ledger.ErrNotFound
 	// ErrUnknownDestination is returned when no worker registered a destination with that name.
 	ErrUnknownDestination = ledger.ErrUnknownDestination

@@ -47,9 +47,9 @@ type Delivery struct {
 	Traceparent string
 
 	// Release is called once when the outbox no longer holds Body, however the delivery ended. The
-	// call happens before Accept returns, unless the caller's context or AcceptTimeout ends first.
-	// In that case Accept returns ErrUnavailable, and Release is called when the delivery has left
-	// the queue and its commit has ended. It must not block. May be nil.
+	// call happens before Accept returns, unless the caller's context or AcceptTimeout ends first. In
+	// that case Accept returns ErrUnavailable, and Release is called when the delivery has left the
+	// queue and its commit has ended. Release must not block. May be nil.
 	Release func() `json:"-"`
 }
 

@@ -19,20 +19,20 @@ import (
 const (
 	// reconcileGrace is longer than an accept or dispatch takes to make its job visible.
 	reconcileGrace = 30 * time.Second
-	// reconcileLook is the maximum number of jobs that a slice of Reconcile inserts, and that it
+	// reconcileLook limits the jobs that a slice of Reconcile inserts, and the jobs that the slice
 	// reads for each queue and state.
 	reconcileLook = 1000
 )
 
-// Reconciled counts the jobs that Reconcile enqueued again.
+// Reconciled counts the events and effects for which Reconcile enqueued a new job.
 type Reconciled struct {
 	Events  int
 	Effects int
 }
 
-// Reconcile finds undispatched events and overdue effects that have no live job, and enqueues up to
-// 1,000 of each source and destination again (I5). The tables are authoritative. River prunes its
-// jobs, discards stuck jobs of unknown kinds, and lets operators delete jobs.
+// Reconcile finds undispatched events and overdue effects that have no live job. It enqueues new
+// jobs for up to 1,000 of them per source and destination (I5). The tables are authoritative. River
+// prunes its jobs, discards stuck jobs of unknown kinds, and lets operators delete jobs.
 //
 // Reconcile works in slices whose cost does not depend on the number of waiting items. In a long
 // queue it checks only items whose turn should have arrived. Effects of a paused destination need

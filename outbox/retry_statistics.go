@@ -32,7 +32,8 @@ type retryOf struct {
 	reason string
 }
 
-// retryCount counts senders' retry information, and writes it like the counts of duplicates.
+// retryCount counts deliveries by their senders' retry information. It writes the counts once a
+// second.
 type retryCount struct {
 	write  func(map[retryOf]int64)
 	runner *ondemand.Runner

@@ -89,7 +89,7 @@ func (o *Outbox) keepSenderKeyBatch(ctx context.Context, tx pgx.Tx, batch []Send
 			index[name{k.Source, k.ID}] = i
 			keys, sources = append(keys, senderKeyRow{Source: k.Source, KeyID: k.ID}), append(sources, k.Source)
 		}
-		keys[i].Document = k.Document // the last key counts
+		keys[i].Document = k.Document // a later document replaces an earlier one
 	}
 	if _, err := o.sql.KeepSenderKeys.With(keepSenderKeys{Keys: keys}).Exec(ctx, tx); err != nil {
 		return nil, fmt.Errorf("keep sender keys: %w", err)

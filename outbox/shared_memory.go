@@ -36,13 +36,12 @@ const (
 	MaxSharedTTL     = 24 * time.Hour
 )
 
-// sharedEvents remembers committed events in a SharedMemory. It is queried after this process's
-// Cache, and only for deliveries that the Cache could also answer. A nil sharedEvents remembers
-// nothing.
+// sharedEvents remembers committed events in a SharedMemory. Accept queries it after this process's
+// Cache, and never for deliveries with a content window. A nil sharedEvents remembers nothing.
 type sharedEvents struct {
 	memory SharedMemory
-	// ttl is the time after an event's receipt in which the event is found. Retention therefore
-	// never deletes the row of an event that is found.
+	// ttl is how long after its receipt an event can be found. Retention keeps the event's row for at
+	// least twice as long.
 	ttl     time.Duration
 	recent  *recent.Cache
 	lookups metric.Int64Counter
@@ -68,8 +67,8 @@ var (
 )
 
 // find returns the given events if all of them are committed in the current database, and false
-// otherwise. The identity of the database was checked at most a second ago. This process remembers
-// the events from then on.
+// otherwise. The identity of that database was checked at most a second ago. find also adds the
+// events to this process's Cache.
 func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (events []recent.Event, ok bool) {
 	if s == nil {
 		return nil, false
@@ -148,7 +147,7 @@ func (s seal) key(ref identity.EventRef) string {
 // valueSize is the size of a value: acceptance id, time of receipt, hash, guard and mac.
 const valueSize = len(uuid.UUID{}) + 8 + 2*sha256.Size + macSize
 
-// close returns the value of an event.
+// close returns the value to store for an event under key.
 func (s seal) close(key string, e recent.Event) []byte {
 	value := make([]byte, 0, valueSize)
 	value = append(value, e.AcceptanceID[:]...)
@@ -158,7 +157,7 @@ func (s seal) close(key string, e recent.Event) []byte {
 	return append(value, s.mac("value", []byte(key), value)...)
 }
 
-// open returns the event of a value, or false if the value was not made for its key.
+// open returns the event in a value, or false if this seal did not make the value for key.
 func (s seal) open(key string, value []byte) (e recent.Event, ok bool) {
 	if len(value) != valueSize {
 		return recent.Event{}, false

@@ -32,7 +32,8 @@ type transaction struct {
 	committed []func()
 }
 
-// AfterCommit registers f to run once the transaction may have been committed. f must not wait.
+// AfterCommit registers f. It runs when the transaction has been committed, or may have been. f
+// must not wait.
 func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 
 // begin sends BEGIN alone, unless the transaction has begun.
@@ -48,8 +49,9 @@ func (t *transaction) begin(ctx context.Context) error {
 	return nil
 }
 
-// beginWith sends BEGIN together with the statement, if the statement is the first, and returns its
-// results. It returns nil if the statement has not been sent.
+// beginWith sends BEGIN together with the first statement, and returns the statement's results. It
+// returns nil if it has not sent the statement: the transaction had already begun, or BEGIN had to
+// be sent alone.
 func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx.BatchResults {
 	if t.Tx != nil {
 		return nil
@@ -58,8 +60,8 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	var batch pgx.Batch
 	known, _ := t.conn.PgConn().CustomData()[noteKnown].(map[string]struct{})
 	if _, prepared := known[sql]; !prepared || failpoint.Enabled {
-		// pgx would prepare the statement before BEGIN, where no lock_timeout applies. Failpoints
-		// need a position between the two.
+		// pgx would prepare the statement before BEGIN, where no lock_timeout applies. Failpoints need a
+		// position between BEGIN and the statement.
 		if err := t.begin(ctx); err != nil {
 			return pgx.FailedBatchResults(&batch, err)
 		}
@@ -72,7 +74,7 @@ func (t *transaction) beginWith(ctx context.Context, sql string, args []any) pgx
 	t.Tx = results.Tx()
 	for range batch.Len() - 1 {
 		if _, err := results.Exec(); err != nil {
-			break // the statement has the same error
+			break // reading the statement's result returns the same error
 		}
 	}
 	return results

@@ -25,8 +25,8 @@ const (
 
 const (
 	defaultCommitters = 2
-	// defaultQueueCap limits the number of waiting members. It is 64 batches of 64 members, which is
-	// more than a member can wait for.
+	// defaultQueueCap limits the number of waiting members. It is 64 batches of 64 members, more than
+	// can be committed within a member's timeout.
 	defaultQueueCap = 4096
 	// triesTogether is the number of temporary faults after which the members of a batch are tried
 	// separately.
@@ -135,7 +135,7 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 }
 
 // Submit waits until m is committed or refused, or its time is over. If ctx ends first, the member
-// stays in the queue and is still committed, but the caller does not learn the outcome.
+// stays in the queue and may still be committed, but the caller does not learn the outcome.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
@@ -183,7 +183,8 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 	return w.given
 }
 
-// Offer commits m later without reporting the outcome. It reports whether the queue had room for m.
+// Offer queues m and returns without waiting. It reports whether m was queued: a full queue or a
+// stopped Group takes no member. Nothing reports the outcome.
 func (g *Group[M, R]) Offer(m M) bool {
 	_, err := g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
 	return err == nil

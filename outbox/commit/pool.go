@@ -17,8 +17,8 @@ import (
 var ErrPoolNotPrepared = errors.New("synchronous_standby_names is set on the server, but a COMMIT whose wait for the standby was cancelled would " +
 	"count as replicated: pass the configuration of the pool to commit.PreparePool before pgxpool.NewWithConfig")
 
-// ErrNotOnStandby is the cause when the server confirmed COMMIT, but the standby might not have the
-// transaction.
+// ErrNotOnStandby is the cause of an ErrUnavailable when the server confirmed COMMIT, but the
+// standby might not have the transaction.
 var ErrNotOnStandby = errors.New("the wait for the standby was cancelled: committed on the primary, perhaps nowhere else")
 
 // standbyCheck is the interval at which a connection of an unprepared pool checks whether the
@@ -34,9 +34,9 @@ const (
 
 // PreparePool prepares a pool for a server with synchronous replication. On such a server,
 // pg_cancel_backend or a pooler can end the wait of a COMMIT for its standby. The server then
-// confirms COMMIT with a warning. Only a prepared pool reads the warning. Without it, a server
-// failure loses the row unnoticed. Call PreparePool before pgxpool.NewWithConfig. It keeps the
-// hooks of config.
+// confirms COMMIT with a warning. Only a prepared pool reads the warning. In any other pool, a
+// server failure could lose the row unnoticed. Call PreparePool before pgxpool.NewWithConfig. It
+// keeps the hooks of config.
 //
 // On a server with synchronous_standby_names an Outbox refuses any other pool with
 // ErrPoolNotPrepared. On other servers nothing changes.

@@ -9,7 +9,7 @@ import (
 )
 
 // This file declares the arguments of the ledger's statements. Batch rows are declared beside the
-// code that builds them. Durations are in seconds: an interval, or time before now.
+// code that builds them. A duration is in seconds: either an interval, or a time before now.
 
 type attemptOfClaim struct {
 	identity.EffectID

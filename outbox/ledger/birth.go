@@ -83,8 +83,8 @@ func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, err
 	return started, nil
 }
 
-// started returns the effect as create_effects.sql wrote it. Later attempts must read the request
-// that this attempt sends (I7).
+// started returns the effect as create_effects.sql wrote it. Its request must equal the request
+// that later attempts read (I7).
 func (r effectRow) started(b begun) (Effect, error) {
 	request := Request{Method: r.RequestMethod, URL: r.RequestURL, ContentType: r.RequestType, Body: r.RequestBody, FromDelivery: r.RequestBody == nil}
 	if request.Method == "" {

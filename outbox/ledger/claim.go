@@ -22,8 +22,8 @@ type Claim struct {
 	// lost, repeating the claim returns the same attempt.
 	ClaimID uuid.UUID
 	Lease   time.Duration // the attempt's time-out plus slack
-	// JobID is the job that executes the attempt. 0: no job does, and the effect's existing job
-	// waits until the lease ends.
+	// JobID is the job that executes the attempt. 0: the caller executes the attempt without a job,
+	// and the effect's existing job waits until the lease ends.
 	JobID int64
 	// FirstRequest completes the request at the first claim. It sets the method, URL and headers
 	// that are empty in the ledger. They are committed with the claim and apply to every later
@@ -45,7 +45,7 @@ type ClaimStatus string
 const (
 	ClaimGranted  ClaimStatus = "granted"  // start attempt Claimed.Effect.Attempt
 	ClaimNotDue   ClaimStatus = "not_due"  // the next attempt is at Effect.NextAttemptAt
-	ClaimLeased   ClaimStatus = "leased"   // another attempt runs until Effect.LeaseUntil
+	ClaimLeased   ClaimStatus = "leased"   // another attempt holds the lease until Effect.LeaseUntil
 	ClaimFinished ClaimStatus = "finished" // nothing to do: Effect.State says why
 	ClaimParked   ClaimStatus = "parked"   // this claim found the effect in doubt and parked it: Effect.Error says why
 	// ClaimBlocked means that an earlier effect of its order is unfinished, a later one is
@@ -65,8 +65,8 @@ type Claimed struct {
 	Status ClaimStatus
 	// Effect lacks its Request.Body, which LoadBody fills in.
 	Effect Effect
-	// OwnFault is true if another effect of the destination succeeded after this effect had failed,
-	// or during its current run of unauthorized responses.
+	// OwnFault is true if another effect of the destination succeeded after this effect had failed, or
+	// during this effect's current run of unauthorized responses.
 	OwnFault bool
 	// Withheld reports that a ClaimPaused effect under AtMostOnce may not start. The database was
 	// restored or failed over, and no operator has confirmed yet whether work was lost. See package

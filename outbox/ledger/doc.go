@@ -9,7 +9,7 @@
 // # States of an effect
 //
 // Each column is something that happens to an effect. Each cell is the resulting state. A dash
-// marks an event that cannot happen.
+// marks a combination that cannot happen.
 //
 //		from \ what      | claim   | done | refused   | not applied | maybe applied | key_ttl over | park   | cancel    | retry
 //		pending          | started | -    | -         | -           | -             | -            | parked | cancelled | -
@@ -25,7 +25,7 @@
 //	 2. in_doubt if an earlier attempt may have been applied. When the attempts are used
 //	    up: parked, or failed if the effect was turned away and is not in doubt.
 //	 3. parked when the attempts are used up, or under at_most_once. A lost attempt counts
-//	    as maybe applied. The next claim after its lease finds it. Under at_least_once that
+//	    as maybe applied. The next claim after its lease detects it. Under at_least_once that
 //	    claim immediately starts the next attempt.
 //	 4. in_doubt if an attempt may have been applied.
 //
@@ -74,13 +74,13 @@
 // skip. No effect of its order is being attempted. Only a lost attempt continues even if new
 // effects were inserted before it. Events accepted at the same time have no order between them.
 //
-// Only the first unfinished effect of an order has a job. The transaction that removes this effect
-// also inserts the job of the next effect. Each transaction that changes an order locks it (an
+// Only the first unfinished effect of an order has a job. The transaction that ends this effect's
+// turn also inserts the job of the next effect. Each transaction that changes an order locks it (an
 // advisory lock, after its row locks). Only then, in a new snapshot, does it look up the first
 // effect. The last of several such transactions to commit therefore sees all changes, and no job is
 // lost. An application's or a handler's transaction should not wait for that lock, and a dispatch
-// may find it taken. A new effect then gets its job immediately, and the claim finds that it is not
-// the effect's turn.
+// may find the lock taken. A new effect then gets its job immediately, and the claim finds that it
+// is not the effect's turn.
 //
 // latest_by is a separate order. When its turn arrives, an effect is cancelled if a newer effect
 // (occurred_at, then accept_seq) of the same object was applied. It is linked to that newer effect.

@@ -60,7 +60,7 @@ const (
 	EffectStarted   EffectState = "started"   // an attempt holds the lease
 	EffectDone      EffectState = "done"      // the receiver confirmed it (I6)
 	EffectFailed    EffectState = "failed"    // permanently refused
-	EffectInDoubt   EffectState = "in_doubt"  // waits for its next attempt; an earlier one may have been applied
+	EffectInDoubt   EffectState = "in_doubt"  // waits for its next attempt; an earlier attempt may have been applied
 	EffectParked    EffectState = "parked"    // needs an operator's decision
 	EffectCancelled EffectState = "cancelled" // an operator cancelled it, or a newer effect superseded it
 )
@@ -70,7 +70,7 @@ func EffectStates() []EffectState {
 	return []EffectState{EffectPending, EffectStarted, EffectInDoubt, EffectDone, EffectFailed, EffectParked, EffectCancelled}
 }
 
-// Finished reports whether the effect is attempted again only if an operator requests it.
+// Finished reports whether no attempt follows unless an operator requests one.
 func (s EffectState) Finished() bool {
 	switch s {
 	case EffectDone, EffectFailed, EffectParked, EffectCancelled:
@@ -90,9 +90,8 @@ type NewEffect struct {
 	Policy      Policy // empty: AtLeastOnce
 	Request     Request
 
-	// OrderKey makes the effects of one scope and key run one after another in acceptance
-	// order. An application's effects run in the order in which they were enqueued. Empty: no
-	// order.
+	// OrderKey makes the effects of one scope and order key run one after another in acceptance order.
+	// An application's effects run in the order in which they were enqueued. Empty: no order.
 	OrderKey string
 	// OnPark decides whether a parked effect blocks later effects of its order. Empty: OnParkBlock.
 	OnPark OnPark
@@ -128,7 +127,7 @@ type OnPark string
 // The values of OnPark.
 const (
 	OnParkBlock OnPark = "block" // later effects wait for an operator
-	OnParkSkip  OnPark = "skip"  // later effects continue without it
+	OnParkSkip  OnPark = "skip"  // later effects do not wait for the parked effect
 )
 
 func (e NewEffect) rendering() string {

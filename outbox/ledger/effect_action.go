@@ -17,7 +17,7 @@ import (
 type StateError struct {
 	Action Action
 	State  EffectState
-	Erased string // how its request was removed, such as "erased by ann"; empty if it was not
+	Erased string // how the effect's request was removed, such as "erased by ann"; empty if it was not
 }
 
 // Error implements error.

@@ -21,7 +21,7 @@ type Cause struct {
 	Type       string
 	AcceptSeq  int64
 	Generation int       // generation of its dispatch; above 1 for a replay
-	OccurredAt time.Time // time when it happened, or was received if that is unknown
+	OccurredAt time.Time // time of the event, or its receipt time if that is unknown
 	Origin     identity.Origin
 }
 
@@ -31,8 +31,8 @@ type Plan struct {
 	Effects []NewEffect
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
-	// Body and ContentType belong to the delivery that contains the event as Item. They are used by
-	// effects that send this body in an immediate first attempt. If Body is nil, LoadBody reads it.
+	// Body and ContentType belong to the delivery that contains the event as Item. Effects that send
+	// this body in an immediate first attempt use them. If Body is nil, LoadBody reads it.
 	Item        string
 	ContentType string
 	Body        []byte
@@ -52,8 +52,8 @@ type Planned struct {
 // is true, the transaction belongs to a caller and may take long: no effect starts with its first
 // attempt.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
-	// again holds only the effects of replayed plans. An effect that an earlier plan could not
-	// render takes the content of its own plan, not of a neighbour in the batch.
+	// again holds only the effects of replayed events. If an earlier plan could not render an effect,
+	// its content comes from the plan of its own event, not of a neighbour in the batch.
 	var rows, again effectRows
 	results := make([]Planned, len(plans))
 	for _, p := range plans {
@@ -126,7 +126,7 @@ func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 // jobsOfNew returns one job for each created effect that can be attempted. In an order only the
 // first effect gets a job, if jobsOfNew can find this effect without waiting. In a caller's
 // transaction (alone), which may take long, or while another transaction holds the order, every new
-// effect gets a job. The effect's claim then finds that it is not its turn.
+// effect gets a job. The claim then finds that it is not the effect's turn.
 func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for _, e := range rows.Effects {
@@ -159,8 +159,8 @@ func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, cre
 	return jobs, nil
 }
 
-// newHeads locks the free orders, drops the others from orders, and returns the first effect of
-// each locked order.
+// newHeads locks the orders that no other transaction holds, and removes the others from orders. It
+// returns the first effect of each locked order.
 func (l *Ledger) newHeads(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) (map[identity.EffectID]bool, error) {
 	if len(orders) == 0 {
 		return nil, nil

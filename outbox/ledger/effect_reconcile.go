@@ -70,8 +70,9 @@ func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, r
 	return healed, err
 }
 
-// enqueueAgain uses run to insert a job for each effect that lacking finds, at its former position
-// in the queue. next is the order after which the next page begins, or nil.
+// enqueueAgain uses run to insert a job for each effect that the statement lacking finds, at its
+// former position in the queue. next is the order after which the next page begins, or nil after
+// the last page.
 func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run inSlice) (found int, next *orderKey, err error) {
 	err = run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
 		var jobs []riverjob.EffectJob

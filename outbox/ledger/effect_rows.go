@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// renderedEffect holds the fields of an effect that its event's plan sets, even when the event is
-// planned again.
+// renderedEffect holds the fields of an effect that its event's plan sets, and that a plan of the
+// replayed event may set again.
 type renderedEffect struct {
 	identity.EffectID
 

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// WorstFirst returns all states of an effect, by how urgently they need attention.
+// WorstFirst returns all states of an effect, the most urgent first.
 func WorstFirst() []EffectState {
 	return []EffectState{EffectFailed, EffectParked, EffectInDoubt, EffectPending, EffectStarted, EffectDone, EffectCancelled}
 }

@@ -23,11 +23,11 @@ type OperatorAction struct {
 	Filter   json.RawMessage `json:"filter"` // the selection of targets; {} if one was named
 	Result   string          `json:"result,omitzero"`
 	Affected int64           `json:"affected"`     // number of effects, events or destinations changed
-	Run      int64           `json:"run,omitzero"` // bulk run that it started or concerned. 0: none
+	Run      int64           `json:"run,omitzero"` // bulk run that the action started or concerned. 0: none
 }
 
-// OperatorLog lists operator actions since a time, newest first. It returns limit actions, or
-// 50 if limit is 0. A zero since sets no bound. targets limits the list to actions on one of these
+// OperatorLog lists operator actions since a time, newest first. It returns at most limit actions,
+// or 50 if limit is 0. A zero since sets no bound. With targets, it lists only the actions on these
 // names.
 func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, targets ...string) ([]OperatorAction, error) {
 	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Targets: targets, Limit: column.Limit(limit)}).Query(ctx, pipeline.ByIndex{Sender: l.read, InOrder: true})

@@ -35,7 +35,7 @@ func (e Effect) place() place {
 	return place{id: e.EffectID, order: e.OrderKey, acceptSeq: e.AcceptSeq}
 }
 
-// head is the first unfinished effect of an order and waits for an attempt.
+// head is the first unfinished effect of an order, if it waits for an attempt.
 type head struct {
 	place
 
@@ -81,7 +81,7 @@ func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderK
 }
 
 // headsOf returns the first effects of locked orders. An order whose first effect is parked or
-// being attempted has no such effect.
+// being attempted is missing from the result.
 func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
 	if len(orders) == 0 {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 // ErrNotResendable is returned when an effect's request cannot be sent again.
 var ErrNotResendable = errors.New("the effect cannot be resent")
 
-// Resend holds the changes to a request that is sent again. Nil fields stay as they were.
+// Resend holds the changes to a request that is sent again. A nil field keeps the original value.
 type Resend struct {
 	Body        []byte
 	ContentType *string
@@ -145,7 +145,8 @@ func (l *Ledger) lockCause(ctx context.Context, tx pgx.Tx, of Effect) (*Cause, e
 // maxResends is the maximum number of keys that Resends returns.
 const maxResends = 100
 
-// Resends returns the keys of the effects that repeat an effect, oldest first, up to 100.
+// Resends returns the keys of the effects with which operators resent an effect, oldest first, at
+// most 100.
 func (l *Ledger) Resends(ctx context.Context, idempotencyKey string) ([]string, error) {
 	asked := resendsOf{Scope: identity.ScopeOfResend(idempotencyKey), Limit: maxResends}
 	rows, err := l.sql.Resends.With(asked).Query(ctx, pipeline.ByIndex{Sender: l.read})
@@ -159,7 +160,7 @@ func (l *Ledger) Resends(ctx context.Context, idempotencyKey string) ([]string, 
 	return keys, nil
 }
 
-// ResentFrom returns the key of the effect that e repeats, or "" if e repeats none.
+// ResentFrom returns the key of the effect that e resends, or "" if e is no resend.
 func (e Effect) ResentFrom() string {
 	key, is := strings.CutPrefix(string(e.Scope), string(identity.ScopeOfResend("")))
 	if !is {

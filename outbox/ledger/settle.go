@@ -33,7 +33,7 @@ type Settlement struct {
 	// Such responses alone do not show whether the effect or its destination is at fault.
 	Unauthorized bool
 	// Uncounted is true if the attempt does not count toward the attempt limit, because another
-	// process has to make it. Claim already left out the probes that do not count.
+	// process has to make it. Probes that do not count need no Uncounted: the claim leaves them out.
 	Uncounted bool
 	// RotateKey gives the next attempt another key, because the receiver stored an error under this
 	// key and replays it. The ledger records each attempt's key. RotateKey is ignored when the

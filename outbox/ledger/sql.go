@@ -63,5 +63,5 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// recallEffects has an array of rows as JSON.
+// recallEffects has one argument: a JSON array of rows.
 type recallEffects struct{ Effects []byte }
