@@ -50,16 +50,16 @@ type Event struct {
 	RetryReason   string `json:"retry_reason,omitzero"`
 
 	Origin identity.Origin `json:"origin"` // how it was accepted
-	// Altered describes the differences between the provider's list and its webhook, such as
-	// redacted. Empty: no known difference.
+	// Altered describes how the event from the provider's list differs from the webhook, such as
+	// "redacted". Empty: no known difference.
 	Altered string `json:"altered,omitzero"`
 
-	// EffectStates counts its effects by state. It is set in lists and for a single event on display;
-	// nil: unknown.
+	// EffectStates counts the event's effects by state. It is set in lists and for a single event on
+	// display; nil: unknown.
 	EffectStates ledger.StateCounts `json:"effect_states,omitzero"`
 
-	// ErasedAt and RedactedAt are the times when its content was removed, by an operator or by the
-	// settings of its source; Error names the operator. Zero: its content is as received.
+	// ErasedAt and RedactedAt are the times when the event's content was removed, by an operator or by
+	// the settings of its source; Error names the operator. Zero: the content is as received.
 	ErasedAt   time.Time `json:"erased_at,omitzero"`
 	RedactedAt time.Time `json:"redacted_at,omitzero"`
 

@@ -36,10 +36,10 @@ func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error
 	return e, err
 }
 
-// storedEvent is an event that was read with others.
+// storedEvent is an event as a shared statement returned it.
 type storedEvent struct {
 	event     *Event
-	bodyApart bool // its body was omitted
+	bodyApart bool // the statement omitted the body, because it is large
 }
 
 func (i *Inbox) storedEvents(ctx context.Context, refs []identity.EventRef) (stored map[identity.EventRef]storedEvent, err error) {

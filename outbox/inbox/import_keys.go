@@ -22,7 +22,7 @@ const (
 	maxEventIDLen = 255
 )
 
-// ImportedKey is an event that another system accepted.
+// ImportedKey identifies an event that another system accepted.
 type ImportedKey struct {
 	EventID    identity.EventID
 	ReceivedAt time.Time // by that system's clock

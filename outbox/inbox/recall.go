@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Recalled are the rows of an event that only the export has.
+// Recalled holds the effects and replays of an exported event.
 type Recalled struct {
 	Effects json.RawMessage // for ledger.Ledger.Recall
 	Replays []EventReplay
@@ -41,7 +41,8 @@ func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, erro
 	return e, i.fill(ctx, e)
 }
 
-// fill reads the delivery of an event from the export, if it is no longer stored.
+// fill reads the delivery of an event from the export, if the database no longer stores the
+// delivery.
 func (i *Inbox) fill(ctx context.Context, e *Event) error {
 	if i.export == nil || e.Headers != nil || e.Outcome == Imported {
 		return nil
@@ -86,7 +87,7 @@ func (i *Inbox) Decode(ctx context.Context, found []*export.Found) ([]*Event, er
 	}
 	for n, e := range events {
 		f := found[n]
-		e.Body = append([]byte{}, f.Line.Body...) // never nil: the body is not lost
+		e.Body = append([]byte{}, f.Line.Body...) // not nil even if empty: nil would mean that the body is lost
 		e.ExportedDay = f.Day.Format(time.DateOnly)
 		e.Recalled = &Recalled{Effects: f.Event.Effects}
 		if err := json.Unmarshal(f.Event.Replays, &e.Recalled.Replays); err != nil {

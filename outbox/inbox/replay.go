@@ -39,8 +39,9 @@ type Replayed struct {
 	Reopened   int // effects tried again under their old key
 }
 
-// Replay dispatches an event again, with the current configuration. It is recorded, and happens
-// only when an operator requests it (I11). Errors: ErrNotFound, ErrNotReplayable, ErrUnavailable.
+// Replay dispatches an event again, with the current configuration. A replay is recorded, and
+// happens only when an operator requests it (I11). Errors: ErrNotFound, ErrNotReplayable,
+// ErrUnavailable.
 func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	var err error

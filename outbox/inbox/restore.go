@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// FromExport finds the event in the export if its delivery is no longer stored, for
-// ReplayOptions.Exported. It returns nil if there is nothing to restore.
+// FromExport finds the event in the export if its delivery is no longer stored. It returns a value
+// for ReplayOptions.Exported, or nil if there is nothing to restore.
 func (i *Inbox) FromExport(ctx context.Context, ref identity.EventRef) (*export.Found, error) {
 	if i.export == nil {
 		return nil, nil //nolint:nilnil // documented
@@ -33,8 +33,8 @@ func (i *Inbox) FromExport(ctx context.Context, ref identity.EventRef) (*export.
 	return i.export.Find(ctx, ref, day)
 }
 
-// restoreTx stores an exported event and its delivery again. Retention deletes them once more when
-// the work of the replay has ended.
+// restoreTx stores an exported event and its delivery again. Retention deletes them again after the
+// work of the replay has ended.
 func (i *Inbox) restoreTx(ctx context.Context, tx pgx.Tx, found *export.Found) error {
 	body := append([]byte{}, found.Line.Body...)
 	_, err := i.sql.RestoreEvent.With(restoreEvent{

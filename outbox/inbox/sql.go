@@ -40,7 +40,7 @@ type askedEvents struct{ Asked []identity.EventRef }
 
 type exportedEvents struct{ Asked []byte }
 
-// exportedRows are rows as JSON objects.
+// exportedRows are the rows of an exported event, as JSON objects.
 type exportedRows struct {
 	Event    json.RawMessage `json:"event"`
 	Delivery json.RawMessage `json:"delivery"`
@@ -62,7 +62,7 @@ type replayEvent struct {
 	RunID       *int64
 }
 
-// restoreEvent has rows as JSON objects, and the delivery's body.
+// restoreEvent holds the rows of an exported event as JSON objects, and the delivery's body.
 type restoreEvent struct {
 	identity.EventRef
 

@@ -121,8 +121,8 @@ func (u *unanswered) stop(ctx context.Context) error {
 	}
 }
 
-// takeBack settles an unanswered claim's attempt as not applied. It waits for the row's lock, until
-// no transaction of the claim is running.
+// takeBack settles an unanswered claim's attempt as not applied. It waits for the effect's row
+// lock, so no transaction of the claim is still running then.
 func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 	var taken bool
 	err := l.db.Do(ctx, "take_back_claim", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -133,7 +133,7 @@ func (l *Ledger) takeBack(ctx context.Context, c Claim) error {
 		if err != nil || e.State != EffectStarted {
 			return err
 		}
-		e.claimID, e.jobWaits = c.ClaimID, c.JobID == 0 // with another claim's id nothing is settled
+		e.claimID, e.jobWaits = c.ClaimID, c.JobID == 0 // if another claim holds the effect, the settlement matches no row
 		settled, err := l.settleBatch(ctx, tx, []Settlement{{Effect: e, Verdict: VerdictNotApplied, Error: errUnanswered.Error()}})
 		if err == nil {
 			taken = !settled[0].Late

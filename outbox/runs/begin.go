@@ -97,7 +97,8 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 // errBegun means that the same request already started a run.
 var errBegun = errors.New("it has already started")
 
-// countFor is the maximum time to count a run without a limit, so that operators see its progress.
+// countFor limits the time for counting the targets of a run without a limit. The count shows
+// operators how far the run is.
 const countFor = time.Second
 
 // count returns the number of selected targets, or 0 if counting takes too long. Errors:

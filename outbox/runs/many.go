@@ -14,7 +14,7 @@ import (
 // accepted, created or refused.
 func (s *shift) many(ctx context.Context) error {
 	size := verbOf(s.run.Action).batch
-	if s.run.PerSecond > 0 { // about one batch in a second
+	if s.run.PerSecond > 0 { // about one batch per second
 		size = int(min(max(s.run.PerSecond, 1), float64(size)))
 	}
 	for at, more := find.Cursor(s.run.place), true; more; {
@@ -35,7 +35,7 @@ func (s *shift) many(ctx context.Context) error {
 	return nil
 }
 
-// [shift.some] applies the action to a batch of targets and moves the run's position behind the
+// [shift.some] applies the action to a batch of targets and moves the run's position past the
 // batch.
 func (s *shift) some(ctx context.Context, some []find.Found) error {
 	counts := s.run.Counts

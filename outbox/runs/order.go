@@ -41,7 +41,7 @@ type Order struct {
 	Counted int64
 }
 
-// EffectTerms define how an action on effects is done, and where its selection ends.
+// EffectTerms define how an action is applied to effects, and where its selection ends.
 type EffectTerms struct {
 	// AsOf excludes effects created later, and effects that entered their state later. A run thus
 	// changes the effects that its preview counted, and not the results of its own actions. Zero:
@@ -55,7 +55,7 @@ type EffectTerms struct {
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
-// EventTerms define how an action on events is done, and where its selection ends.
+// EventTerms define how an action is applied to events, and where its selection ends.
 type EventTerms struct {
 	// Last is the position of the last included event. The run excludes events accepted later. 0:
 	// the newest event now.
@@ -144,7 +144,8 @@ func inWords[T ~string](states []T) string {
 	return strings.Join(words, ", ")
 }
 
-// effectsRecord and eventsRecord are a selection's form in a stored run and for API clients.
+// effectsRecord and eventsRecord are the JSON forms of a selection, in a stored run and for API
+// clients.
 type (
 	effectsRecord struct {
 		find.Effects
@@ -156,7 +157,7 @@ type (
 	}
 )
 
-// Record returns the selection's form in a stored run, in the operator log and for API clients.
+// Record returns the selection as JSON, for the stored run, the operator log and API clients.
 func (o Order) Record() (json.RawMessage, error) {
 	var record any
 	switch {
@@ -171,7 +172,7 @@ func (o Order) Record() (json.RawMessage, error) {
 		record = effectsRecord{find.Storable(o.Effects), o.EffectTerms}
 	}
 	text, err := plainjson.Marshal(record)
-	if err != nil { // a year beyond 9999
+	if err != nil { // encoding fails for a year beyond 9999
 		return nil, fmt.Errorf("encode the filter: %w", err)
 	}
 	return text, nil
@@ -243,10 +244,11 @@ func (o Order) Words() string {
 	return safetext.Storable(text)
 }
 
-// noEvent is the position of the last event if none exists.
+// noEvent is the Last of an Order if no event exists. The selection then stays empty, even if
+// events arrive later.
 const noEvent = -1
 
-// fixed returns the validated Order with its selection's end set.
+// fixed validates the Order and returns it with the end of its selection set.
 func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	if err := o.validate(); err != nil {
 		return o, err

@@ -34,8 +34,8 @@ func (s State) Ended() bool { return s == Stopped || s == Done || s == Failed }
 // ErrNoRun is returned when the run does not exist.
 var ErrNoRun = errors.New("no such run")
 
-// Counts is the progress of a run. If a selected target was not changed, its state had changed
-// before its turn, unless Came counts it.
+// Counts is the progress of a run. A selected target that is counted neither as Changed nor in Came
+// had changed its state before its turn.
 type Counts struct {
 	Selected int64 `json:"selected"`
 	Changed  int64 `json:"changed"`

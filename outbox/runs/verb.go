@@ -30,7 +30,7 @@ type verb struct {
 	exported bool
 	// batch is the maximum number of targets in a transaction.
 	batch int
-	// do applies it to a batch in a step, and moves the run's position behind the batch.
+	// do applies it to a batch in a step, and moves the run's position past the batch.
 	do func(ctx context.Context, s *shift, place string, some []find.Found) error
 	// finish does the remaining work when nothing more is selected, or the run was stopped. It may
 	// be repeated. nil: nothing to do.
@@ -90,7 +90,8 @@ func Actions() []ledger.Action {
 // action does not apply to events.
 func StatesOfEvents(action ledger.Action) []inbox.Outcome { return verbOf(action).events }
 
-// replay replays an event, with its delivery from the export if it is no longer stored.
+// replay replays an event. If the delivery is no longer stored, it takes the delivery from the
+// export.
 func replay(ctx context.Context, s *shift, place string, some []find.Found) error {
 	exported, err := s.opts.Inbox.FromExport(ctx, some[0].Event)
 	if err != nil {
@@ -113,7 +114,8 @@ func drop(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (
 	return unlessMoved(r.opts.Inbox.DropTx(ctx, tx, some[0].Event, run.By))
 }
 
-// unlessMoved counts one changed event, or zero if the event's state had changed before.
+// unlessMoved counts one changed event, or none if err means that the event had changed its state
+// or had been deleted before.
 func unlessMoved(err error) (Counts, error) {
 	for _, moved := range []error{inbox.ErrNotReplayable, inbox.ErrNotHeld, ledger.ErrNotFound} {
 		if errors.Is(err, moved) {

@@ -195,9 +195,9 @@ func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) 
 	return nil
 }
 
-// step changes a batch and moves the run's position behind it, in one transaction. The parameter
-// many is the number of targets in the batch. The function do changes them and returns the results;
-// if it is nil, only the position and the lease are stored.
+// step changes a batch and moves the run's position past it, in one transaction. The parameter many
+// is the number of targets in the batch. The function do changes them and returns the results; if
+// it is nil, only the position and the lease are stored.
 func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (Counts, error)) error {
 	var did Counts
 	var pace, rest float64
@@ -214,7 +214,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 		if repeated && at == place {
 			return nil // the earlier try was committed: did contains its results
 		}
-		if at != s.run.place { // no other process moves the position while this worker holds the lease; the check is free
+		if at != s.run.place { // never true while this worker holds the lease; the check costs nothing
 			return errTaken
 		}
 		did, rest = Counts{}, 0
@@ -252,8 +252,8 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// [shift.passed] saves a position behind which the search continues, but not more often than every
-// stepsApart.
+// [shift.passed] saves the position from which the search continues, at most once in stepsApart. If
+// the worker's time is over, it always saves the position, and returns errOver.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)
