@@ -36,7 +36,7 @@ type pace struct {
 
 func (b budget) begin() *pace { return &pace{budget: b, left: b.rows, now: min(b.first, b.rows)} }
 
-// spent reports whether the time budget is spent after the given time of a slice.
+// spent reports whether the time budget is spent if the current slice has taken ofSlice so far.
 func (p *pace) spent(ofSlice time.Duration) bool { return p.used+ofSlice >= p.time }
 
 // next records a slice, and reports whether the budget allows another slice.

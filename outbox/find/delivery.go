@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// nearby is the number of positions before and after a delivery's time that are searched for its
-// events. Concurrent transactions took other positions in this range.
+// nearby is how many positions before and after a delivery's time are searched for its events.
+// Events of concurrent transactions take positions in between.
 const nearby = 5_000
 
 // EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It

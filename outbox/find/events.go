@@ -61,8 +61,8 @@ func effectsIn() []EffectsIn {
 	return append(list, NoEffects)
 }
 
-// selects reports whether an event with these effects is selected by one of the values, or whether
-// there are no values.
+// selects reports whether one of the values selects an event with these effects. Without values, it
+// returns true.
 func selects(asked []EffectsIn, effects ledger.StateCounts) bool {
 	return len(asked) == 0 || slices.ContainsFunc(asked, func(in EffectsIn) bool {
 		if in == NoEffects {
@@ -86,9 +86,9 @@ func (e Events) In(states ...inbox.Outcome) Events {
 // has reports whether e requires an attribute.
 func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 
-// overlap is the maximum time by which an event may precede another event that has a lower position.
-// An event gets its position when it is inserted, but its time is the time at which its transaction
-// began.
+// overlap is the maximum time by which an event may have been received before an event with a lower
+// position. An event gets its position when it is inserted, but its time is the time at which its
+// transaction began.
 const overlap = time.Minute
 
 // Events finds events back from a position, newest first, without headers and bodies. A limit

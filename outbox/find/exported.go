@@ -14,7 +14,7 @@ import (
 // ofExport begins a cursor of events that only the export has.
 const ofExport = "export:"
 
-// FirstExported is before all events that only the export has.
+// FirstExported is the position before all events that only the export has.
 const FirstExported Cursor = ofExport
 
 // exportedAtOnce is the number of exported events that are decoded together.

@@ -87,8 +87,8 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 // ErrBodiless is the reason when the body is no longer stored or was erased.
 var ErrBodiless = errors.New("its body is no longer stored")
 
-// decide reports whether an event matches. The error is the reason if decide cannot tell. It counts
-// such events.
+// decide reports whether an event matches. If decide cannot tell, it counts the event and returns
+// the reason as an error.
 func (j *judge) decide(e *inbox.Event) (bool, error) {
 	if e.Body == nil || !e.ErasedAt.IsZero() {
 		j.bodiless++

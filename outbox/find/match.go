@@ -25,7 +25,8 @@ type Content struct {
 // IsZero reports whether c selects everything.
 func (c Content) IsZero() bool { return c == Content{} }
 
-// Concealed returns c with its literals replaced by hashes, and the literals. salt is the run's id.
+// Concealed returns c with its literals replaced by hashes, and the literals. salt is the id of the
+// run's request.
 func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 	concealed.When, literals = condition.Concealed(c.When, salt)
 	for i, literal := range literals {
@@ -49,7 +50,7 @@ func textOf(literal string) string {
 	return literal
 }
 
-// Match decides by an event's content.
+// Match decides whether an event's content matches.
 type Match struct {
 	By func(*inbox.Event) (bool, error)
 	// Text occurs in the body of every event for which By is true. It consists of letters, digits
@@ -57,7 +58,7 @@ type Match struct {
 	Text string
 }
 
-// Condition compiles a CEL expression on events. Its error describes the text.
+// Condition compiles a CEL expression on events. Its error describes the mistake in the expression.
 type Condition func(ctx context.Context, text string) (Match, error)
 
 // ConditionError is returned when Content.When cannot be compiled.
@@ -96,7 +97,7 @@ func once(compile Condition) Condition {
 	}
 }
 
-// errNoConditions is the cause when the Finder compiles no conditions.
+// errNoConditions is the cause of a ConditionError if the Finder has no Condition.
 var errNoConditions = errors.New("no conditions can be read here")
 
 // match returns the Match of c, or nil if c selects everything. Errors: *ConditionError.
@@ -133,7 +134,7 @@ func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {
 	}, nil
 }
 
-// plainRun returns the longest part of a text that no encoding escapes.
+// plainRun returns the longest run of letters and digits in a text. No encoding escapes them.
 func plainRun(text string) string {
 	longest := ""
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool {

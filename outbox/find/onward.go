@@ -106,8 +106,8 @@ var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnc
 
 // EventsToChange finds events onward from a position, oldest first, for an action on each. It
 // selects events accepted up to the position last and not erased. If unredacted is true, it also
-// omits redacted events. It always omits imported events. Each page reads 2,000 events. Events that
-// Content cannot decide are among the rows, with Found.Unclear.
+// omits redacted events. It always omits imported events. Each page reads at most 2,000 events.
+// Events that Content cannot decide are among the rows, with Found.Unclear.
 func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, last int64, unredacted bool) (Page[Found], error) {
 	judge, _, err := f.judgeOf(ctx, asked.Content)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *Finder) effectsToChange(ctx context.Context, asked Effects, from Cursor
 	}
 	end := asOf
 	if !asked.Until.IsZero() && asked.Until.Before(end) {
-		end = asked.Until.Add(-time.Microsecond) // the database's resolution
+		end = asked.Until.Add(-time.Microsecond) // Until is exclusive; a microsecond is the database's resolution
 	}
 	return walk[identity.EffectID, Found]{
 		cursor: place.ofEffect, judge: judge.telling(), budget: foundBudget, load: found(func(c candidate[identity.EffectID]) Found {

@@ -5,7 +5,7 @@ import "time"
 // Page is one page of a list: the rows found, and how far the search looked.
 type Page[Row any] struct {
 	Rows []Row
-	// Cursors contains the position behind each row, to continue from.
+	// Cursors contains the position after each row, from which a list continues.
 	Cursors []Cursor
 	// More is true if some rows have not been read: Next continues there. The budget may have
 	// ended before any match was found.

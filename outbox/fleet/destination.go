@@ -71,8 +71,8 @@ func (d DestinationState) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// SetPaused sets or ends an operator's pause. The breaker is independent: a destination works when
-// neither blocks it. Errors: ErrUnknownDestination, ErrUnavailable.
+// SetPaused sets or ends an operator's pause. The breaker is independent: attempts start only when
+// neither blocks the destination. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) SetPaused(ctx context.Context, destination string, paused bool, by ledger.Operator) error {
 	return f.orderPause(ctx, setPaused{Destination: destination, Paused: paused, Who: by.Who, Reason: column.Reason(by.Reason)}, by)
 }

@@ -22,7 +22,7 @@ const (
 	// processes.
 	silent = 4 * AnnounceEvery
 	// PresumedGone is the time without an announcement after which a process no longer counts as
-	// running. If the time is too short, effects only move to a queue that another process reads.
+	// running. If the time is too short, effects merely move to a queue that another process reads.
 	// Events, however, are then dispatched by an older configuration.
 	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
