@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// restFactor is how long a Brief Finder's search pauses after a slice, as a multiple of the slice's
+// restFactor is the pause of a Brief Finder's search after a slice, as a multiple of the slice's
 // duration.
 const restFactor = 2
 

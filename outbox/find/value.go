@@ -15,8 +15,8 @@ import (
 )
 
 // EventsOfValue finds the newest events of these sources with an indexed value, newest first.
-// Capital letters and surrounding space do not count. Each source and day is one look-up. A limit
-// of 0 means 50; the maximum is 1,000.
+// Letter case and surrounding space are ignored. Each source and day needs one look-up. A limit of
+// 0 means 50; the maximum is 1,000.
 func (f *Finder) EventsOfValue(ctx context.Context, text string, sources []identity.Source, limit int) ([]*inbox.Event, error) {
 	value := payload.SearchValue(safetext.Storable(text))
 	if value == "" || len(value) > payload.MaxSearchValue || len(sources) == 0 {

@@ -34,12 +34,12 @@ type slice[Ref comparable] struct {
 
 // walk reads rows of one kind in order.
 type walk[Ref comparable, Row any] struct {
-	// read reads the next look rows behind a position, and returns at most limit matching rows.
+	// read reads the next look rows after a position, and returns at most limit matching rows.
 	read func(ctx context.Context, behind place, look, limit int) (slice[Ref], error)
 	// load returns the rows of candidates. It omits rows that have been deleted or no longer match.
 	load   func(ctx context.Context, found []candidate[Ref]) (map[Ref]Row, error)
 	cursor func(place) Cursor
-	all    bool   // nothing is filtered: only rows to return have to be read
+	all    bool   // no filter: reading the rows of the page is enough
 	judge  *judge // nil: all candidates match
 	budget budget
 }
@@ -64,7 +64,7 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 		began := time.Now()
 		look, wanted := pace.now, limit+1-len(found)
 		if w.judge != nil {
-			wanted = look // the number of matches in them is unknown
+			wanted = look // the number of matches among the rows is unknown
 		}
 		s, err := w.read(ctx, at, look, wanted)
 		taken, through := s.candidates, len(s.candidates)

@@ -71,7 +71,7 @@ type Collector struct {
 type exported struct {
 	*Snapshot
 
-	until time.Time // the metrics show it until then, by the monotonic clock
+	until time.Time // time until which the metrics show it, by the monotonic clock
 }
 
 // NewCollector returns a Collector that exports nothing yet.
@@ -150,7 +150,7 @@ type turn struct {
 	failing    bool
 }
 
-// take takes or extends the lease, and reads if it has the lease.
+// take takes or extends the lease, and reads the values if this process has the lease.
 func (c *Collector) take(ctx context.Context, t *turn) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -21,8 +21,8 @@ const (
 	AddEvery = 10 * time.Second
 	// addTimeout limits one such transaction. A slower database gets the counts later.
 	addTimeout = 5 * time.Second
-	// maxWait is the maximum time that counts wait for an unavailable database. Hours are summed
-	// again for a longer period.
+	// maxWait is the maximum time that counts wait for an unavailable database. Tidy sums hours again
+	// over a longer period, and so includes these late counts.
 	maxWait = time.Hour
 )
 
@@ -129,7 +129,7 @@ func (c *Counts) wake() {
 
 // end adds the counts up to the given time.
 func (c *Counts) end(at time.Time) {
-	c.awake.Store(false) // later counts wake it again
+	c.awake.Store(false) // later counts schedule a new tick
 	c.collect(at)
 	ctx, cancel := context.WithTimeout(context.Background(), addTimeout)
 	defer cancel()

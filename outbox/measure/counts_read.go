@@ -12,7 +12,7 @@ import (
 // Sums are the counts of a period.
 type Sums map[Kind]map[string]map[What]int64
 
-// Recent returns the counts of the last minutes, accurate to ten seconds.
+// Recent returns the counts of the last window, accurate to ten seconds.
 func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error) {
 	rows, err := r.sql.Recent.With(recent{WindowSeconds: window.Seconds()}).Query(ctx, r.counts)
 	sums := Sums{}
@@ -105,8 +105,9 @@ func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What
 	return series, nil
 }
 
-// UsualShare returns the usual share of a count in the sum of others, over all sources or
-// destinations: the median of this hour of the day over the last seven days. Nil: unknown.
+// UsualShare returns the usual ratio of the count part to the sum of the counts whole, over all
+// sources or destinations. It is the median of this hour of the day over the last seven days. Nil:
+// unknown.
 func (r *Reader) UsualShare(ctx context.Context, kind Kind, part What, whole ...What) (*float64, error) {
 	var share *float64
 	if err := r.sql.UsualHour.With(usualHour{Kind: kind, Part: part, Whole: whole}).QueryRow(ctx, r.counts).Scan(&share); err != nil {

@@ -112,9 +112,9 @@ const (
 	summed What = "summed"
 )
 
-// Series reads the counts of a subject over time. Its cost depends on the number of periods. Only
-// the last hour of everything depends on the number of sources and destinations too: its counts are
-// not summed yet.
+// Series reads the counts of a subject over time. Its cost depends on the number of periods. For
+// the last hour of all sources and destinations, it also depends on their number, because these
+// counts are not summed yet.
 func (r *Reader) Series(ctx context.Context, of Of, span Span) (*Series, error) {
 	shape := span.shape()
 	s := &Series{Step: shape.step, Periods: make([]Period, shape.steps)}

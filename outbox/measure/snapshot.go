@@ -79,7 +79,7 @@ type EventsAside struct {
 	Since  time.Time // arrival of the first event
 }
 
-// Destination describes the reasons that block a destination.
+// Destination is the state of a destination's pause and breaker.
 type Destination struct {
 	Name                  string
 	Paused                bool
@@ -90,8 +90,8 @@ type Destination struct {
 	OpenedAt, ProbeAt     *time.Time
 }
 
-// List is the coverage of a source whose provider has a list, the state of Hooklatch's endpoint
-// there, and the results of the last hour's passes.
+// List is the coverage of a source whose provider has a list. It includes the state of Hooklatch's
+// endpoint at the provider, and the results of the last hour's passes.
 type List struct {
 	Source       string
 	CoveredUntil time.Time
@@ -103,7 +103,7 @@ type List struct {
 	OffSince     *time.Time
 
 	Listed, Recovered int64
-	Reported          int64 // missing, in passes that only report
+	Reported          int64 // missing events, in passes that only report them
 	Lost              int64
 	Oldest            *time.Time // oldest missing event
 }
@@ -122,7 +122,7 @@ type Process struct {
 	SeenAt time.Time
 }
 
-// Quarantine is the quarantine of a source.
+// Quarantine describes the refused deliveries of a source.
 type Quarantine struct {
 	Source string
 	Count  int64
@@ -135,7 +135,8 @@ type Quarantine struct {
 	OfKnownSince *time.Time
 }
 
-// Retention is the progress of retention for one kind of rows, and for events of one source.
+// Retention is the progress of retention for one kind of rows. Events have a separate progress for
+// each source.
 type Retention struct {
 	What         string
 	Source       string

@@ -16,7 +16,7 @@ const (
 	// summedAgain is the period for which hours are summed again: counts may be late by up to
 	// maxWait.
 	summedAgain = maxWait + time.Hour
-	// droppedAtOnce limits one statement.
+	// droppedAtOnce is the maximum number of rows that one statement deletes.
 	droppedAtOnce = 10_000
 	// hoursOfAll is the period for which hours are summed over all names. It covers a week.
 	hoursOfAll = 8 * 24 * time.Hour

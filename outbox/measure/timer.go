@@ -10,8 +10,8 @@ type Timer struct {
 	took [len(bounds) + 1]*Counter
 }
 
-// Timer returns a Timer of gateway responses or attempts. Keep the Timer: it has one Counter for
-// each of its bounds.
+// Timer returns a Timer of gateway responses or attempts. Keep the Timer: each call looks up one
+// Counter for every bound.
 func (c *Counts) Timer(kind Kind, name string) *Timer { return c.timer(kind, name, allTook) }
 
 // FirstTimer is like Timer, but for first attempts.

@@ -43,7 +43,7 @@ func (r *run) deleteOperations(ctx context.Context, t *task) error {
 	return nil
 }
 
-// deleteOld deletes the oldest rows of one table first, in slices.
+// deleteOld deletes the expired rows of one table in slices, oldest first.
 func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest statement.Of[olderThan]) error {
 	for !r.over(ctx) {
 		var gone int64
