@@ -15,7 +15,8 @@ import (
 
 // eraseItem removes the event's own part from a body that other events need. It also removes every
 // part that belongs to no event, because such parts are copies of repeated events. It reports
-// whether the event's own part remains: it overlaps other events' parts, or cannot be located.
+// whether the event's own part remains, because it overlaps other events' parts or cannot be
+// located.
 func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (remains bool, err error) {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
@@ -29,7 +30,7 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 }
 
 // eraseStrays removes parts of a body that belong to no event or to an erased event. It reports
-// whether item is also part of another event, and therefore stays.
+// whether item overlaps a part of another event, and therefore stays.
 func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) (shared bool, err error) {
 	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
 	if err != nil {

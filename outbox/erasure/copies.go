@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// copyOf is a part of a delivery that repeats an event.
+// copyOf is a copy of an event, as a part of another delivery.
 type copyOf struct {
 	deliveryOf
 

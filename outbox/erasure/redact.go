@@ -46,7 +46,7 @@ func (r Redaction) rules() string {
 // Redacted is the result of a redaction.
 type Redacted struct {
 	Events  int
-	Waiting int // events reached before the end of their effects
+	Waiting int // events that wait, because their work has not ended long enough ago
 
 	jobs jobsOf // jobs to be deleted
 }
@@ -70,7 +70,7 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 		}
 	}
 	if ended(ctx) {
-		return done, nil // River prunes the other jobs
+		return done, nil // no time is left to delete jobs: River prunes them later
 	}
 	return done, e.eraseJobs(ctx, done.jobs, nil)
 }

@@ -35,7 +35,7 @@ const (
 	Done        What = "done"         // attempts that ended as done
 	Dispatched  What = "dispatched"   // events that matched a route or a handler
 	Skipped     What = "skipped"      // events that matched no route and no handler
-	Abandoned   What = "abandoned"    // attempts whose sender did not return
+	Abandoned   What = "abandoned"    // attempts whose call did not return in time
 
 	// Awaiting sums readings of the amount of waiting work: undispatched events of a source,
 	// unfinished effects of a destination. Awaiting / sampled is the average amount.

@@ -25,9 +25,9 @@ const (
 // later events. A clock that was far ahead for a while leaves events beyond this limit.
 const future = Day
 
-// deleteEvents walks the events behind the cursors of all sources, in the order of their
-// arrival. Sources whose cursors meet are walked together. A row is thus read once for each
-// distinct retention period, not once for each source.
+// deleteEvents walks the events after the cursors of all sources, in the order of their arrival.
+// Sources whose cursors meet are walked together. A row is thus read once for each distinct
+// retention period, not once for each source.
 func (r *run) deleteEvents(ctx context.Context, sources []*task) error {
 	var err error
 	if r.needs, err = r.need(ctx); err != nil {
@@ -89,7 +89,7 @@ type looked struct {
 // slice reads or deletes one slice of a walk.
 type slice func(ctx context.Context, members []member, after, until int64) ([]looked, error)
 
-// walkOnce processes a slice behind the cursors of walks at the same position.
+// walkOnce processes a slice after the common cursor of some walks.
 func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take slice) error {
 	after := walks[0].acceptSeq
 	until = r.needs.complete(after, until, r.look)
@@ -231,7 +231,7 @@ func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	return nil
 }
 
-// lookBehind finds the arrival time of the first event behind the cursor of t.
+// lookBehind finds the arrival time of the first event after the cursor of t.
 func (r *run) lookBehind(ctx context.Context, t *task) error {
 	var first time.Time
 	err := r.db.Statement("oldest_event", func(db pipeline.ByIndex) error {

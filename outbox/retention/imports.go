@@ -12,7 +12,7 @@ import (
 // lastImported is the highest number of an event with an imported key.
 const lastImported = -1
 
-// beginning is before every imported key.
+// beginning is a position before every imported key.
 const beginning = math.MinInt64
 
 // deleteImports deletes imported keys of all sources in one walk. The keys of one import are

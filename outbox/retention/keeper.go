@@ -149,7 +149,7 @@ func (r *run) over(ctx context.Context) bool {
 func (r *run) do(ctx context.Context, t *task) error {
 	together := []*task{t}
 	switch {
-	case !t.due(): // new to retention
+	case !t.due(): // new to retention: only its progress is recorded
 	case t.what == Events, t.what == Imports:
 		together = r.due(t.what)
 		fallthrough

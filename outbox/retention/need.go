@@ -15,15 +15,16 @@ import (
 // again. It takes a few seconds per million effects.
 const needTimeout = 25 * time.Second
 
-// underWay is longer than any dispatch takes. If a dispatch began before the needs were read and
-// committed afterwards, its event contains the dispatch's start time.
+// underWay is longer than any dispatch takes. An event's dispatch time is the start of its
+// dispatch. So if a dispatch commits after the needs were read, this time is at most underWay
+// before the reading.
 const underWay = time.Hour
 
 // needs holds the events that effects need, by accept_seq in ascending order.
 type needs struct {
 	since    time.Time // an event dispatched since this time may have effects missing here
 	events   []int64
-	payloads []int64 // events whose delivery is sent
+	payloads []int64 // events whose delivery an effect sends
 }
 
 // behind returns at most count needed events: the first ones whose position is above after.
@@ -32,9 +33,8 @@ func (n *needs) behind(after int64, count int) []int64 {
 	return n.events[at:min(at+count, len(n.events))]
 }
 
-// complete returns the position up to which the result of behind is complete. It returns until if
-// that position is higher. Some numbers belong to no event, so a slice of n events can reach beyond
-// the first n numbers.
+// complete returns the position up to which the result of behind is complete, but at most until.
+// Some numbers belong to no event, so a slice of n events can reach beyond the first n numbers.
 func (n *needs) complete(after, until int64, count int) int64 {
 	first := n.behind(after, count)
 	if len(first) < count {

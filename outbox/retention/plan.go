@@ -36,7 +36,7 @@ func (r *run) countAll(ctx context.Context) error {
 		case Details:
 			err = r.countDays(ctx, t, wholeAttempts, wholeTransitions, wholeLinks)
 		case Events, Imports:
-			// Below, all sources are counted together.
+			// All sources are counted together, below.
 		case Guards:
 			err = r.count(ctx, t, "replay_guards", r.sql.CountGuards.With(countOf{Source: t.source, Before: t.before}))
 		case Contents:
@@ -106,7 +106,7 @@ func (r *run) count(ctx context.Context, t *task, table string, question stateme
 	return r.estimate(ctx, t, table)
 }
 
-// estimate sets the disk space of the rows of t in their table, including its indexes.
+// estimate sets the size of t to the estimated disk space of its rows, including their indexes.
 func (r *run) estimate(ctx context.Context, t *task, table string) error {
 	var width float64
 	if err := r.sql.RowWidth.With(rowWidth{Table: table}).QueryRow(ctx, r.pool).Scan(&width); err != nil {
@@ -116,7 +116,7 @@ func (r *run) estimate(ctx context.Context, t *task, table string) error {
 	return nil
 }
 
-// countEvents walks events like a run.
+// countEvents walks events like a run, but only counts them.
 func (r *run) countEvents(ctx context.Context, sources []*task) error {
 	var err error
 	if r.needs, err = r.need(ctx); err != nil {

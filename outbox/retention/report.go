@@ -37,7 +37,7 @@ type Part struct {
 	Bytes int64 `json:"bytes"`
 	// Kept counts rows that have expired but stay because unfinished work needs them.
 	Kept int64 `json:"kept"`
-	// Stopped is true if this part goes more than three days beyond Horizon.
+	// Stopped is true if the run would go more than three days beyond Horizon for these rows.
 	Stopped bool `json:"stopped,omitzero"`
 }
 

@@ -51,8 +51,8 @@ func (t *task) part() Part {
 	}
 }
 
-// due reports whether there is enough to delete. For rows with a short retention, a short expired
-// time is enough.
+// due reports whether t may advance its horizon far enough to be worth a run: by grain, or by a day
+// for rows that each run reads completely. For a short retention, a tenth of it is enough.
 func (t *task) due() bool {
 	enough := grain
 	if t.what == Versions || t.what == Imports { // each run reads every row of these kinds, so one runs at most once a day
@@ -110,8 +110,8 @@ type oldest struct {
 	payloads, details, effects, guards, contents, replays, versions, operations *time.Time
 }
 
-// list creates the tasks in the order in which they are done: rows with a body before the rows that
-// refer to them.
+// list creates the tasks in the order in which they are done. Deliveries come before the events
+// that refer to them.
 func (r *run) list(sources []identity.Source, found oldest) {
 	add := func(what What, source identity.Source, period time.Duration, oldest *time.Time) {
 		t := &task{what: what, source: source, period: period, before: r.now.Add(-period)}
