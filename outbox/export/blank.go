@@ -209,13 +209,13 @@ func (e *Event) erase(n note) error {
 	}
 	return e.eachEffect(func(of identity.EventRef, l *linked) error {
 		if of != e.EventRef {
-			return nil // it has no texts here
+			return nil // the texts are only in the line of the effect's own event
 		}
 		return l.blank(n.text, n.requestedAt)
 	})
 }
 
-// EffectStates returns the states of the effects that the event led to.
+// EffectStates returns the states of the effects to which the event is linked.
 func (e *Event) EffectStates() []string {
 	var all []struct {
 		Effect struct {

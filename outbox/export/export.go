@@ -132,8 +132,8 @@ func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx p
 	})
 }
 
-// put notes the names of new files, writes the files, and leaves the names noted until a manifest
-// lists them.
+// put notes the names of new files in exported_days, and then writes the files. The names stay
+// noted until a manifest lists them.
 func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error {
 	names := make([]string, 0, len(files))
 	for name := range files {

@@ -86,7 +86,8 @@ func (l *Line) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// refs returns the events by which the line is found: its own, and those that it repeats.
+// refs returns the events by which the line is found: its own events, and the events that it
+// repeats.
 func (l *Line) refs() []identity.EventRef {
 	var refs []identity.EventRef
 	for _, e := range l.Events {
@@ -98,7 +99,8 @@ func (l *Line) refs() []identity.EventRef {
 	return refs
 }
 
-// event returns the event ref of the line, or nil if the line has no such event or only repeats it.
+// event returns the line's event with this ref, or nil if the line has no such event or only
+// repeats it.
 func (l *Line) event(ref identity.EventRef) *Event {
 	for _, e := range l.Events {
 		if e.EventRef == ref {

@@ -45,7 +45,7 @@ func (m *Manifest) names() []string {
 	return names
 }
 
-// CorruptError is returned when a file of the export differs from what was written.
+// CorruptError is returned when a file of the export differs from the file that was written.
 type CorruptError struct{ Name, Why string }
 
 // Error implements error.

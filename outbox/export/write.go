@@ -23,11 +23,11 @@ const (
 	// deliveriesAtOnce and bytesAtOnce limit one read of deliveries.
 	deliveriesAtOnce = 100
 	bytesAtOnce      = 8 << 20
-	// eventsAtOnce is the number of positions that are read together.
+	// eventsAtOnce is the number of events that one statement reads.
 	eventsAtOnce = 10_000
-	// overlap is the maximum time by which an event may precede another event that has a lower
-	// position. An event gets its position when it is inserted, but its time is the time at which
-	// its transaction began.
+	// overlap is the maximum time by which an event may have been received before an event with a
+	// lower position. An event gets its position when it is inserted, but its time is the time at
+	// which its transaction began.
 	overlap = time.Hour
 )
 
@@ -185,7 +185,7 @@ func (a *Archive) forget(ctx context.Context, d Day) error {
 	})
 }
 
-// arrived is the position of an event in its delivery.
+// arrived is an event of a delivery.
 type arrived struct {
 	delivery  uuid.UUID
 	acceptSeq int64

@@ -25,7 +25,7 @@ func ScopeOfRoute(source Source, route string) Scope {
 // ScopeOfEnqueue returns the scope of the effects that an application enqueues.
 func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destination) }
 
-// ScopeOfResend returns the scope of the effects that repeat one effect under other keys.
+// ScopeOfResend returns the scope of the effects that resend one effect under other keys.
 func ScopeOfResend(idempotencyKey string) Scope { return Scope("resend:" + idempotencyKey) }
 
 // IdempotencyKey returns the key that every attempt of the effect sends (I7): "hl_" and 40 hex

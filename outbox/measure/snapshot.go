@@ -32,7 +32,8 @@ type Waiting struct {
 	DaysAhead int
 	// Withheld is true while no at_most_once effect starts: see package repair.
 	Withheld bool
-	// Led is true while a worker leads: without a leader nothing is dispatched or repaired.
+	// Led is true while a worker is River's leader. If it is false, no worker is running, or a new
+	// leader is being elected.
 	Led bool
 }
 

@@ -77,7 +77,8 @@ func (a *addresses) forgetOld(source identity.Source) {
 	}
 }
 
-// known reports whether an address belongs to a source, or to any source if source is empty.
+// known reports whether a delivery of the source from this address was accepted. An empty source
+// means any source.
 func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()

@@ -59,9 +59,9 @@ type KeeperOptions struct {
 }
 
 // Keeper stores requests that a gateway refuses. It writes at most 20 requests and 1 MiB per
-// second. For each source it writes half of the caps immediately, and then a part of that half per
-// hour. It also remembers the addresses of accepted deliveries. No method except Stop waits for the
-// database. Addresses are IPv4 addresses, or the /64 of IPv6 addresses. Keeper is safe for
+// second. It fills each half of a source's caps immediately, and then replaces a part of that half
+// per hour. It also remembers the addresses of accepted deliveries. No method except Stop waits for
+// the database. Addresses are IPv4 addresses, or the /64 of IPv6 addresses. Keeper is safe for
 // concurrent use.
 type Keeper struct {
 	db        *commit.DB

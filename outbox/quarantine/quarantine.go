@@ -77,7 +77,7 @@ type Share struct {
 	Last   time.Time       `json:"last"`
 }
 
-// UntilNow returns f without deliveries that arrived after the count.
+// UntilNow returns f, limited to deliveries that arrived no later than the last counted delivery.
 func (f Filter) UntilNow(counted []Share) Filter {
 	var last time.Time
 	for _, s := range counted {

@@ -10,7 +10,7 @@ import (
 
 // Verdict is the result of verifying a delivery again.
 type Verdict struct {
-	New     bool   // it was accepted with an event that was not known
+	New     bool   // it was accepted with at least one new event
 	Refused string // reason why it is still refused. Empty: it was accepted
 }
 

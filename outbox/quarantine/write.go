@@ -46,7 +46,7 @@ type trimRejected struct {
 }
 
 // write inserts a batch and deletes rows that then exceed the caps. Only one such transaction runs
-// at a time, over all processes: each must see the rows of the others.
+// at a time, over all processes: each transaction must see the rows of the others.
 func (k *Keeper) write(ctx context.Context, batch []*pending) error {
 	sources := make([]identity.Source, len(batch))
 	for i, p := range batch {

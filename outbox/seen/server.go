@@ -135,7 +135,7 @@ func (s *server) test(ctx context.Context) (took time.Duration, err error) {
 // hangUp closes the connection. The next test opens another.
 func (s *server) hangUp() {
 	if s.conn != nil {
-		_ = s.conn.Close() // nothing is waiting
+		_ = s.conn.Close() // no command is in flight
 		s.conn = nil
 	}
 }
