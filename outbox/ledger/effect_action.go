@@ -112,8 +112,8 @@ func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idemp
 	return wrong
 }
 
-// chosenEffects selects an action's effects. It skips effects that have left the states, or entered
-// them after FinishedUntil.
+// chosenEffects selects an action's effects. It skips effects that are no longer in one of States,
+// or that finished after FinishedUntil.
 type chosenEffects struct {
 	madeIn
 

@@ -1,5 +1,5 @@
--- Opens a tentative window for each content without a window, in key order, before any event is
--- inserted. It returns no row for a content whose window is still open. The row lock decides
+-- Opens a tentative window for each content without an open window, in key order, before any event
+-- is inserted. It returns no row for a content whose window is still open. The row lock decides
 -- between two gateways.
 INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, now(), now() + make_interval(secs => g.window_seconds)

@@ -1,4 +1,4 @@
--- Deletes all except the newest keys of each source.
+-- Keeps the newest keys of each source, and deletes the others.
 WITH ranked AS (
     SELECT source, key_id, row_number() OVER (PARTITION BY source ORDER BY proven_at DESC, key_id COLLATE "C") AS place
     FROM hooklatch.sender_keys

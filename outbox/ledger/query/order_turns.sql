@@ -6,7 +6,8 @@ WITH effect AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT
             e.scope, e.key, e.generation, e.order_key, e.accept_seq, e.latest_key, e.occurred_at,
-            -- An effect that a handler enqueued already has its position.
+            -- An effect that a handler enqueued waits for no event: it got its position when it was
+            -- enqueued.
             CASE WHEN e.route <> '' THEN e.source END AS waits_for
         FROM hooklatch.effects AS e
         WHERE e.scope = asked.scope

@@ -1,4 +1,4 @@
--- The effects that repeat one effect, oldest first: their scope contains its key.
+-- The effects that resend one effect, oldest first. Their scope contains the key of that effect.
 SELECT idempotency_key
 FROM hooklatch.effects
 WHERE scope = :scope

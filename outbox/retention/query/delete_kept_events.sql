@@ -1,5 +1,5 @@
--- Reads a slice of the events kept beyond their retention. Deletes events that nothing needs any
--- more.
+-- Reads a slice of the events kept beyond their retention. Deletes the events that no work needs
+-- any more.
 WITH looked AS MATERIALIZED (
     SELECT p.accept_seq, p.source, p.event_id, p.received_at, p.outcome, p.generation, p.processed_at
     FROM (

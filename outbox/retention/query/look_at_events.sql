@@ -1,4 +1,4 @@
--- The fates of a slice of the events behind a cursor.
+-- The fates of a slice of the events after a cursor.
 WITH looked AS MATERIALIZED (
     {{events_behind}}
 ), judged AS (
