@@ -23,8 +23,8 @@ func (b *bundle) always(t *testing.T, life *atomic.Value) {
 	t.Cleanup(func() { require.NoError(t, b.recent.Stop(context.Background())) })
 }
 
-// warm delivers an event until the cache returns it, and then deletes its row. A query would accept
-// the event again.
+// warm delivers an event until the cache returns it, and then deletes the event's row. Without the
+// cache, the event would be accepted again.
 func (b *bundle) warm(t *testing.T, d Delivery) {
 	t.Helper()
 	ref := identity.EventRef{Source: d.Source, EventID: d.Events[0].ID}

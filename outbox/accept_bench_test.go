@@ -25,8 +25,8 @@ import (
 // its own INSERTs and River insert). Both run side by side, on one server with fsync on, and
 // write the same rows. One operation is one event accepted by each side.
 //
-// The benchmark reports events/s of both and their ratio, and the median latency of both and its
-// ratio. Machines are noisy: only the ratios count.
+// The benchmark reports the events/s and the median latency of both sides, and their ratios.
+// Machines are noisy: only the ratios count.
 func BenchmarkAccept(b *testing.B) {
 	for _, concurrent := range []int{1, 8, 64, 256} {
 		b.Run(fmt.Sprintf("concurrent=%d", concurrent), func(b *testing.B) {

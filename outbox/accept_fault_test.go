@@ -31,8 +31,8 @@ func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 	require.Equal(t, 1, a.New())
 }
 
-// Another transaction holds a key. The delivery waits for it, other deliveries do not, and
-// afterwards the delivery is a duplicate.
+// Another transaction holds a key. A delivery with that key waits for the transaction, and is then
+// a duplicate. Other deliveries do not wait.
 func TestAcceptWaitsForAnUncommittedFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 20 * time.Second })

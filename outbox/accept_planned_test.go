@@ -88,8 +88,8 @@ const (
 		JOIN hooklatch.deliveries AS d ON d.delivery_id = p.delivery_id AND d.received_at = p.received_at`
 )
 
-// An event whose plan is made in T1 is stored with its effects, without a job. All other events
-// have a job, and no part of a plan is stored.
+// An event whose plan is made in T1 is stored with its effects, without a job. All other events get
+// a job, and no part of their plans is stored.
 func TestEventsArePlannedInT1(t *testing.T) {
 	t.Parallel()
 	one := delivery("stripe", "evt_1")
@@ -151,7 +151,7 @@ func TestEventsArePlannedInT1(t *testing.T) {
 				require.Len(t, c.planner.ended, n)
 			}
 
-			// Another process plans the duplicates, but does not use the plans.
+			// Another process plans the events again. They are duplicates, so their plans are not stored.
 			other, spy := onPool(t, b.pool), &plannerSpy{none: c.planner.none, bad: c.planner.bad}
 			other.PlanWith(spy)
 			again, err := other.Accept(t.Context(), c.delivery)

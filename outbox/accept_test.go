@@ -241,7 +241,7 @@ func TestAcceptKeepsBodiesByteForByte(t *testing.T) {
 	require.Equal(t, 2*len(poisons()), b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// Two outboxes act as two gateway processes: the same ids in shuffled order on both (I2).
+// Two outboxes act as two gateway processes. Both accept the same ids, in random orders (I2).
 func TestAcceptConcurrentDuplicatesInTwoGateways(t *testing.T) {
 	t.Parallel()
 	one := setup(t)

@@ -163,7 +163,7 @@ func TestAnEffectThatIsNotDoneAtOnceKeepsItsJob(t *testing.T) {
 	}
 }
 
-// The settlement leaves a running job unchanged.
+// A settlement does not change a job that is running, or that another transaction has locked.
 func TestASettlementLeavesAJobThatRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -219,8 +219,8 @@ func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	require.Zero(t, next.MaybeAppliedSince)
 }
 
-// A waiting effect that the dispatch could not claim starts like any other, and its request can
-// still change.
+// An effect that the dispatch could not claim waits like any other effect. The first claim still
+// completes its request.
 func TestNothingIsBornForADestinationThatIsPausedOrMoved(t *testing.T) {
 	t.Parallel()
 	for _, paused := range []string{

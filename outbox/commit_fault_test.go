@@ -82,7 +82,7 @@ func (b *bundle) acceptUnheard(t *testing.T, f *fault.Fault, d Delivery) {
 func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 2 * time.Second })
-	b.acceptUnheard(t, f, delivery("stripe", "evt_1")) // without a timeout it would never return
+	b.acceptUnheard(t, f, delivery("stripe", "evt_1")) // without a timeout, Accept would never return
 	a, err := sound.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
 	require.Equal(t, 1, a.Duplicates())

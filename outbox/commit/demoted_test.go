@@ -40,8 +40,8 @@ func TestAStandbyIsADatabaseThatIsAway(t *testing.T) {
 	err = db.Do(t.Context(), "once", commit.Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error { return run(ctx, tx) })
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	require.ErrorContains(t, err, "0A000")
-	// A build with failpoints sends BEGIN alone, so that the function is never called: each try takes
-	// a connection.
+	// A build with failpoints sends BEGIN alone, so the function is never called. The number of
+	// acquired connections is therefore the number of tries.
 	before := pool.Stat().AcquireCount()
 	tries := func() int64 { return pool.Stat().AcquireCount() - before }
 	err = db.Do(t.Context(), "again", commit.Limits{Timeout: time.Second}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

@@ -48,7 +48,7 @@ func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
 	return g
 }
 
-// batch submits members so that they form one batch behind a first member, lets the first member
+// batch submits members so that they form one batch after a first member. It lets the first member
 // pass, and returns the members' errors.
 func (g *gate) batch(t *testing.T, members ...int) map[int]error {
 	t.Helper()
@@ -196,7 +196,7 @@ func TestGroupCommitIsolatesBadData(t *testing.T) {
 	}
 	var stored int
 	require.NoError(t, g.pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&stored))
-	require.Equal(t, 7, stored) // with the 0 of the first batch
+	require.Equal(t, 7, stored) // including the 0 of the first batch
 }
 
 // A member that cannot be stored fails alone, whatever error the server reports: a missing
@@ -328,7 +328,7 @@ func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = g.Submit(context.Background(), 1) })
 	<-g.entered
-	_, err := g.Submit(t.Context(), 2) // the committer is held: its time runs out in the queue
+	_, err := g.Submit(t.Context(), 2) // the committer is held back, so the member's time runs out in the queue
 	require.ErrorIs(t, err, ErrBusy)
 	require.True(t, g.Offer(3))
 	close(g.open)

@@ -11,5 +11,5 @@ INSERT INTO hooklatch.processed_events (
 SELECT
     accept_seq, :source, event_id, gen_random_uuid(), '', 'unknown', received_at, '00000000-0000-0000-0000-000000000000', '', '', 'imported', now()
 FROM arriving
-ORDER BY event_id COLLATE "C" -- as T1 does
+ORDER BY event_id COLLATE "C" -- in key order, like T1
 ON CONFLICT (source, event_id) DO NOTHING

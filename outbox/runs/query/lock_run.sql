@@ -1,5 +1,5 @@
 -- The position of a run that a worker holds, locked until this transaction ends. No row: an
--- operator paused or stopped it, or another worker took over.
+-- operator paused or stopped the run, or another worker took over.
 SELECT place, per_second
 FROM hooklatch.replay_runs
 WHERE id = :id

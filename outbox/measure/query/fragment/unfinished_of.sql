@@ -1,5 +1,5 @@
--- The states of the unfinished effects in line, either in no order or in orders, up to the
--- destination's share. Each branch is one walk along an index.
+-- The states of the unfinished effects of the destination in line, either in no order or in orders,
+-- up to the destination's share. Each branch is one walk along an index.
 (
     (
         SELECT e.state
