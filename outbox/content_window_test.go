@@ -107,7 +107,7 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 			genuine := minute("z", "two")
 			genuine.Source = "github"
 			status := b.statuses(t, refused, genuine)
-			b.statuses(t, minute("z", "two")) // the copy below is from the other source
+			b.statuses(t, minute("z", "two")) // the check below uses the default source
 			return status[1]
 		},
 		"of an imported key": func(t *testing.T, b *bundle) AcceptStatus {
@@ -223,7 +223,7 @@ func TestContentWindowsSurviveALostCommit(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, before+1, f.Count())
 				require.Zero(t, sound.number(t, orphans))
-				if a.Events[0].Status == Duplicate { // its count has its own COMMIT, which must not be broken
+				if a.Events[0].Status == Duplicate { // the duplicate is counted in another COMMIT, which must not be broken
 					counted++
 					require.Eventually(t, func() bool {
 						return sound.count(t, `SELECT sum(duplicates) FROM hooklatch.processed_events`) == counted

@@ -245,7 +245,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	require.Empty(t, attempts, "no attempt is recorded")
 }
 
-// A probe that ends after an operator closed the breaker changes nothing.
+// A failed probe that ends while no probe is running changes nothing.
 func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

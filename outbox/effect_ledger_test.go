@@ -313,8 +313,8 @@ func TestCancel(t *testing.T) {
 	require.ErrorIs(t, b.Ledger().Cancel(t.Context(), "hl_none", because("x")), ledger.ErrNotFound)
 }
 
-// An effect is found by its key on the wire, whatever its age. A rotated key also finds it, and so
-// does a search without the index on these keys.
+// An effect is found by its key on the wire, whatever its age. It is also found by a rotated key,
+// and without the index on these keys.
 func TestEffectIsFoundByItsKeyOnTheWire(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -38,8 +38,8 @@ func accepted(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inb
 	return event
 }
 
-// An outbox belongs to one process. When the process ends, Stop lets submitted work be
-// committed, and refuses the rest.
+// An outbox belongs to one process. Before the process ends, Stop waits until submitted work is
+// committed, and refuses new work.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx) // your pool's database is migrated by `hooklatch migrate up`

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// known returns n keys that another system accepted, oldest first: one a minute, the last one 61
+// known returns n keys that another system accepted, oldest first: one per minute, the last one 61
 // minutes ago.
 func known(n int) []inbox.ImportedKey {
 	keys := make([]inbox.ImportedKey, n)

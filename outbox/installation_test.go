@@ -96,8 +96,9 @@ func TestOnAnotherServerAnOrderWaits(t *testing.T) {
 	b.granted(t, line[0], lease)
 }
 
-// Effects that existed when the restore was confirmed, or that earlier events create, may have been
-// done in the missing time. Only an operator can request attempts of these effects.
+// Effects that existed when the restore was confirmed, and effects that earlier events create
+// afterwards, may have been done in the missing time. Only an operator can request attempts of
+// these effects.
 func TestAfterARestoreAtMostOnceIsAPersonsToOrder(t *testing.T) {
 	t.Parallel()
 	by := ledger.Operator{Who: "ann", Via: "test", Reason: "it was not applied"}

@@ -179,7 +179,7 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	const jane, joe, jim = `{"email":"` + canary + `"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
 	b.bring(t, `[`+jane+`,`+jane+`,`+joe+`]`, "jane", "/0", "jane", "/1", "joe", "/2")
 	b.bring(t, `{"events":[`+jim+`,`+jane+`]}`, "jim", "/events/0", "jane", "/events/1")
-	b.bring(t, `[`+jane+`]`, "jane", "/0") // not stored
+	b.bring(t, `[`+jane+`]`, "jane", "/0") // all of its events are duplicates, so it is not stored
 	b.refused(t, "shop", `[`+jane+`,`+jane+`,`+joe+`]`)
 	b.refused(t, "shop", `{"events":[`+jim+`,`+jane+`]}`)
 	for _, id := range []string{"jane", "joe", "jim"} {
@@ -252,7 +252,7 @@ func (b *bundle) dump(t *testing.T) []byte {
 		if err == nil {
 			return out
 		}
-		t.Logf("pg_dump: %v: %s", err, stderr.String()) // pg_dump is older than the server
+		t.Logf("pg_dump: %v: %s", err, stderr.String()) // for example, pg_dump is older than the server
 	}
 	rows, err := b.pool.Query(t.Context(), `SELECT oid::regclass::text FROM pg_class WHERE relnamespace = 'hooklatch'::regnamespace AND relkind = 'r'`)
 	require.NoError(t, err)

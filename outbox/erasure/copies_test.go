@@ -212,8 +212,8 @@ func TestCopiesInDeliveriesOfSeveralEventsGo(t *testing.T) {
 	}
 }
 
-// A part that two events share is erased with the last of the two events, and the erasure reports
-// that.
+// A part that two events share is erased with the last of the two events. The first erasure reports
+// that the part remains.
 func TestAPartOfTwoEventsStaysForTheOther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

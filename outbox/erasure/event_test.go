@@ -72,7 +72,7 @@ func TestOnlyTheEventsPartOfABodyGoes(t *testing.T) {
 	b := setup(t)
 	const body = "[ {\"name\" : \"Jane\"},\n\t{\"name\":\"J\\u006fe\", \"n\":1e2 } ,{\"x\":[]}]"
 	b.accept(t, body, map[string]string{"a": "/0", "b": "/1", "c": "/2"})
-	b.done(t, "other", `{}`) // the sequence numbers of other deliveries are near
+	b.done(t, "other", `{}`) // an event of another delivery, with a sequence number nearby
 	for _, id := range []string{"a", "b", "c"} {
 		b.dispatch(t, id)
 	}
@@ -216,7 +216,7 @@ func TestEffectsOfAnEarlierEventStay(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE response_excerpt = 'hello Jane'`))
 }
 
-// A restore brings content back, including erased content.
+// A restored database contains erased content again. Erasing the event again removes the content.
 func TestErasingAgainTakesWhatARestoreBrought(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -60,7 +60,7 @@ func (b *bundle) questions() map[string]question {
 		"all events":                 {ask: events(find.Events{}), of: -1},
 		"events of a rare type":      {ask: events(find.Events{Type: "rare"}), of: rare},
 		"events in a rare state":     {ask: events(find.Events{State: inbox.Failed}), of: rare},
-		"events with parked effects": {ask: events(find.Events{Effects: []find.EffectsIn{"parked"}}), of: rare, each: ofEffects}, // its link and its effect, through indexes
+		"events with parked effects": {ask: events(find.Events{Effects: []find.EffectsIn{"parked"}}), of: rare, each: ofEffects}, // each row's link and effect are read through indexes
 		"events without effects":     {ask: events(find.Events{Effects: []find.EffectsIn{find.NoEffects}}), each: ofEffects},
 		"events that are not there":  {ask: events(find.Events{Source: "stripe", Type: "none"})},
 		"events that hold a text":    {ask: events(find.Events{Content: b.match(holds("cus_rare"))}), of: rare, body: true},
@@ -82,7 +82,7 @@ func (b *bundle) questions() map[string]question {
 // ofEffects is the number of pages read to find the effects of a listed event.
 const ofEffects = 16
 
-// A first page reads only as many rows as its time allows: 100 ms of the server, or 250 ms if it
+// A first page reads only as many rows as its time allows: 100 ms of server time, or 250 ms if it
 // reads bodies. It reports how far it looked, and a walk from there finds all other rows.
 func TestFirstAnswersAreBounded(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestFirstAnswersAreBounded(t *testing.T) {
 			require.NotZero(t, first.back)
 			most, each := 100*time.Millisecond, max(q.each, 1)
 			if q.body {
-				most, each = 250*time.Millisecond, 12 // its row and its body, through indexes
+				most, each = 250*time.Millisecond, 12 // each row and its body are read through indexes
 			}
 			require.LessOrEqual(t, first.looked, 200_000)
 			require.LessOrEqual(t, c.pages, 600+each*first.looked+ofEffects*first.found, c.plans)

@@ -25,8 +25,9 @@ func effectsOf(t *testing.T, b *bundle, asked find.Events) map[string]string {
 	return states
 }
 
-// A list shows the states of each event's effects, the worst first: effects of a replay days later,
-// effects of earlier events with the same key, and effects that an older version linked.
+// A list shows the states of each event's effects, the worst first. It includes effects of a replay
+// days later, effects of earlier events with the same key, and effects that an older version
+// linked.
 func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// blockedBatch runs f in a transaction until it waits for a lock that holder has. It rolls the
-// transaction back when the test ends.
+// blockedBatch runs f in a transaction until the transaction waits for a lock that holder has. It
+// rolls the transaction back when the test ends.
 func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
 	t.Helper()
 	tx, err := b.pool.Begin(t.Context())
