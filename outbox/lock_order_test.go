@@ -31,8 +31,8 @@ const middle = 2
 
 func lineKey(i int) string { return fmt.Sprintf("evt_%d", i) }
 
-// blockedBatch runs f in a transaction until it waits for a lock that holder has. When the test
-// ends, the transaction is rolled back.
+// blockedBatch runs f in a transaction until the transaction waits for a lock that holder has. When
+// the test ends, the transaction is rolled back.
 func (b *bundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx context.Context, tx pgx.Tx) error) {
 	t.Helper()
 	tx, err := b.pool.Begin(t.Context())

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// actions returns the operator log, newest action first. It requires that each has a time and a
-// request id.
+// actions returns the operator log, newest action first. It requires that each action has a time
+// and a request id.
 func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	t.Helper()
 	log, err := b.Ledger().OperatorLog(t.Context(), time.Time{}, 0)

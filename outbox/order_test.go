@@ -176,8 +176,8 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 	return nil
 }
 
-// 1,000 events over 50 keys are dispatched in a shuffled order while workers run. For each key they
-// reach the receiver in order of acceptance.
+// 1,000 events over 50 keys are dispatched in a shuffled order while workers run. The effects of
+// each key reach the receiver in order of acceptance.
 func TestOrderIsKeptPerKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -59,7 +59,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(7, 5)
 
-	// While the effect is refused, a success counts as evidence until the refusals end.
+	// During a run of unauthorized responses, one success counts as evidence until the run ends.
 	refused := ledger.Settlement{Verdict: ledger.VerdictTurnedAway, ResponseStatus: 403, Unauthorized: true}
 	b.probe(t, id, refused)
 	since := b.effect(t, id).RefusedSince

@@ -128,7 +128,7 @@ func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 			i = slices.IndexFunc(processes, func(p *process) bool { return p.collects(t) })
 			return i >= 0
 		}, patience, tick)
-		for range 20 { // several turns
+		for range 20 { // for several turns
 			exporting := 0
 			for _, p := range processes {
 				if p.collects(t) {

@@ -94,7 +94,7 @@ func TestNothingIsCountedWithoutCounts(t *testing.T) {
 	none.Timer(measure.OfSource, "stripe").Add(time.Second)
 }
 
-// A database that does not respond may have added the counts.
+// A database that does not respond may have added the counts, so they are not sent again.
 func TestCountsAreNeverAddedTwice(t *testing.T) {
 	t.Parallel()
 	sound := pgtest.New(t)

@@ -137,7 +137,7 @@ func TestAnUncountedPeriodIsAGap(t *testing.T) {
 	require.Contains(t, []int{1, 2, 3}, counted)
 }
 
-// Minutes whose sums do not exist yet, because no worker leads, are gaps of the day.
+// Minutes whose sums do not exist yet, because no worker leads, are gaps in a Day series.
 func TestWhatIsNotSummedYetIsAGap(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -179,7 +179,7 @@ func TestTheTimeLineHasChanges(t *testing.T) {
 	addTo(t, pool, 40*time.Minute, "timeline", "app", measure.BreakerOpened, 1)
 	addTo(t, pool, 30*time.Minute, "timeline", "app", measure.BreakerClosed, 1)
 	addTo(t, pool, 30*time.Minute, "timeline", "5d1f", measure.Configured, 2)
-	for i := range 100 { // the page stays short
+	for i := range 100 { // more changes than a series shows
 		addTo(t, pool, 20*time.Minute, "timeline", fmt.Sprintf("v%03d", i), measure.Started, 1)
 	}
 	require.NoError(t, counts.Tidy(t.Context()))
@@ -212,7 +212,7 @@ func TestTheCollectorCountsWhatWaits(t *testing.T) {
 }
 
 // The cost of a series does not depend on the number of sources and destinations, except for the
-// last hour of everything.
+// last hour of all of them.
 func TestASeriesCostsTheSameForAnyNumberOfNames(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -26,7 +26,7 @@ func simulated(now *time.Time) *Keeper {
 // It returns the bytes and rows written in each hour.
 func flood(k *Keeper, now *time.Time, days, size int) (bytes, rows []int) {
 	body := make([]byte, size)
-	const turns = 360 // an hour
+	const turns = 360 // per hour
 	for hour := range 24 * days {
 		bytes, rows = append(bytes, 0), append(rows, 0)
 		for turn := range turns {

@@ -288,8 +288,8 @@ func TestOrdersAreRecorded(t *testing.T) {
 	require.Equal(t, 2, b.count(t, `SELECT sum(affected) FROM hooklatch.operator_log WHERE who = 'alice' AND target IN ($1, $2)`, first[0].ID.String(), first[1].ID.String()))
 }
 
-// Deliveries that are still refused stay, and so do deliveries that arrive after the operator
-// looked: no other copy exists.
+// Deliveries that are still refused stay, and so do deliveries that arrive after the operator's
+// count: no other copy exists.
 func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
