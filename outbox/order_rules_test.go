@@ -208,7 +208,7 @@ func TestConcurrentChangesNeverWedgeAnOrder(t *testing.T) {
 	}
 }
 
-// Two effects of one order are claimed simultaneously, also across processes.
+// Two processes claim two effects of one order simultaneously. Exactly one claim is granted.
 func TestConcurrentClaimsOfAnOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -115,7 +115,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 		}
 	}
 	b.step(t, batch, repeating(2*batch, "copy "))                                 // this moves a window
-	b.step(t, 3*batch, repeating(3*batch, "moved one", "moved two", "moves two")) // a window that is moved
+	b.step(t, 3*batch, repeating(3*batch, "moved one", "moved two", "moves two")) // the window of content two moves from the second event to the third
 }
 
 func (b *plannedBundle) stepsOfDispatching(t *testing.T, event func(turn, i int) identity.EventRef) {

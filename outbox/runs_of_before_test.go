@@ -69,7 +69,7 @@ func TestRunsOfBeforeAreReadAsTheyWereMeant(t *testing.T) {
 	}
 }
 
-// A run that an older process began continues behind its stored position. The new position has a
+// A run that an older process began continues after its stored position. The new position has a
 // format that older processes can read.
 func TestARunOfBeforeGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()

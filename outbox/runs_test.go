@@ -245,7 +245,7 @@ func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	require.NoError(t, r.SetPace(t.Context(), run.ID, 0, ann))
 	ctx, cut = context.WithCancel(t.Context())
 	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(at runs.Run) {
-		if at.Changed == 3 { // evt_003 is now behind the position
+		if at.Changed == 3 { // the position is now after evt_003
 			cut()
 		}
 	})
@@ -338,7 +338,7 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 	order.PerSecond = 0.001
 	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
-	for range 3 { // each worker has less time than that
+	for range 3 { // each worker has less time than the pause between two batches
 		run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
 		require.NoError(t, err)
 		require.Equal(t, int64(1), run.Changed)

@@ -67,7 +67,7 @@ func (b *bundle) shares(t *testing.T, d Delivery) {
 // memory.
 func (b *bundle) forget(ref identity.EventRef) { b.recent.Keep(-1, ref, recent.Event{}) }
 
-// unstore deletes an event's row. A query would accept the event again.
+// unstore deletes an event's row. Without the shared memory, the event would be accepted again.
 func (b *bundle) unstore(t *testing.T, id string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, id)
@@ -266,7 +266,7 @@ func TestInstallationsShareNoEvents(t *testing.T) {
 	server := startRedis(t)
 	one, two := setup(t, sharing(t, server)), setup(t, sharing(t, server))
 	one.shares(t, delivery("stripe", "evt_1"))
-	two.shares(t, delivery("stripe", "evt_2")) // Redis and its database have answered
+	two.shares(t, delivery("stripe", "evt_2")) // Redis and the database of two have responded
 	a, err := two.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
 	require.Equal(t, 1, a.New())

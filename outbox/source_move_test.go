@@ -84,8 +84,8 @@ func (r *relocation) dispatch(ctx context.Context, t *testing.T, cell *bundle) {
 	}
 }
 
-// keyOf returns a key that other events have too, some of which arrive much later. An event with an
-// odd number has its own key.
+// keyOf returns the key of an event's effects. Events with even numbers share their key with other
+// events, some of which arrive much later. An event with an odd number has its own key.
 func keyOf(id identity.EventID) string {
 	if id[len(id)-1]%2 == 1 {
 		return "own-" + string(id)
@@ -106,7 +106,7 @@ func (r *relocation) move(tell func(moves.Step)) *moves.Move {
 	}
 }
 
-// count returns the number of rows with a value in both databases together.
+// counts returns the number of rows with a value in both databases together.
 func (r *relocation) counts(t *testing.T, query string) map[string]int {
 	t.Helper()
 	found := map[string]int{}

@@ -76,8 +76,8 @@ func TestOneRunDeletesAllExpiredPasses(t *testing.T) {
 	}
 }
 
-// An event kept for one waiting effect keeps its other effects, so that the operator who decides
-// about it sees all its effects.
+// An event that is kept for one waiting effect keeps its other effects, so that the operator who
+// decides sees all effects of the event.
 func TestEffectsOfAnEventThatIsKeptStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,7 +32,7 @@ func (w *world) runBeside(t *testing.T, settings retention.Settings, change func
 	require.NoError(t, <-ended)
 }
 
-// A row changes between the check and its deletion, so the check no longer holds.
+// A row that changes between the check and its deletion is not deleted.
 func TestWhatChangedSinceItWasLookedAtStays(t *testing.T) {
 	t.Parallel()
 	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day}, Other: 5 * day, Payloads: 2 * day, History: 8 * day}

@@ -22,7 +22,7 @@ import (
 // and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 runs 120 days of 100 events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
-	days, aDay := 45, 1 // number of days, and of events a day of each source
+	days, aDay := 45, 1 // number of days, and of events per day and source
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		days, aDay = 120, 20
 	}
@@ -202,8 +202,8 @@ func TestARunFinishesWhatAnotherBegan(t *testing.T) {
 	}
 }
 
-// A half detached day of another date does not block the deletion: Postgres refuses a second
-// half detached day.
+// A run first finishes a half detached day of another date, because Postgres refuses a second half
+// detached day.
 func TestARunFinishesADayOfAnotherTimeFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -231,7 +231,7 @@ func TestARunFinishesADayOfAnotherTimeFirst(t *testing.T) {
 	}
 }
 
-// interrupt starts a statement that waits for others, and cancels it once it waits.
+// interrupt starts a statement that waits for others, and cancels the statement when it waits.
 func (w *world) interrupt(t *testing.T, sql string) {
 	t.Helper()
 	conn, err := w.pool.Acquire(t.Context())

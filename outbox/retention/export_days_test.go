@@ -22,7 +22,7 @@ import (
 type killing struct {
 	export.Storage
 
-	left int // operations until then
+	left int // operations left until then
 	kill context.CancelFunc
 }
 
@@ -48,8 +48,8 @@ func bulkBody(id string) string {
 	return fmt.Sprintf(`{"id": "%s",  "pad": "%s"}`, id, strings.Repeat(hex.EncodeToString(sum[:]), 20))
 }
 
-// Thirty days are exported, dropped and read back byte for byte. Events in them are then erased.
-// Every third day the process that exports it ends in the middle, and another process continues.
+// Thirty days are exported, dropped and read back byte for byte. Events in them are then erased. On
+// every third day, the exporting process is killed in the middle, and another process continues.
 // HOOKLATCH_LONG=1 has 20,000 events a day.
 func TestThirtyDaysLeaveAndAreReadBack(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// An export outlives the program that wrote it. The file is a line of the first format: a column
+// An export outlives the program that wrote it. The file has one line in the first format. A column
 // that was added later and must not be NULL needs a value in restore_event.sql.
 func TestTheFirstExportIsStillRestored(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	w.pass(t, day)
 	w.run(t, pauses)
 	w.run(t, `INSERT INTO clock.pause VALUES ('delete')`)
-	w.run(t, `CREATE TRIGGER slowly BEFORE DELETE ON hooklatch.deliveries_kept FOR EACH ROW EXECUTE FUNCTION clock.wait('delete')`) // it has locked the row
+	w.run(t, `CREATE TRIGGER slowly BEFORE DELETE ON hooklatch.deliveries_kept FOR EACH ROW EXECUTE FUNCTION clock.wait('delete')`) // at this point, the DELETE has locked the row
 
 	ended := make(chan error, 1)
 	go func() {

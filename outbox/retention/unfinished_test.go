@@ -24,7 +24,8 @@ func effectOf(source, id string) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfRoute(identity.Source(source), "all"), Key: identity.Key(id), Generation: 1}
 }
 
-// The function sends checks that the next attempt sends the event's delivery, and settles it.
+// The function sends checks that the next attempt sends the event's delivery, and settles the
+// attempt.
 func sends(t *testing.T, w *world, source, id string) {
 	t.Helper()
 	e := w.claim(t, effectOf(source, id))
