@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// extremes lists arguments at the ends of a type's range, as SQL. The uuid is the delivery of an
-// event: see fillEvents.
+// extremes lists arguments at the ends of each type's range, as SQL. The uuid is the delivery id of
+// an event that fillEvents creates.
 var extremes = map[string][]string{
 	"integer":                  {"-2147483648", "2147483647", "NULL"},
 	"bigint":                   {"-9223372036854775808", "9223372036854775807", "10001", "7"},
@@ -42,9 +42,9 @@ func fillEvents(t *testing.T, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 }
 
-// A role that may execute a function must not keep the server busy through its arguments. The
-// test calls each function with each combination of extremes: the function refuses the call,
-// or reads little.
+// A role must not be able to keep the server busy through the arguments of a function. The test
+// calls each function with each combination of extremes, and requires that the function refuses the
+// call or reads few rows.
 func TestFunctionsDoBoundedWork(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -84,8 +84,8 @@ func TestFunctionsDoBoundedWork(t *testing.T) {
 	}
 }
 
-// rowsReadBy returns how many of our tables' rows a call reads, or 0 if it is refused. The
-// call's changes are rolled back.
+// rowsReadBy returns the number of rows that a call reads in the tables of our schema, or 0 if the
+// call is refused. The call's changes are rolled back.
 func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	t.Helper()
 	rolledBack := errors.New("rolled back")
@@ -110,8 +110,8 @@ func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	return read
 }
 
-// The positions that an erasure blanks do not overlap, so the body limits the size of the
-// replacements.
+// A function refuses to blank positions that overlap. The size of the body therefore limits the
+// size of all replacements.
 func TestPlacesToBlotOutAreApart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Down removes our newest migrations, as many as steps, with all their data. With steps <= 0
-// it removes all of them, River's, and the schema if it contains nothing else. Like Up, it
-// handles each migration in a separate transaction. It refuses a database with migrations that
-// this program does not know.
+// Down removes our newest migrations with all their data. The argument steps is their number. With
+// steps <= 0, Down removes all of them, River's migrations, and the schema, unless the schema is
+// public or contains other objects. Like Up, it handles each migration in a separate transaction.
+// It refuses a database with migrations that this program does not know.
 func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
 	for steps <= 0 || len(done) < steps {

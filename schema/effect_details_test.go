@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Statements from a program before the migration, shortened.
+// Shortened statements of a program that is older than migration 0016.
 const (
 	olderEffect = `
 		WITH made AS (
@@ -54,7 +54,7 @@ const (
 		ON CONFLICT (scope, key, generation, attempt) DO NOTHING`
 )
 
-// story returns an effect's history, one line per row.
+// story returns the rows of an effect's transitions, attempts and links, each as one line.
 func story(t *testing.T, pool *pgxpool.Pool, key string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// lastUnmarked is the last migration without a mark. Migrations up to it were applied before
-// marks existed, and an applied migration is never edited. Every release contains them, so no
-// released process runs beside them.
+// lastUnmarked is the last migration without a mark. Migrations up to it were applied before marks
+// existed, and an applied migration is never edited. Every release contains them, so no released
+// process runs while they are applied.
 const lastUnmarked = 43
 
 var (
@@ -91,9 +91,9 @@ func lintMigration(text string, isReleased func(minor string) bool) (found []str
 	return found
 }
 
-// lintActions examines what ALTER TABLE does to an existing table.
+// lintActions returns the mistakes in the actions of an ALTER TABLE on an existing table.
 func lintActions(all []string, expands bool) (found []string) {
-	var added []string // checks that replace the dropped ones
+	var added []string // constraints that may replace dropped ones
 	for _, action := range all {
 		if is := addConstraint.FindStringSubmatch(action); is != nil && strings.Contains(action, "NOT VALID") {
 			added = append(added, is[1])
@@ -130,7 +130,7 @@ func lintColumn(action string) (found []string) {
 	}
 	if value != nil {
 		for _, name := range call.FindAllStringSubmatch(value[1], -1) {
-			if name[1] != "NOW" { // stable: evaluated once
+			if name[1] != "NOW" { // a stable function is evaluated once
 				found = append(found, "a volatile default rewrites the whole table under a lock; add the column without it, then ALTER COLUMN ... SET DEFAULT")
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Processes of the previous version run with the new schema, so a migration only adds. A later
-// minor version removes what no process uses any more.
+// Processes of the previous version run with the new schema, so a migration may only add. A
+// migration of a later minor version removes the tables and columns that no process uses any more.
 func TestMigrationsOnlyExpand(t *testing.T) {
 	t.Parallel()
 	changelog, err := os.ReadFile("../CHANGELOG.md")
@@ -44,7 +44,7 @@ func TestLateIndexesAreBuiltConcurrently(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// River's own migrations need these indexes for a moment. See restoreRiverIndexes.
+		// River's own migrations need these indexes for a moment: see restoreRiverIndexes.
 		if filepath.Base(file) == "river_indexes_restore.sql" {
 			continue
 		}
@@ -121,7 +121,8 @@ func TestTheLinterOfMigrationsFindsMistakes(t *testing.T) {
 	}
 }
 
-// A migration that waited longer for a table in use would hold up every other user of the table.
+// A migration waits only briefly for a table in use, because all later users of the table wait
+// behind the migration.
 func TestAMigrationRunsWithALockTimeout(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// leftOut and emptied list what a copy omits: the running server's files, and the contents of
-// directories that a server fills anew. The copy gets the WAL from elsewhere, as a standby
-// does.
+// leftOut lists files of the running server that a copy omits. emptied lists directories whose
+// contents a copy omits, because every server creates them itself. The copy must get the WAL from
+// elsewhere, as a standby does.
 var (
 	leftOut = []string{"postmaster.pid", "postmaster.opts", "backup_label", "tablespace_map", "standby.signal"}
 	emptied = []string{
@@ -44,8 +44,8 @@ func takeBackup(ctx context.Context, backup Backup, dir string, own owner, sync 
 	return nil
 }
 
-// copyRunning copies a data directory while its server writes. Files may vanish meanwhile; the
-// WAL repairs files that are half old and half new.
+// copyRunning copies a data directory while its server writes to it, and skips files that vanish
+// meanwhile. A copied file may be half old and half new; recovery repairs it from the WAL.
 func copyRunning(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

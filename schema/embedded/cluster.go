@@ -18,19 +18,20 @@ import (
 	"time"
 )
 
-// passwordName is a file in the data directory that contains the superuser's password.
-// Only the owner can read the directory.
+// passwordName is the file in the data directory that stores the superuser's password. Only the
+// owner can read this directory.
 const passwordName = "hooklatch_password"
 
-// Lifetimes of unused cached clusters. A prepared cluster becomes obsolete with every schema
-// change.
+// Times for which unused clusters stay in the cache. A prepared cluster is useful for a shorter
+// time, because every schema change makes it obsolete.
 const (
 	keepCluster  = 30 * 24 * time.Hour
 	keepPrepared = 3 * 24 * time.Hour
 )
 
-// cacheDir returns the directory for clusters and binaries. The owner must be able to reach
-// it, so it is the user's cache directory except for root, whose home is closed.
+// cacheDir returns the cache directory for clusters and binaries. It is in the user's cache
+// directory if the owner can reach that. For root, whose home directory is usually closed, it is
+// below /var/cache.
 func cacheDir(own owner) (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil && own.canReach(dir) {
 		return filepath.Join(dir, "hooklatch"), nil
@@ -54,9 +55,9 @@ func cacheDir(own owner) (string, error) {
 	return dir, nil
 }
 
-// cached returns a cache entry's directory, and creates it if it is missing. fill gets a
-// temporary directory to fill. Entries appear complete or not at all, however many processes
-// want one.
+// cached returns a cache entry's directory, and creates it if it is missing. fill gets a temporary
+// directory to fill. Entries appear complete or not at all, even if many processes request the same
+// entry.
 func cached(ctx context.Context, cache, name string, own owner, fill func(dir string) error) (string, error) {
 	path := filepath.Join(cache, name)
 	used := func() bool {
@@ -98,8 +99,8 @@ func cached(ctx context.Context, cache, name string, own owner, fill func(dir st
 	return path, nil
 }
 
-// prune removes unused clusters from the cache. A cluster that cannot be removed is left for
-// the next time.
+// prune removes clusters from the cache that have not been used for a long time. A cluster that
+// cannot be removed is left for the next call.
 func prune(cache string) {
 	for pattern, age := range map[string]time.Duration{"cluster-*": keepCluster, "prepared-*": keepPrepared} {
 		entries, _ := filepath.Glob(filepath.Join(cache, pattern))
@@ -111,7 +112,7 @@ func prune(cache string) {
 	}
 }
 
-// initArgs returns initdb's arguments, besides directory and password.
+// initArgs returns the arguments of initdb, except the directory and the password file.
 func initArgs() []string {
 	return []string{
 		"--username=" + Superuser, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
@@ -119,7 +120,8 @@ func initArgs() []string {
 	}
 }
 
-// freshCluster returns the directory of an empty cluster for these binaries.
+// freshCluster returns the cached directory of an empty cluster of these binaries, and creates it
+// if necessary.
 func freshCluster(ctx context.Context, cache string, bin binaries, own owner, progress func(string)) (string, error) {
 	name := "cluster-" + hash(bin.dir, bin.version, strconv.Itoa(own.uid), strings.Join(initArgs(), " "), "one iteration")
 	return cached(ctx, cache, name, own, func(dir string) error {
@@ -128,7 +130,7 @@ func freshCluster(ctx context.Context, cache string, bin binaries, own owner, pr
 	})
 }
 
-// makeCluster creates an empty cluster in a directory.
+// makeCluster creates an empty cluster in a directory, with a random password.
 func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir string) error {
 	password := rand.Text()
 	secret, err := os.CreateTemp(cache, "password")
@@ -149,7 +151,7 @@ func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir
 }
 
 // copyTree copies a directory that does not change meanwhile, and gives the copy to the owner. With
-// sync, the copy is on disk when copyTree returns.
+// sync, the contents of all files are on disk when copyTree returns.
 func copyTree(from, to string, own owner, sync bool) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

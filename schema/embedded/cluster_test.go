@@ -102,7 +102,8 @@ func TestWaitLockEndsWithItsContext(t *testing.T) {
 	require.NoError(t, lock.Close())
 }
 
-// Without a home, the cache is a directory that no other user can have prepared.
+// Without a home directory, the cache is in the temporary directory. A symbolic link in its place
+// is refused.
 func TestCacheDirWithoutHome(t *testing.T) {
 	base := openDir(t)
 	t.Setenv("HOME", "")

@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// A killed parent takes its server with it, if the system supports that.
+// When a parent is killed, the system ends its server, if it supports that.
 func TestServerDiesWithItsParent(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -32,19 +32,19 @@ func TestServerDiesWithItsParent(t *testing.T) {
 	connect(t, h.URL)
 	h.kill(t)
 	require.True(t, gone(h.PID, 20*time.Second))
-	server := startServer(t, Options{}) // sweeps
+	server := startServer(t, Options{}) // Start sweeps the remains of the helper
 	require.NoDirExists(t, filepath.Dir(h.DataDir))
 	require.NotEqual(t, h.DataDir, server.DataDir())
 }
 
-// If the system does not end the server, the next start ends it.
+// If the system does not end the server of a killed parent, the next Start ends it.
 func TestSweepEndsAnOrphan(t *testing.T) {
 	t.Parallel()
 	living := startHelper(t, exec.Command(os.Args[0]), "server")
 	h := startHelper(t, exec.Command(os.Args[0]), "orphan")
 	h.kill(t)
 	startServer(t, Options{})
-	require.True(t, gone(h.PID, 20*time.Second)) // another test may be sweeping it
+	require.True(t, gone(h.PID, 20*time.Second)) // the Start of a parallel test may be ending it
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Dir(h.DataDir))
 		return os.IsNotExist(err)
@@ -82,13 +82,13 @@ func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
 	require.NoDirExists(t, old)
 }
 
-// A killed parent's persistent server is shut down cleanly.
+// The next Start ends a persistent server whose parent was killed.
 func TestOrphanOfPersistentDataDir(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: openDir(t), orphan: true}
 	server := startServer(t, opts)
 	pid := server.PID()
-	// The parent is dead: no process holds the lock, but the server runs.
+	// This is the state after the death of the parent: no process holds the lock, but the server runs.
 	server.dir.lock.Close()
 
 	next := startServer(t, Options{DataDir: opts.DataDir})
@@ -97,7 +97,7 @@ func TestOrphanOfPersistentDataDir(t *testing.T) {
 	connect(t, next.URL("postgres"))
 }
 
-// Test binaries run simultaneously and all need the same cluster.
+// Several processes need the same cluster simultaneously. Only one of them creates it.
 func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	t.Parallel()
 	cache := openDir(t)
@@ -160,8 +160,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	require.NoDirExists(t, filepath.Dir(h.DataDir))
 }
 
-// copyProgram prevents forks while it writes. A child process holds its parent's files open
-// until its exec, and a file that is open for writing cannot be executed.
+// copyProgram copies a program and prevents forks meanwhile. A forked child process holds its
+// parent's files open until its exec, and a file that is open for writing cannot be executed.
 func copyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -4,6 +4,6 @@ package embedded
 
 import "syscall"
 
-// setDeathSignal does nothing: only Linux can end a child when its parent dies. The next Start
-// sweeps a killed parent's remains.
+// setDeathSignal does nothing. On Linux, the system ends a child process when its parent dies. On
+// other systems, the next Start sweeps the remains of a killed parent.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// The example starts a throw-away server. With DataDir and Durable set, it becomes a
+// The example starts a throw-away server. With the options DataDir and Durable, it would start a
 // development server that keeps its data.
 func ExampleStart() {
 	ctx := context.Background()

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Installation describes the Postgres programs that Start uses, for a caller whose server is
-// started by another program.
+// Installation describes the Postgres programs that Start uses, for callers that start a server
+// themselves.
 type Installation struct {
 	Bin string // directory with postgres and initdb
 	// UID and GID identify the account that runs the server: this process's own account, or
@@ -17,7 +17,8 @@ type Installation struct {
 	UID, GID int
 }
 
-// Installed finds the programs as Start does. Its error lists the searched locations.
+// Installed finds the programs as Start does, and may also fetch them with npm. If it finds none,
+// its error lists the searched locations.
 func Installed(ctx context.Context) (Installation, error) {
 	own, err := serverOwner()
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// Another program can start the same server as Start: as an account that Postgres accepts, which can
-// own its files.
+// A caller can start a server itself, with the programs and the account that Installed returns.
 func TestInstalledNamesProgramsAndAccount(t *testing.T) {
 	t.Parallel()
 	found, err := embedded.Installed(t.Context())

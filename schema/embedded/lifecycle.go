@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// errNotRunning is returned if the server was killed or stopped.
+// errNotRunning is returned by Restart after Stop.
 var errNotRunning = errors.New("the server is not running")
 
 // Stop ends the server with a fast shutdown, or with a harder one if that takes longer than 10
@@ -42,7 +42,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	return nil
 }
 
-// end stops the process if it runs; s.mu is held.
+// end stops the server process, if there is one. The caller must hold s.mu.
 func (s *Server) end(ctx context.Context) {
 	if s.proc != nil {
 		s.proc.stop(ctx)

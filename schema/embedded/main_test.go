@@ -69,7 +69,7 @@ type helper struct {
 	in  io.Closer
 }
 
-// startHelper runs a helper until its server is ready.
+// startHelper starts a helper and waits until its server is ready.
 func startHelper(t *testing.T, cmd *exec.Cmd, mode string, env ...string) *helper {
 	t.Helper()
 	cmd.Env = append(append(os.Environ(), helperEnv+"="+mode), env...)
@@ -96,14 +96,14 @@ func (h *helper) stop(t *testing.T) {
 	require.NoError(t, h.cmd.Wait())
 }
 
-// kill ends the helper as a crash would.
+// kill kills the helper, which leaves the remains of a crash.
 func (h *helper) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, h.cmd.Process.Kill())
 	require.Error(t, h.cmd.Wait())
 }
 
-// openDir is a t.TempDir that every account can reach.
+// openDir returns a temporary directory that every account can reach.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hooklatch-test-") //nolint:usetesting // t.TempDir is closed to other accounts

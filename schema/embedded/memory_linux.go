@@ -5,13 +5,14 @@ import (
 	"syscall"
 )
 
-// enoughMemory is the free space that an in-memory file system needs for test servers: 2 GiB.
-// Docker gives containers 64 MiB by default.
+// enoughMemory is the free space that an in-memory file system needs for test servers: 2 GiB. In a
+// Docker container, /dev/shm has only 64 MiB by default.
 const enoughMemory = 2 << 30
 
-// memoryBase returns an in-memory directory for throw-away clusters. Creating and cloning
-// databases there (a thousand files each) costs a tenth or less of the time on some disks. It
-// returns "" if no such directory exists, or if TMPDIR requests another one.
+// memoryBase returns an in-memory directory for throw-away clusters. There, creating and cloning
+// databases (a thousand files each) takes at most a tenth of the time that some disks need. It
+// returns "" if TMPDIR requests another directory, or if no in-memory file system can be reached
+// and is large enough.
 func memoryBase(own owner) string {
 	const (
 		shm        = "/dev/shm"

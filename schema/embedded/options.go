@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// BinariesEnv is the environment variable that selects the Postgres binaries. "npm" selects
-// the pinned npm package; any other value is the bin directory to use. If it is empty,
-// binaries are searched in PGBIN, PATH, the packages' usual locations from the newest version
-// down, then npm.
+// BinariesEnv is the environment variable that selects the Postgres binaries. "npm" selects the
+// pinned npm package; any other value is the bin directory to use. If it is empty, Start searches
+// PGBIN, PATH, the usual locations of packages from the newest version down, and npm, in this
+// order.
 const BinariesEnv = "HOOKLATCH_POSTGRES"
 
 // Superuser is the superuser role of every server in this package. Its password is created
@@ -20,10 +20,11 @@ const Superuser = "postgres"
 // Options configure a server. The zero value is a throw-away server for tests on a free
 // port.
 type Options struct {
-	// DataDir keeps the cluster between starts. If it is empty, Stop removes the cluster, or the
-	// next Start does so after a crash. Under root, the account that runs the server must be able
-	// to reach DataDir. If it cannot, the server uses a stable directory derived from DataDir: see
-	// Server.DataDir.
+	// DataDir is the directory that keeps the cluster between starts. If it is empty, Stop removes the
+	// cluster, or the next Start does so after a crash.
+	//
+	// For root, another account runs the server. If that account cannot reach DataDir, the server uses
+	// a directory derived from DataDir, the same at every start: see Server.DataDir.
 	DataDir string
 
 	// Port is the TCP port on 127.0.0.1. Default: a free port.
@@ -36,20 +37,21 @@ type Options struct {
 	// Settings contains additional server settings. They override this package's settings.
 	Settings map[string]string
 
-	// Log receives the server's log. Default: the log is dropped, except for its end, which
-	// becomes part of the error if the server dies.
+	// Log receives the server's log. Default: the log is dropped. If the server ends before it is
+	// ready, the end of its log becomes part of the error.
 	Log io.Writer
 
-	// Version is the wanted major version, such as "18". Default: any from 15 on, or the
-	// version that created an existing DataDir.
+	// Version is the wanted major version, such as "18". Default: the version that created an existing
+	// DataDir, the version of the server that Backup copies, or any from 15 on.
 	Version string
 
-	// Progress is called with a line of text before a step that takes long: creating a
-	// cluster, fetching binaries. Default: nothing.
+	// Progress is called with a line of text before each long step, such as creating a cluster or
+	// fetching binaries. It also receives errors of removing the remains of killed processes. Default:
+	// the lines are dropped.
 	Progress func(line string)
 
-	// Prepare fills a fresh cluster, once: the result is cached under PrepareKey, and
-	// later servers with this key begin with a copy of it.
+	// Prepare fills a fresh cluster, once. The result is cached under PrepareKey, and later servers
+	// with this key begin with a copy of the result.
 	Prepare    func(ctx context.Context, server *Server) error
 	PrepareKey string
 
@@ -57,8 +59,9 @@ type Options struct {
 	// empty one. Prepare is not called then.
 	Backup *Backup
 
-	// OwnIdentity creates a new cluster, which takes a second, with a unique system
-	// identifier. Otherwise the cluster is a copy, and all copies have the same identifier.
+	// OwnIdentity creates a new cluster, which takes a second, with a unique system identifier.
+	// Otherwise, the cluster is a copy, and all copies have the same identifier. Prepare is not called
+	// with OwnIdentity.
 	OwnIdentity bool
 
 	// orphan lets the server outlive a killed parent, to test the sweep of a crash's remains.

@@ -52,8 +52,8 @@ func (o owner) take(path string) error {
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// canReach reports whether the owner may traverse dir and all existing directories above
-// it. It reads mode bits only, no access lists.
+// canReach reports whether the owner may traverse dir and all existing directories above it. It
+// reads mode bits only, no access lists. For our own account, it returns true without a check.
 func (o owner) canReach(dir string) bool {
 	if !o.drop {
 		return true

@@ -50,7 +50,8 @@ func TestMakeDirDespiteOfUmask(t *testing.T) {
 	}
 }
 
-// Root's home is closed to the account that runs the server.
+// If the account that runs the server cannot reach DataDir, the server uses another directory, the
+// same at every start.
 func TestUnreachableDataDirIsSubstituted(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

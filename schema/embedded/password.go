@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// scramSecret returns Postgres's stored form of a password, RFC 5802 with one iteration.
-// Iterations make guessing slow. 128 random bits cannot be guessed, and every connection pays
-// for the iterations: 4096 take 10 ms under the race detector.
+// scramSecret returns the form in which Postgres stores a password: SCRAM-SHA-256 (RFC 5802) with
+// one iteration. Many iterations would make guessing slow, but 128 random bits cannot be guessed.
+// Every connection pays for the iterations: 4096 take 10 ms under the race detector.
 func scramSecret(password string) string {
 	mac := func(key []byte, text ...byte) []byte {
 		h := hmac.New(sha256.New, key)

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// readyTimeout limits one start; crash recovery is the slow case.
+// readyTimeout limits the time of one start. A start with crash recovery takes the longest.
 const readyTimeout = 60 * time.Second
 
 // process is a child process that ends when this process is killed, if the system supports that.
@@ -39,7 +39,7 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string
 	cmd.Env = childEnv()
 	cmd.Dir = "/" // our directory may be out of the owner's reach
 	cmd.Stdout, cmd.Stderr = p.log, p.log
-	// A killed server's child processes keep the pipe open a moment longer.
+	// The child processes of a killed server keep the pipe open a moment longer.
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		// Ctrl-C is meant only for this process: the server must keep running while this
@@ -86,7 +86,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// run starts a program and waits until it ends.
+// run starts a program and waits until it ends. If ctx is done, run kills the program.
 func run(ctx context.Context, own owner, program string, args ...string) error {
 	p, err := launch(own, syscall.SIGKILL, nil, program, args...)
 	if err != nil {
@@ -118,8 +118,8 @@ func childEnv() []string {
 	return env
 }
 
-// waitReady returns once the server accepts connections. It reads postmaster.pid as pg_ctl
-// does: connection attempts would fill the log.
+// waitReady returns when the server accepts connections. It reads postmaster.pid, as pg_ctl does,
+// because connection attempts would fill the log.
 func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -139,7 +139,7 @@ func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	}
 }
 
-// exitError is returned if a server ended unexpectedly.
+// exitError is returned if a server ends before it accepts connections.
 type exitError struct {
 	log   string
 	cause error
@@ -157,8 +157,8 @@ func portTaken(err error) bool {
 	return ok && strings.Contains(exit.log, "could not bind")
 }
 
-// readPidFile returns the process id and status of the server in dataDir, or zero values if no
-// server runs.
+// readPidFile returns the process id and the status in the postmaster.pid of dataDir, or zero
+// values if there is no such file. A crashed server leaves its file behind.
 func readPidFile(dataDir string) (pid int, status string) {
 	text, err := os.ReadFile(filepath.Join(dataDir, "postmaster.pid"))
 	if err != nil {
@@ -175,7 +175,7 @@ func readPidFile(dataDir string) (pid int, status string) {
 	return pid, status
 }
 
-// tail passes a log on and remembers its end.
+// tail is a writer that passes a log on and keeps the last 4 KiB.
 type tail struct {
 	mu   sync.Mutex
 	next io.Writer

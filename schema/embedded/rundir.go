@@ -18,8 +18,8 @@ const (
 	newPrefix = "hooklatch-new-"
 )
 
-// runDir is one server's directory. It contains the cluster in data, and a lock file that is
-// held as long as the server has a living parent.
+// runDir is one server's directory. It contains the cluster in data, and a lock file. The parent of
+// the server holds the lock while it lives.
 type runDir struct {
 	path string
 	lock *fileLock
@@ -39,7 +39,7 @@ func newRunDir(own owner, opts Options) (*runDir, error) {
 			base = memory
 		}
 	}
-	// A directory gets the name that sweeps look for only once its lock is held.
+	// A directory gets its final name, which sweeps look for, only after its lock is held.
 	fresh, err := os.MkdirTemp(base, newPrefix)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func newRunDir(own owner, opts Options) (*runDir, error) {
 	return dir, nil
 }
 
-// tempBase returns the temporary directory, or one that every user can reach.
+// tempBase returns the temporary directory, or /tmp if the owner cannot reach it.
 func tempBase(own owner) string {
 	if base := os.TempDir(); own.canReach(base) {
 		return base
@@ -126,9 +126,8 @@ func (d *runDir) release() error {
 	return err
 }
 
-// sweep removes the remains of killed parents from base: their directories, and the processes
-// that still run in them. It reports and keeps everything that it cannot remove, because a new
-// server does not depend on it.
+// sweep ends the servers that killed parents left in base, and removes their directories. If one
+// cannot be removed, sweep reports that and continues, because a new server does not depend on it.
 func sweep(base string, tell func(string)) {
 	for _, path := range ourDirs(base, runPrefix) {
 		lock, err := tryLock(filepath.Join(path, lockName))
@@ -144,7 +143,7 @@ func sweep(base string, tell func(string)) {
 			tell(fmt.Sprintf("sweep %s: %v", path, err))
 		}
 	}
-	// These directories belong to parents that died between creating and locking a directory,
+	// These directories belong to parents that died after creating a directory and before renaming it,
 	// which takes microseconds.
 	for _, path := range ourDirs(base, newPrefix) {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
@@ -156,7 +155,7 @@ func sweep(base string, tell func(string)) {
 // ourDirs returns the directories in base that have the prefix and belong to us.
 func ourDirs(base, prefix string) []string {
 	var dirs []string
-	found, _ := filepath.Glob(filepath.Join(base, prefix+"*")) // fails only on bad patterns
+	found, _ := filepath.Glob(filepath.Join(base, prefix+"*")) // fails only for a malformed pattern
 	for _, path := range found {
 		info, err := os.Lstat(path)
 		if err != nil || !info.IsDir() {

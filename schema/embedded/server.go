@@ -30,7 +30,7 @@ type Server struct {
 	password string
 
 	mu      sync.Mutex
-	proc    *process // nil if it is not running
+	proc    *process // nil if none was started, or if it was stopped
 	stopped bool
 }
 
@@ -104,7 +104,7 @@ func systemSearch(own owner, cache string, opts Options) search {
 }
 
 // wantedVersion returns the requested major version, or the version that created the data
-// directory; 0 for any.
+// directory. 0 means any version.
 func (s *Server) wantedVersion() (int, error) {
 	asked := 0
 	if s.opts.Backup != nil {
@@ -133,7 +133,8 @@ func (s *Server) wantedVersion() (int, error) {
 	return made, nil
 }
 
-// fillDataDir creates the data directory from the cached cluster unless it exists.
+// fillDataDir creates the data directory unless it exists: from a backup, with initdb, or from a
+// cached cluster.
 func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 	if _, err := os.Stat(s.dir.data()); err == nil {
 		return nil
@@ -200,8 +201,8 @@ func (s *Server) preparedCluster(ctx context.Context, cache, source string) (str
 	})
 }
 
-// boot starts the server process. If another program takes a free port before the server does,
-// boot tries another port.
+// boot starts the server process. If the port was not chosen by the caller and another program
+// takes it first, boot tries another port, up to five times in total.
 func (s *Server) boot(ctx context.Context) error {
 	deathSignal := syscall.SIGINT // fast shutdown
 	if s.opts.orphan {
@@ -223,7 +224,7 @@ func (s *Server) boot(ctx context.Context) error {
 		err = proc.waitReady(ctx, s.dir.data())
 		if err == nil {
 			s.proc = proc
-			if s.port == 0 { // a restart keeps the port, which URL may read at the same time
+			if s.port == 0 { // not on a restart: the port stays, and URL may be reading it
 				s.port = port
 			}
 			return nil

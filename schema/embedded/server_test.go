@@ -77,7 +77,7 @@ func TestUnknownSettingNamesItself(t *testing.T) {
 	require.ErrorContains(t, err, `unrecognized configuration parameter "no_such_setting"`)
 }
 
-// Committed rows survive the death of all processes, with fsync or without.
+// Committed rows survive the death of all server processes, even without fsync.
 func TestKillAndRestart(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, Options{})
@@ -156,7 +156,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 		}
 	})})
 	cancel()
-	if err != nil { // the server may be faster
+	if err != nil { // the server may be ready before Start sees the cancellation
 		require.True(t, errors.Is(err, context.Canceled), err)
 	}
 }

@@ -18,8 +18,8 @@ func runsIn(pid int, dataDir string) bool {
 	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")
 }
 
-// stopOrphan ends the server that a killed parent left in dataDir. It uses a fast shutdown if
-// the data must be kept.
+// stopOrphan ends the server that a killed parent left in dataDir. If the data must be kept, it
+// first tries a fast shutdown for up to 10 s.
 func stopOrphan(dataDir string, keep bool) error {
 	pid, _ := readPidFile(dataDir)
 	if pid <= 1 || !runsIn(pid, dataDir) {
@@ -38,7 +38,8 @@ func stopOrphan(dataDir string, keep bool) error {
 	return nil
 }
 
-// gone waits until a process that is not our child has ended.
+// gone waits until a process has ended that is not our child, for at most the given time. It
+// reports whether the process has ended.
 func gone(pid int, atMost time.Duration) bool {
 	deadline := time.Now().Add(atMost)
 	for family.Alive(pid) {
@@ -50,8 +51,8 @@ func gone(pid int, atMost time.Duration) bool {
 	return true
 }
 
-// stop ends a server in three steps, each harder than the previous; the last one cannot
-// fail. A done context skips the waiting.
+// stop ends a server with a fast shutdown, then an immediate shutdown, then SIGKILL, which cannot
+// fail. If ctx is done, stop does not wait between these steps.
 func (p *process) stop(ctx context.Context) {
 	if p.ended() {
 		return

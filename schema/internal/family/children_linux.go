@@ -34,7 +34,7 @@ func procStat(pid int) (state string, parent int) {
 	if err != nil {
 		return "", 0
 	}
-	// The name before the parenthesis may contain anything.
+	// The process name is in parentheses, and may itself contain any character.
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	if len(fields) < 2 {
 		return "", 0

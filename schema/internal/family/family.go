@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Kill kills a process and its children simultaneously. The parent is stopped first. Otherwise
-// it would see its children die and notify clients.
+// Kill kills a process and its children, and waits up to 10 s until the children have ended. It
+// first stops the parent, which would otherwise see its children die and notify clients.
 func Kill(pid int) {
 	if pid <= 1 {
-		return // 0 would mean our own group
+		return // 0 means our own process group, 1 is init
 	}
 	_ = syscall.Kill(pid, syscall.SIGSTOP)
 	members := append(children(pid), pid)
@@ -54,7 +54,7 @@ func signal(pid int, signal syscall.Signal) error {
 // Members returns the process and its children.
 func Members(pid int) []int { return append(children(pid), pid) }
 
-// Alive reports whether a process runs.
+// Alive reports whether a process runs. A zombie does not run.
 func Alive(pid int) bool {
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && !ended(pid)
 }
