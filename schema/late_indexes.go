@@ -36,7 +36,8 @@ func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	return nil
 }
 
-// makeOnce builds an index that is missing or was only partly built.
+// makeOnce builds an index, unless another process has built it meanwhile. It first drops an index
+// that was only partly built.
 func (m *Migrator) makeOnce(ctx context.Context, conn *pgxpool.Conn, name string, build statement.Bound) error {
 	if stands, err := m.putAsideStands(ctx, conn, name); err != nil || stands {
 		return err

@@ -73,7 +73,8 @@ func readMigrations(files fs.FS, dir string) ([]migration, error) {
 	return all, nil
 }
 
-// checksum hashes a text and ignores the line endings of a checkout.
+// checksum returns the SHA-256 of a text in hex. It treats CRLF as LF, because line endings differ
+// between checkouts.
 func checksum(text string) string {
 	sum := sha256.Sum256([]byte(strings.ReplaceAll(text, "\r\n", "\n")))
 	return hex.EncodeToString(sum[:])

@@ -16,8 +16,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// DaysAhead is the number of days after today for which Up and each upkeep create partitions
-// of deliveries.
+// DaysAhead is the number of days after today for which Up and each upkeep create the partitions of
+// the daily tables, such as deliveries.
 const DaysAhead = 14
 
 // Values of Step.Owner.
@@ -64,8 +64,8 @@ type Step struct {
 	Duration  time.Duration `json:"duration"`
 }
 
-// NewMigrator returns a migrator for the schema name, Default if empty. A nil logger logs
-// nothing.
+// NewMigrator returns a migrator for the schema with this name, or Default if the name is empty. A
+// nil logger logs nothing.
 func NewMigrator(pool *pgxpool.Pool, name Name, logger *slog.Logger) (*Migrator, error) {
 	name = name.OrDefault()
 	if err := name.Validate(); err != nil {

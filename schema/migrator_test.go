@@ -155,7 +155,7 @@ func TestOtherSchemaName(t *testing.T) {
 	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace"))
 	require.Zero(t, count(t, pool, droppedIndexes))
 
-	// Both schema names share one database without touching each other.
+	// Two schemas in one database do not affect each other.
 	_, err = newMigrator(t, pool, "").Up(t.Context())
 	require.NoError(t, err)
 	_, err = other.Down(t.Context(), 0)
@@ -198,7 +198,7 @@ func TestBusyTableEndsUp(t *testing.T) {
 	migrator := newMigrator(t, pool, "")
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
-	const without = 2 // 0003 is the one that alters river_job
+	const without = 2 // 0003 alters river_job
 	_, err = migrator.Down(t.Context(), len(status.Migrations)-without)
 	require.NoError(t, err)
 	user, err := pool.Begin(t.Context())

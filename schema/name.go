@@ -16,7 +16,7 @@ const Default Name = "hooklatch"
 // longest one that River derives from the schema name.
 const maxNameLen = 46
 
-// reservedWords lists Postgres 14 to 18's key words that cannot name a schema without quotes,
+// reservedWords lists the key words of Postgres 14 to 18 that cannot name a schema without quotes,
 // according to pg_get_keywords.
 //
 //go:embed reserved_words.txt
@@ -24,8 +24,8 @@ var reservedWords string
 
 var namePattern = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// Name is Hooklatch's Postgres schema. It is restricted to names that never need quoting, so
-// that it can be used in SQL text unchanged.
+// Name is the name of the Postgres schema that contains Hooklatch's tables. It is restricted to
+// names that never need quoting, so that it can be used in SQL text unchanged.
 type Name string
 
 // OrDefault returns n, or Default if n is empty.

@@ -30,7 +30,7 @@ func TestNameSQL(t *testing.T) {
 	require.Equal(t, schema.Name("other"), schema.Name("other").OrDefault())
 }
 
-// Every word that the server reserves is refused before the server sees it.
+// Validate refuses every word that the server reserves.
 func TestReservedWordsAreRefused(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -41,7 +41,7 @@ func TestPartitionsAreOfUTCDaysAndCompressWithLz4(t *testing.T) {
 	require.Zero(t, count(t, pool, "SELECT count(*) FROM pg_partitioned_table WHERE partdefid <> 0"), "there is no default partition")
 }
 
-// The connection's time zone has no influence.
+// The time zone of a connection does not change the days of partitions.
 func TestPartitionsAreOfUTCDaysInEveryTimeZone(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} { // UTC+14 and UTC-11

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Under a publication, Postgres refuses to change or delete rows without a replica identity.
-// Every table has one, and so has every partition created later.
+// Under a publication, Postgres refuses to change or delete rows of a table without a replica
+// identity. Every table has one, and so has every partition that is created later.
 func TestEveryTableHasAReplicaIdentity(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -24,7 +24,7 @@ func TestIndexesOfRetentionAreMadeAgainAfterAnInterruption(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, putAsideValid))
 }
 
-// The functions run with the owner's rights, so they refuse unsafe requests.
+// The functions of retention run with the owner's rights, so they refuse unsafe requests.
 func TestOnlyADayThatIsOverIsDropped(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

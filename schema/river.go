@@ -108,7 +108,7 @@ func (m *Migrator) downRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return riverSteps(result), nil
 }
 
-// wantedRiver returns River's newest migration in this binary.
+// wantedRiver returns the version of River's newest migration in this binary.
 func (m *Migrator) wantedRiver() int {
 	versions := m.river.AllVersions()
 	return versions[len(versions)-1].Version

@@ -19,7 +19,7 @@ type Status struct {
 	Schema     Name              `json:"schema"`
 	Migrations []MigrationStatus `json:"migrations"`
 	River      RiverStatus       `json:"river"`
-	DaysAhead  int               `json:"days_ahead"` // days after today with a partition of deliveries; -1 if today has none
+	DaysAhead  int               `json:"days_ahead"` // consecutive days after today that have all partitions; -1 if today has not
 }
 
 // MigrationStatus is the state of one Hooklatch migration.
@@ -97,7 +97,8 @@ func (m *Migrator) migrationStatus(applied map[int]applied) []MigrationStatus {
 	return all
 }
 
-// ErrPending is returned by Validate if this program needs migrations that are not applied.
+// ErrPending is wrapped by the error of Validate if this program needs migrations that are not
+// applied.
 var ErrPending = errors.New("run: hooklatch migrate up")
 
 // Validate returns nil if this program can work with the database's schema, or an error that

@@ -11,13 +11,13 @@ import (
 )
 
 // Up applies the pending migrations, River's first, and creates the partitions for the next
-// DaysAhead days. It may run in many processes simultaneously: one process applies each
-// migration, and the others find it applied.
+// DaysAhead days. It may run in many processes simultaneously: one process applies each migration,
+// and the others find it applied.
 //
 // Each migration has a separate transaction, so that its locks end with it. In a common
-// transaction, a lock that one migration needs for a moment would last until all later
-// migrations are done. After an error the next Up continues where this one stopped. Indexes on
-// large tables are built at the end, concurrently.
+// transaction, a lock that one migration needs for a moment would last until all later migrations
+// are done. After an error the next Up continues where this one stopped. At the end, Up builds
+// indexes on large tables concurrently.
 func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	var steps []Step
 	for {
@@ -92,8 +92,8 @@ func (m *Migrator) upOurs(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return nil, nil
 }
 
-// createSchema creates the schema unless an administrator has already created it. Even then,
-// IF NOT EXISTS would require the right to create a schema.
+// createSchema creates the schema unless an administrator has already created it. CREATE SCHEMA IF
+// NOT EXISTS would require the right to create schemas even if the schema exists.
 func (m *Migrator) createSchema(ctx context.Context, tx pgx.Tx) error {
 	exists, err := m.schemaExists(ctx, tx)
 	if err != nil || exists {

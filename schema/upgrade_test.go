@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// oldest is the last schema before all upgrades described here. Its programs already had
+// oldest is the migration whose schema these tests upgrade. Programs of that time already used
 // processed_events and effects.
 const oldest = 8
 
-// deliver stores a delivery with everything that each program since oldest writes for it.
+// deliver stores a delivery with the rows that all programs since oldest write for it.
 func deliver(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
@@ -36,9 +36,9 @@ func deliver(ctx context.Context, pool *pgxpool.Pool) error {
 	})
 }
 
-// A lock that one migration needs for a moment ends with that migration. A migration waits for
-// a table in use only briefly at a time. Deliveries continue while it waits: for a table that
-// they do not use, and for one of their tables that a long transaction reads.
+// A lock that one migration needs for a moment ends with that migration. A migration waits for a
+// table in use only briefly at a time. Deliveries continue while it waits, even for one of their
+// own tables that a long transaction reads.
 func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 	t.Parallel()
 	for table, mode := range map[string]string{"effects": "ROW EXCLUSIVE", "processed_events": "ACCESS SHARE"} {

@@ -56,8 +56,8 @@ func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error
 	if err != nil || !alone {
 		return err
 	}
-	// A session that cannot be reset must not return to the pool. Its lock is released with
-	// it.
+	// A session that cannot be reset must not return to the pool. The end of the session releases its
+	// lock.
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		_, failed := m.sql.WireKeyUnlock.Exec(ctx, conn)

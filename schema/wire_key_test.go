@@ -20,8 +20,8 @@ func requireWireKeyIndex(t *testing.T, pool *pgxpool.Pool) {
 	require.Zero(t, count(t, pool, wireKeyUnique))
 }
 
-// Up replaces the unique index outside its transaction and starts over after an interruption.
-// It leaves the database alone if another process is building the index.
+// Up replaces the unique index outside its transactions, and starts over after an interruption. It
+// does nothing if another process is building the index.
 func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -29,7 +29,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	requireWireKeyIndex(t, pool)
 	status, err := migrator.Status(t.Context())
 	require.NoError(t, err)
-	_, err = migrator.Down(t.Context(), len(status.Migrations)-16) // 0017, and later migrations
+	_, err = migrator.Down(t.Context(), len(status.Migrations)-16) // removes 0017 and later migrations
 	require.NoError(t, err)
 	require.Equal(t, 1, count(t, pool, wireKeyUnique))
 	require.Zero(t, count(t, pool, wireKeyValid))
@@ -45,7 +45,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	require.NoError(t, err)
 	other.Release()
 
-	// This is what an interrupted CREATE INDEX CONCURRENTLY leaves behind.
+	// The index is now as an interrupted CREATE INDEX CONCURRENTLY leaves it.
 	run(t, pool, `CREATE INDEX effects_wire_key ON hooklatch.effects (created_at)`)
 	run(t, pool, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'hooklatch.effects_wire_key'::regclass`)
 	_, err = migrator.Up(t.Context())

@@ -62,7 +62,7 @@ func help(mode string) error {
 	return server.Stop(ctx)
 }
 
-// helper is a process with a server.
+// helper is a child process that runs a server.
 type helper struct {
 	hello
 	cmd *exec.Cmd

@@ -23,7 +23,7 @@ const templatePrefix = "hooklatch_template_"
 type host struct {
 	server   *embedded.Server // nil for the server in TEST_DATABASE_URL
 	own      bool             // true if only one test uses it
-	base     url.URL          // connects to any of its databases
+	base     url.URL          // connects to the maintenance database
 	template string
 	strategy string // clause in CREATE DATABASE
 }
@@ -43,7 +43,7 @@ var sharedSettings = map[string]string{
 	"autovacuum_naptime": "1h",
 }
 
-// startHost starts a server whose cluster already contains the template, from the cache.
+// startHost starts a server on a copy of a cached cluster that contains the template.
 func startHost(ctx context.Context, durable bool, settings map[string]string) (*host, error) {
 	template := templateName(time.Now())
 	server, err := embedded.Start(ctx, embedded.Options{
@@ -65,7 +65,8 @@ func startHost(ctx context.Context, durable bool, settings map[string]string) (*
 	return h, nil
 }
 
-// foreignHost uses the server in a connection URL.
+// foreignHost returns the server at a connection URL, and creates the template there if it is
+// missing.
 func foreignHost(ctx context.Context, rawURL string) (*host, error) {
 	base, err := url.Parse(rawURL)
 	if err != nil || base.Host == "" {
@@ -93,8 +94,8 @@ func (h *host) url(database string) string {
 	return u.String()
 }
 
-// admin runs one statement on the maintenance database. It keeps no connections, because a
-// pool's goroutines would look like leaks in the test.
+// admin runs one statement on the maintenance database. It uses no pool, because a pool's
+// goroutines would look like leaks of the test.
 func admin(ctx context.Context, base url.URL, statement string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {
@@ -127,8 +128,8 @@ func templateName(now time.Time) string {
 	return templatePrefix + now.UTC().Format("20060102") + "_" + schema.Hash()
 }
 
-// makeTemplate creates a migrated database that refuses connections. It is renamed last, so
-// that a template is complete or does not exist.
+// makeTemplate creates a migrated database that refuses connections. The database gets its final
+// name last, so that a template is complete or does not exist.
 func makeTemplate(ctx context.Context, base url.URL, template string) error {
 	building := databaseName("building")
 	if err := admin(ctx, base, "CREATE DATABASE "+building+" TEMPLATE template0"); err != nil {
@@ -179,8 +180,8 @@ func publish(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// shareTemplate creates the template on a server that other test binaries use simultaneously,
-// and removes the templates of past days.
+// shareTemplate creates the template on a server that other test binaries use simultaneously. It
+// first removes templates that are older than yesterday.
 func shareTemplate(ctx context.Context, base url.URL, template string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {

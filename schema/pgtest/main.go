@@ -22,24 +22,24 @@ const (
 	keepEnv = "HOOKLATCH_PGTEST_KEEP"
 )
 
-// shared is the state that one binary's tests share. Tests reach New only with their
-// testing.TB, so this state must be global.
+// shared is the state that the tests of one binary share. Tests pass only their testing.TB to New,
+// so this state must be global.
 var shared struct {
 	sync.Mutex
 	hosts     [2]*host // plain and durable
 	errs      [2]error
 	databases map[*pgxpool.Pool]*database
-	kept      []string // how to connect to failed tests' databases
+	kept      []string // commands that connect to failed tests' databases
 	later     []*host  // failed tests' servers, stopped at the end
 }
 
-// Main runs a binary's tests, stops the servers that they shared, and returns the exit code.
-// If all tests passed, it also looks for leaked goroutines; options are goleak's.
+// Main runs a binary's tests, stops the servers that they shared, and returns the exit code. If all
+// tests passed, it also looks for leaked goroutines, and passes the options to goleak.
 //
-// With HOOKLATCH_PGTEST_KEEP=1 in the environment, the server outlives failed tests until
-// Ctrl-C, so that their databases can be examined.
+// With HOOKLATCH_PGTEST_KEEP=1 in the environment, the servers of failed tests run until Ctrl-C, so
+// that their databases can be examined.
 //
-// At least leastParallel tests run in parallel, unless the flag -parallel is set.
+// Unless the flag -parallel is set, at least leastParallel tests run in parallel.
 func Main(m *testing.M, options ...goleak.Option) int {
 	flag.Parse()
 	if err := raiseParallel(); err != nil {
@@ -65,7 +65,8 @@ func Main(m *testing.M, options ...goleak.Option) int {
 // database spend most of their time waiting: for a timer, a process or a server.
 const leastParallel = 6
 
-// raiseParallel raises the flag -parallel to leastParallel unless the flag was set.
+// raiseParallel raises the flag -parallel to leastParallel if it was not set and its default is
+// lower.
 func raiseParallel() error {
 	const name = "test.parallel"
 	set := false
@@ -76,8 +77,9 @@ func raiseParallel() error {
 	return flag.Set(name, strconv.Itoa(leastParallel))
 }
 
-// sharedHost returns the server that all tests use, and starts it for the first test. An error
-// is kept, so that later tests fail at once instead of waiting for the same error.
+// sharedHost returns the server that tests share, or the durable one, and starts it for the first
+// test that needs it. An error is kept, so that later tests fail at once instead of waiting for the
+// same error.
 func sharedHost(ctx context.Context, durable bool) (*host, error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -160,8 +162,7 @@ func keep(t testing.TB, db *database) {
 	}
 }
 
-// waitForReader leaves the servers running until Ctrl-C if requested and if a database was
-// kept.
+// waitForReader waits for Ctrl-C if a database was kept on request.
 func waitForReader() {
 	shared.Lock()
 	kept := strings.Join(shared.kept, "\n")

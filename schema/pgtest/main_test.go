@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// childEnv makes this test binary run one of the tests that need a separate process; without
-// it these tests skip.
+// childEnv makes this test binary run one of the tests that need a separate process. Without it,
+// these tests are skipped.
 const childEnv = "PGTEST_TEST_CHILD"
 
 func TestMain(m *testing.M) {

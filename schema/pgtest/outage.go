@@ -2,8 +2,8 @@ package pgtest
 
 import "github.com/hooklatch/hooklatch/schema/embedded"
 
-// Kill ends all processes of a server started with Own with SIGKILL, as an out-of-memory
-// killer or a crash would. Restart brings it back; Stop must still be called.
+// Kill ends all processes of a server started with Own with SIGKILL, as an out-of-memory killer or
+// a crash would. Restart starts the server again; Stop must still be called.
 func Kill(server *embedded.Server) { server.Kill() }
 
 // Pause freezes all processes of a server started with Own: connections stay open and none

@@ -67,10 +67,10 @@ func Setting(name, value string) Option {
 	}
 }
 
-// New returns a pool on a fresh database with our schema. Both are removed at the end of
-// the test. The database of a failed test is kept while its server lives, and the command
-// to connect to it is logged. On a machine without Postgres the test fails with
-// instructions to install it.
+// New returns a pool on a fresh database with our schema. At the end of the test, the pool is
+// closed and the database is removed. The database of a failed test is kept as long as its server
+// runs, and the command to connect to it is logged. On a machine without Postgres the test fails
+// with instructions to install it.
 func New(t testing.TB, opts ...Option) *pgxpool.Pool {
 	t.Helper()
 	o := options{maxConns: defaultMaxConns}
@@ -114,7 +114,7 @@ func URL(t testing.TB, pool *pgxpool.Pool) string {
 }
 
 // Server returns the server behind a pool from New. Call Stop, Kill and Pause only for servers
-// started with Own: others are shared.
+// started with Own or Setting, because tests share all others.
 func Server(t testing.TB, pool *pgxpool.Pool) *embedded.Server {
 	t.Helper()
 	db := lookup(pool)
@@ -152,13 +152,13 @@ func hostFor(ctx context.Context, t testing.TB, o options) (*host, error) {
 	return host, nil
 }
 
-// finish closes the pool and removes the database.
+// finish closes the pool, and removes the database unless the test failed.
 func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 	t.Helper()
 	forget(pool)
 	if db.host.own {
-		// A pool on a frozen server would wait for it.
-		_ = Resume(db.host.server) // it may have been killed
+		// Closing the pool would wait for a frozen server.
+		_ = Resume(db.host.server) // fails if the test has killed the server
 	}
 	closed := make(chan struct{})
 	go func() {

@@ -77,7 +77,7 @@ func TestOwnServerCanBeKilled(t *testing.T) {
 	require.Error(t, pool.Ping(t.Context()))
 	require.NoError(t, server.Restart(t.Context()))
 	require.Equal(t, 42, ask[int](t, pool, "SELECT n FROM kept"))
-	pgtest.Kill(server) // the server stays dead
+	pgtest.Kill(server) // the server is not restarted before the end of the test
 }
 
 func TestOwnServerMayStayPaused(t *testing.T) {

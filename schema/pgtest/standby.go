@@ -11,16 +11,17 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// Standby starts a server that streams all changes of the server behind a pool from New, which must
-// be the test's own. It returns the standby, which is stopped at the end of the test, and the URL of
-// the same database there.
+// Standby starts a server that streams all changes of the server behind a pool from New. The pool
+// must be from New with Own. Standby returns the standby, which is stopped at the end of the test,
+// and the URL of the same database there.
 func Standby(t testing.TB, primary *pgxpool.Pool) (standby *embedded.Server, url string) {
 	t.Helper()
 	standby = StandbyOf(t, Server(t, primary))
 	return standby, standby.URL(lookup(primary).name)
 }
 
-// StandbyOf is Standby for a server that may itself be a standby that was promoted.
+// StandbyOf starts a standby of a server, which may itself be a promoted standby. The standby is
+// stopped at the end of the test.
 func StandbyOf(t testing.TB, of *embedded.Server) *embedded.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), setupTimeout)
@@ -55,7 +56,7 @@ func StandbyOf(t testing.TB, of *embedded.Server) *embedded.Server {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 		defer cancel()
-		_ = Resume(standby) // it may be frozen, or have been killed
+		_ = Resume(standby) // fails if the test has killed the standby
 		if err := standby.Stop(ctx); err != nil {
 			t.Errorf("pgtest: %v", err)
 		}
