@@ -9,12 +9,12 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// task describes an attempt that is to be made, by a job's run or directly after a dispatch.
+// task describes an attempt to make, in a job's run or directly after a dispatch.
 type task struct {
 	id    identity.EffectID
 	jobID int64
 	probe bool // see ledger.Claim
-	// If true, the settlement deletes the job once its first attempt has applied the effect.
+	// If true, the settlement of a first attempt that applied the effect also deletes the job.
 	endsJob bool
 	// If true, the settlement completes the waiting job of an effect that no job attempted. If
 	// false, it deletes the job.
@@ -31,18 +31,18 @@ type attempt interface {
 	granted() bool
 }
 
-// unanswered is an attempt for which the ledger did not decide whether to grant it.
+// unanswered is the result of a task whose claim the ledger neither granted nor denied.
 type unanswered struct{ err error }
 
-// denied is an attempt that the ledger did not grant, with the reason.
+// denied is the result of a task whose claim the ledger denied, with the reason.
 type denied struct{ ledger.Claimed }
 
-// ended is an attempt that the ledger granted and that has ended.
+// ended is the result of a task whose claim the ledger granted and whose attempt has ended.
 type ended struct {
 	call
 
 	settled ledger.Settled
-	// err is the reason why the ledger does not know the outcome yet.
+	// err is the error of the settlement. If it is not nil, the ledger does not know the outcome yet.
 	err error
 }
 
@@ -53,7 +53,7 @@ type call struct {
 	outcome  destination.Outcome
 	duration time.Duration
 
-	abandoned bool      // true if the sender did not return
+	abandoned bool      // true if the sender did not return in time
 	notBefore time.Time // earliest start of the next attempt; zero if only its due time bounds it
 }
 
@@ -66,8 +66,8 @@ func (ended) granted() bool      { return true }
 const leftRetry = time.Second
 
 // settlement returns the record of a call for the ledger. Only counted attempts lengthen the wait
-// and count towards the maximum number of attempts. A probe uses the attempts up only if ownFault
-// is true.
+// and count towards the maximum number of attempts. A probe can be the last attempt only if
+// ownFault is true.
 func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	retryIn := l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil)

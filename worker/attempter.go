@@ -28,8 +28,8 @@ const minSettle = ledgerSlack / 2
 // could begin while the receiver still processes this one.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
-// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker pass it
-// tasks and report the results to River. births passes it first attempts, which begin when their
+// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker pass it tasks
+// and report the results to River. The type births passes it first attempts, which begin when their
 // dispatch is committed.
 //
 // The order of the steps makes an attempt safe. The destination is called only after the ledger has
@@ -165,12 +165,12 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 	return denied{claimed}
 }
 
-// call calls the destination. If the request is not rendered yet, render first fixes the request
-// that every attempt will send.
+// call calls the destination. If the request is not rendered yet, the method render first fixes the
+// request that every attempt will send.
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
-		// A refetch has its own time-out, and does not call the destination.
+		// A refetch has its own time-out, and does not send the effect.
 		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
 			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}
@@ -201,18 +201,21 @@ var errLeft = errors.New("another process has the newest configuration for the s
 // errNoSource means that no running process has the source of an effect's event.
 var errNoSource = errors.New("no running process has the source, so the request is not rendered yet")
 
-// A process without the source leaves an effect this often before it decides alone, with this wait in
-// between: ten minutes, in which a process that has the source can restart.
+// leftAlone is the number of times that a process without the source leaves an effect to other
+// processes, and leftAloneRetry is the wait in between. Within these ten minutes, a process that
+// has the source can restart.
 const (
 	leftAlone      = 120
 	leftAloneRetry = 5 * time.Second
 )
 
-// render renders the request of an effect whose route has a refetch, with the current routes,
-// and commits it before anything is sent: this attempt and all later ones send the same request
-// (I7). It returns an outcome if the attempt has nothing to send. An older configuration may lack
-// the route, or render another request, so it leaves the effect to a newer one. A process without
-// the source leaves the effect to any process that has it, and waits for one.
+// render renders the request of an effect whose route has a refetch, with the current routes. It
+// commits the request before anything is sent, so this attempt and all later ones send the same
+// request (I7). It returns an outcome if the attempt has nothing to send.
+//
+// A process with an older configuration may lack the route, or render another request, so it leaves
+// the effect to a process with a newer one. A process without the source leaves the effect to any
+// process that has the source, and waits for one.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	routing := a.routing.Load()
 	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced, routing.has(string(effect.Event.Source)))

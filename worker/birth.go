@@ -57,7 +57,8 @@ type firstAttempts struct {
 }
 
 // expect adds a claim to each of an event's effects that can be attempted as soon as the dispatch
-// is committed. The caller must call begin or giveBack after the dispatch.
+// is committed, and reserves a slot for it. The caller must call begin or giveBack after the
+// dispatch.
 func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAttempts {
 	expected := &firstAttempts{births: b, event: event}
 	if b.off || b.stopped.Load() || event.Generation > 1 {
@@ -94,9 +95,9 @@ func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 }
 
 // begin starts the attempts whose claims were committed, in parallel with the event's job, and
-// frees the other slots. It queries the ledger in two cases: after an unanswered dispatch, whose
-// effects may or may not be committed, and if the event was already dispatched, because an earlier
-// try of this dispatch may have committed the effects.
+// frees the other slots. It queries the ledger in two cases. After an unanswered dispatch, the
+// effects may or may not be committed. If the event was already dispatched, an earlier try of this
+// dispatch may have committed the effects.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
 	b, born := f.births, f.of
@@ -180,8 +181,8 @@ func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	}
 }
 
-// stop prevents new attempts, and cancels running attempts after d. ended cancels them
-// immediately.
+// stop prevents new attempts, and cancels running attempts after d. The returned function cancels
+// them immediately.
 func (b *births) stop(d time.Duration) (ended func()) {
 	b.stopped.Store(true)
 	timer := time.AfterFunc(d, b.end)

@@ -14,7 +14,7 @@ import (
 
 // DestinationOptions configure how, and how often, the worker reaches a destination.
 type DestinationOptions struct {
-	// Name of the destination in routes and EnqueueTx. Required.
+	// Name is the name of the destination in routes and EnqueueTx. Required.
 	Name string `yaml:"-"`
 	// Sender makes the attempts. Required.
 	Sender destination.Sender `yaml:"-"`

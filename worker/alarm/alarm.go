@@ -22,9 +22,9 @@ import (
 
 // Options configure an Alarm.
 type Options struct {
-	// Pool is the database, migrated. Required.
+	// Pool connects to the migrated database. Required.
 	Pool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Enqueue is outbox.Outbox.EnqueueTx. Required.
 	Enqueue func(ctx context.Context, tx pgx.Tx, e outbox.Enqueue) (bool, error)
@@ -37,10 +37,10 @@ type Options struct {
 	For time.Duration
 	// Repeat is the interval at which an alert is sent again. Defaults to 4 hours.
 	Repeat time.Duration
-	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
+	// SizeBudget is the intended maximum size of all tables in bytes. If 0, no alert watches the size.
 	SizeBudget int64
-	// Away returns the names of the cells that cannot do their work, if this cell reports them. If
-	// nil, there are no other cells.
+	// Away returns the names of the unavailable cells, if this cell reports them. If nil, there are no
+	// other cells.
 	Away func(ctx context.Context) []string
 	// Beat is called after each successful turn. If nil, no heartbeat is sent.
 	Beat func(ctx context.Context) error
@@ -48,7 +48,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Alarm decides which targets to notify. It is safe for concurrent use.
+// Alarm sends alerts to targets. It is safe for concurrent use.
 type Alarm struct {
 	opts    Options
 	db      *commit.DB
@@ -78,8 +78,8 @@ func New(opts Options) (*Alarm, error) {
 	return a, err
 }
 
-// Turn decides which alerts to send to which targets, and enqueues them. One worker at a time
-// calls it, every 15 seconds.
+// Turn decides which alerts to send to which targets, and enqueues them. It then calls
+// Options.Beat. One worker at a time calls Turn, every 15 seconds.
 func (a *Alarm) Turn(ctx context.Context) error {
 	snapshot, err := a.measure.Read(ctx)
 	if err != nil {
@@ -106,7 +106,8 @@ func (a *Alarm) Turn(ctx context.Context) error {
 	return nil
 }
 
-// tell stores the firing alerts and enqueues the notifications, in one transaction.
+// tell stores the firing alerts and enqueues the notifications, in one transaction. It does nothing
+// while another process does the same.
 func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 	var told []Message
 	err := a.db.Do(ctx, "alarm", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {

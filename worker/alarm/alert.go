@@ -20,8 +20,8 @@ const (
 
 // Alert is a condition that needs attention.
 type Alert struct {
-	// Name is the name of the condition. Subject is the destination, source or kind of rows that
-	// the alert concerns; it is empty for the whole system.
+	// Name is the name of the condition. Subject is the destination, source or kind of rows that the
+	// alert concerns. An alert about the whole system has no Subject.
 	Name     string   `json:"name"`
 	Subject  string   `json:"subject,omitempty"`
 	Severity Severity `json:"severity"`
@@ -43,9 +43,9 @@ type Facts struct {
 
 	// Recent contains the counts of the last Window.
 	Recent measure.Sums
-	// SizeBudget is the maximum number of bytes for all tables. If 0, there is no limit.
+	// SizeBudget is the intended maximum size of all tables in bytes. If 0, no alert watches the size.
 	SizeBudget int64
-	// Away are the names of the cells that cannot do their work.
+	// Away are the names of the unavailable cells.
 	Away []string
 }
 

@@ -33,8 +33,8 @@ func NewBook(pool *pgxpool.Pool, name schema.Name, l *ledger.Ledger) (*Book, err
 	return &Book{pool, sql, l}, nil
 }
 
-// Entry is a firing alert, or the mute of a condition that does not fire. Such a mute has only a
-// name and its own fields.
+// Entry is a firing alert, or the mute of a condition that does not fire. The entry of such a mute
+// has only a name and the fields of the mute.
 type Entry struct {
 	Alert
 

@@ -11,7 +11,7 @@ import (
 
 // Thresholds of the conditions. The Prometheus rules use the same values.
 const (
-	// Window is the period that "lately" means.
+	// Window is the period of Facts.Recent.
 	Window = 10 * time.Minute
 	// fewAttempts is the minimum number of first attempts, or of requests, for a rate to count.
 	fewAttempts = 20
@@ -46,8 +46,8 @@ const (
 	// failedPasses is the number of consecutive failed passes after which a list counts as
 	// unreadable.
 	failedPasses = 3
-	// differFor is the maximum time that processes may have different configurations: a rollout is
-	// short.
+	// differFor is the maximum time that processes may have different configurations. A rollout is
+	// shorter.
 	differFor = 15 * time.Minute
 )
 
@@ -140,7 +140,7 @@ func held(f Facts) map[string]bool {
 	return names
 }
 
-// waiting returns the number of a destination's unfinished effects.
+// waiting returns the number of a destination's unfinished effects that do not need an operator.
 func waiting(f Facts, destination string) int64 {
 	var n int64
 	for _, of := range f.Effects {

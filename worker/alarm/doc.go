@@ -5,12 +5,13 @@
 // docs/monitoring.md explains the meaning and what to do, and docs/monitoring contains an
 // equivalent Prometheus rule.
 //
-// An Alarm sends alerts as effects with unique keys, decided and enqueued in one transaction. So
-// two workers send an alert only once, and a killed worker leaves no half-sent alert. The effects'
-// destinations are copies of the configured destinations. The copies have separate queues and
-// neither rate nor breaker, so that an alert does not wait behind the effects that it reports. The
-// first target in the list is notified; if that fails, the next target is.
+// An Alarm sends alerts as effects with unique keys, and decides and enqueues them in one
+// transaction. So two workers send an alert only once, and a killed worker leaves no half-sent
+// alert. The effects' destinations are copies of the configured destinations. The copies have
+// separate queues and neither rate nor breaker, so that an alert does not wait behind the effects
+// that it reports. The Alarm notifies the first target in the list. If that notification is not
+// delivered within a minute, the Alarm notifies the next target.
 //
-// A worker cannot send an alert if no worker runs or the database is unavailable. A missing
-// heartbeat and Prometheus show that.
+// No alert is sent if no worker runs or the database is unavailable. A missing heartbeat and
+// Prometheus show that.
 package alarm

@@ -56,7 +56,8 @@ func (m *Message) since() time.Time {
 	return m.Alert.Since
 }
 
-// Line describes the alert in one line: message, start time, and the command to run.
+// Line describes the alert in one line: message, start time and, unless the alert has resolved, the
+// command to run.
 func (m *Message) Line() string {
 	since := fmt.Sprintf("since %s (%s)", m.since().UTC().Format("2006-01-02 15:04:05Z"), clock.Roughly(m.At.Sub(m.since())))
 	switch m.What {
@@ -128,7 +129,7 @@ func PagerDuty(m Message) (ledger.Request, error) {
 	})
 }
 
-// maxSummary is the maximum length of a summary in bytes, which PagerDuty accepts.
+// maxSummary is the maximum number of bytes in a summary that PagerDuty accepts.
 const maxSummary = 1024
 
 // slackText escapes the three characters that have a meaning in Slack.

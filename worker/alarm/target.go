@@ -8,11 +8,13 @@ import (
 
 // Target is a destination to notify of alerts.
 type Target struct {
-	// Destination is the name of a destination that workers have registered. It has no space.
+	// Destination is the name of a destination that workers have registered. The name contains no
+	// space.
 	Destination string
 	// Request renders a message for that destination.
 	Request func(m Message) (ledger.Request, error)
-	// Team limits the target to alerts of this team. If empty, to alerts without a team.
+	// Team limits the target to alerts of this team. If empty, the target receives alerts without a
+	// team, and alerts of teams without a target.
 	Team string
 	// Severities are the severities that the target receives. If empty, page and ticket.
 	Severities []Severity
