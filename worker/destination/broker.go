@@ -169,7 +169,7 @@ func (b *broker) notConnected(ctx context.Context, err error) Outcome {
 	return out
 }
 
-// noAck describes an attempt whose message was sent, and may have been stored.
+// noAck returns the error of an attempt whose message was sent, and may have been stored.
 func (b *broker) noAck(ctx context.Context, err error) error {
 	if text := contextError(ctx, "no acknowledgement from "+b.shownServers, b.timeout, err); text != "" {
 		return errors.New(oneLine(text))

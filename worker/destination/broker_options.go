@@ -63,7 +63,7 @@ func (o BrokerOptions) withDefaults(port int) BrokerOptions {
 	return o
 }
 
-// check reports the faults. It never quotes a server that may contain a password.
+// check adds the faults to c. It quotes no server, because a server may contain a password.
 func (o BrokerOptions) check(c *option.Check) {
 	if len(o.Servers) == 0 {
 		c.Missing("servers", "has no servers; give at least one, like broker.example.com")

@@ -84,8 +84,8 @@ func noAnswer(ctx context.Context, host string, timeout time.Duration, err error
 	return errors.New(oneLine(host + " " + text))
 }
 
-// contextError describes an attempt that was interrupted or timed out. It is empty for any other
-// attempt.
+// contextError describes an attempt that was interrupted or timed out. For any other attempt, it
+// returns an empty text.
 func contextError(ctx context.Context, what string, timeout time.Duration, err error) string {
 	netErr, isNet := errors.AsType[net.Error](err)
 	switch {

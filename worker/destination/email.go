@@ -82,7 +82,7 @@ func (m *Email) Kind() string { return KindEmail }
 func (m *Email) Timeout() time.Duration { return m.timeout }
 
 // FirstRequest implements Sender. It adds the sender's address, which is the same for every effect,
-// so e can be nil.
+// so the effect can be nil.
 func (m *Email) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
-// EmailContentType is the content type of a request that holds a Message.
+// EmailContentType is the content type of a request whose body is a Message.
 const EmailContentType = "application/vnd.hooklatch.email+json"
 
 // MaxSubject is the maximum length of a subject in bytes. A message line has at most 998 bytes (RFC
@@ -60,7 +60,7 @@ func DecodeMessage(body []byte) (Message, error) {
 	return m, nil
 }
 
-// Validate reports why the message cannot be sent.
+// Validate returns an error if the message cannot be sent.
 func (m Message) Validate() error {
 	if _, err := m.recipients(); err != nil {
 		return err

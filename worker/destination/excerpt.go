@@ -61,7 +61,7 @@ func (r *redactor) excerpt(body []byte, cutOff bool) string {
 	return safetext.Cut(text, maxExcerpt)
 }
 
-// cutTail removes the beginning of a secret at the end of text.
+// cutTail replaces the beginning of a secret at the end of text.
 func (r *redactor) cutTail(text string) string {
 	for _, s := range r.secrets {
 		for n := min(len(s)-1, len(text)); n >= minRedacted; n-- {

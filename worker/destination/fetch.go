@@ -118,9 +118,9 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// fetch returns the body of a 200 response, otherwise the attempt's outcome. The outcome is
-// "not applied", because nothing was sent to the destination. It is "refused" only if the
-// guard or the URL itself forbids the request.
+// fetch returns the body of a 200 response, otherwise the attempt's outcome. The outcome is "not
+// applied", because the effect was not sent. It is "refused" only if the guard or the URL itself
+// forbids the request.
 func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, configured []*url.URL, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
 		return nil, &Outcome{

@@ -61,7 +61,7 @@ type HTTP struct {
 
 	transport *roundtrip.Transport
 	// bodiless sends requests without a body, each on a new connection. net/http resends such a
-	// request when a kept connection breaks. It cannot resend a body that it has read.
+	// request when a kept connection breaks. It cannot resend a request whose body it has read.
 	bodiless *roundtrip.Transport
 }
 
@@ -263,8 +263,8 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 	out := h.answered(e, resp.StatusCode, resp.Header)
 	replayable := out.Verdict == ledger.VerdictTurnedAway || resp.StatusCode >= 500 && resp.StatusCode <= 599
 	out.StoredError = replayable && strings.EqualFold(resp.Header.Get(h.replayedHeader), "true")
-	// The status decides, even if reading the body fails. If the body is read to its end, the
-	// connection can be reused.
+	// The status decides the outcome, even if reading the body fails. If the body is read to its end,
+	// the connection can be reused.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
 	cutOff := err != nil || len(body) > h.maxResponse
 	out.Excerpt = h.redactor.excerpt(body[:min(len(body), h.maxResponse)], cutOff)

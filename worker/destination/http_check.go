@@ -14,8 +14,8 @@ import (
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-// Methods returns the methods that an effect's request may have. Other methods change nothing, or
-// are not requests to a resource.
+// Methods returns the methods that an effect's request may have. Other methods, such as HEAD or
+// CONNECT, cannot apply an effect or fetch a resource.
 func Methods() []string { return slices.Clone(methods) }
 
 // Validate checks options whose defaults are filled in. Its error is option.Faults.

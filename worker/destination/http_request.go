@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Headers of every request.
+// Headers that describe the attempt and its event.
 const (
 	headerAttempt     = "Hooklatch-Attempt"      // counted from 1
 	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded if the value is not valid in a header
@@ -39,7 +39,7 @@ const (
 )
 
 // FirstRequest implements Sender. It returns the method, URL and headers for a request that does
-// not set them. They are the same for every effect, so e can be nil.
+// not set them. They are the same for every effect, so the effect can be nil.
 func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	headers := make(map[string][]string, len(h.headers))
 	for name, value := range h.headers {
@@ -70,14 +70,16 @@ func (h *HTTP) checkHeader(name, value string) error {
 		return err
 	}
 	canonical := http.CanonicalHeaderKey(name)
-	// Without keys, a signature is the provider's own, which a forward passes on.
+	// If the destination has no signing keys, these headers are the provider's own signature, which a
+	// forward passes on.
 	if isWebhookHeader(canonical) && h.signsWebhooks() || canonical == h.idempotencyHeader {
 		return setByDestination(canonical)
 	}
 	return checkHeaderValue(canonical, value)
 }
 
-// CheckHeader reports why no request may set a header to a value, at any destination.
+// CheckHeader returns an error if no request may set this header or this value, whatever its
+// destination.
 func CheckHeader(name, value string) error {
 	if err := CheckHeaderName(name); err != nil {
 		return err
@@ -85,7 +87,7 @@ func CheckHeader(name, value string) error {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value)
 }
 
-// CheckHeaderName reports why no request may set a header, at any destination.
+// CheckHeaderName returns an error if no request may set this header, whatever its destination.
 func CheckHeaderName(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -234,7 +236,8 @@ func propagate(ctx context.Context, traceparent string, header http.Header) {
 }
 
 // reservedHeader reports whether a header, given in canonical form, is set by the destination or
-// the connection. Neither a configuration nor a request may set such a header.
+// the connection. Neither a configuration nor a request may set such a header, except that requests
+// may set HeaderReceivedAt and HeaderOrigin.
 func reservedHeader(canonical string) bool {
 	switch canonical {
 	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",

@@ -140,8 +140,8 @@ func (n *NATS) publish(ctx context.Context, m message) Outcome {
 	return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: n.noAck(ctx, err)}
 }
 
-// denied ends the attempts whose message the server has refused, because the server sends no
-// reply to them.
+// denied ends the attempts whose message the server has refused for lack of permission. The server
+// sends no other reply to them.
 func (n *NATS) denied(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return
@@ -158,7 +158,7 @@ func (n *NATS) denied(err error) {
 // attempt would fail in the same way.
 var natsTooLarge = []int{10054, 10097}
 
-// acknowledged returns the outcome in the stream's reply.
+// acknowledged returns the outcome that a stream's reply reports.
 func (n *NATS) acknowledged(reply []byte) Outcome {
 	var ack struct {
 		Stream    string `json:"stream"`

@@ -36,8 +36,8 @@ const maxShownHost = 100
 // errForeign is returned for a signed request to an origin that must not receive a signature.
 var errForeign = errors.New("requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")
 
-// checkSigned rejects a target that must not receive a signature: the target could forward the
-// signed request to the intended receivers.
+// checkSigned rejects a target that must not receive a signature, because the target could forward
+// the signed request to the intended receivers.
 func (h *HTTP) checkSigned(target *url.URL) error {
 	if slices.ContainsFunc(h.signOrigins, func(origin *url.URL) bool { return sameOrigin(target, origin) }) {
 		return nil

@@ -9,18 +9,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/rate"
 )
 
-// Preset is a chat whose incoming webhooks accept messages: slack, teams or discord.
+// Preset is the name of a chat service whose incoming webhooks accept messages: slack, teams or
+// discord.
 type Preset string
 
-// preset defines how one chat accepts a message.
+// preset defines how one chat service accepts a message.
 type preset struct {
 	Name Preset
 	// rate is the rate that the chat allows for one webhook.
 	rate rate.PerSecond
 	// most is the maximum number of characters in a message.
 	most int
-	// body returns a message with the text. None of the text, which comes from a sender, is markup
-	// that notifies users.
+	// body returns a message with the text. Because the text comes from a sender, body escapes or
+	// disables markup that notifies users.
 	body func(text string) any
 }
 
@@ -65,7 +66,7 @@ func Presets() []string {
 	return names
 }
 
-// UsualRate is the rate that the preset allows, or 0 without a preset.
+// UsualRate returns the rate that the preset allows, or 0 without a preset.
 func (o HTTPOptions) UsualRate() rate.PerSecond {
 	p, _ := presetOf(o.Preset)
 	return p.rate

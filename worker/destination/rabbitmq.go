@@ -62,7 +62,7 @@ func NewRabbitMQ(o RabbitMQOptions) (*RabbitMQ, error) {
 	r.link = newLink(
 		func(ctx context.Context) (*rabbitConn, error) { return firstServer(ctx, &r.broker, r.connectTo) },
 		func(c *rabbitConn) bool { return !c.IsClosed() },
-		func(c *rabbitConn) { _ = c.CloseDeadline(time.Now().Add(quitTimeout)) }, // the outcomes are known
+		func(c *rabbitConn) { _ = c.CloseDeadline(time.Now().Add(quitTimeout)) }, // an error changes no outcome
 	)
 	return r, nil
 }
@@ -117,7 +117,7 @@ func (c *rabbitConn) release(channel *rabbitChannel) {
 	select {
 	case c.free <- channel:
 	default:
-		_ = channel.Close() // the outcome is known
+		_ = channel.Close() // an error changes no outcome
 	}
 }
 
@@ -202,7 +202,7 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 	}
 	confirmed := confirmation.Wait()
 	select {
-	case returned, is := <-channel.returned: // before the confirmation
+	case returned, is := <-channel.returned: // RabbitMQ sends it before the confirmation
 		if !is {
 			break // the client closes this Go channel too
 		}
@@ -229,8 +229,8 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 	return Outcome{Verdict: ledger.VerdictDone}
 }
 
-// closed returns the outcome of a message for which RabbitMQ closed the channel. RabbitMQ has then
-// not stored the message, unless the connection was lost.
+// closed returns the outcome of a message for which RabbitMQ closed the channel. Unless the
+// connection was lost, RabbitMQ has not stored the message.
 func (r *RabbitMQ) closed(ctx context.Context, failure *amqp.Error) Outcome {
 	out := Outcome{Excerpt: r.redactor.excerpt([]byte(failure.Reason), false), Err: fmt.Errorf("RabbitMQ %d", failure.Code)}
 	switch failure.Code {

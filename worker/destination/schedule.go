@@ -70,7 +70,7 @@ func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float6
 	random, jitter := rnd(), float64(wait)*max(s.Jitter, 0)
 	delay := time.Duration(float64(wait) - jitter + 2*jitter*random)
 	if delay < retryAfter {
-		// Capped first, because the sum must not overflow.
+		// retryAfter is capped first, because the sum must not overflow.
 		delay = min(retryAfter, maxWait) + time.Duration(jitter*random)
 	}
 	return min(max(delay, 0), maxWait)
