@@ -199,7 +199,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	d.telemetry.tally.planned(planned.Effects, dispatched)
 	d.logParked(ctx, run, planned, dispatched)
 	if dispatched.Left || planned.JobID > 0 && dispatched.Fenced {
-		return dispatched, nil // if left, the job waits again
+		return dispatched, nil // if left, the caller snoozes the job; otherwise, the dispatch has deleted the job
 	}
 	return dispatched, recordDispatched(ctx, run, dispatched)
 }

@@ -163,8 +163,8 @@ func (w *effectWorker) concludeDenied(ctx context.Context, l *served, jobID int6
 	return fmt.Errorf("%s: claim answered %q", l.Name, d.Status)
 }
 
-// onlyByCommand returns the reason for an operator who retried a finished effect's job: only the
-// ledger decides about an effect.
+// onlyByCommand returns a text for an operator who retried the job of a finished effect. It
+// explains that retrying the job does not retry the effect.
 func onlyByCommand(effect *ledger.Effect) string {
 	text := "retrying the job does not retry the effect; use: hooklatch effects retry " + effect.IdempotencyKey
 	if effect.Error != "" {

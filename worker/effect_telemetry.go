@@ -51,7 +51,7 @@ func (t *telemetry) beginEffects(destination string) {
 	t.abandoned.Add(context.Background(), 0, metric.WithAttributes(attribute.String(attrDestination, destination)))
 }
 
-// countAbandoned counts and logs an attempt whose sender did not return.
+// countAbandoned counts and logs an attempt whose sender did not return in time.
 func (t *telemetry) countAbandoned(ctx context.Context, l *served, effect *ledger.Effect) {
 	t.abandoned.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	t.tally.abandoned(l.Name)

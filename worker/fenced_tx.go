@@ -10,9 +10,10 @@ import (
 )
 
 // fencedTx is a transaction for a statement that may be abandoned. The sender's goroutine calls its
-// methods. No method of it or of its savepoints runs after abandon has returned, so the rollback does
-// not share the transaction. The results of Query, QueryRow, SendBatch, LargeObjects and Conn are not
-// fenced: their methods may run code of the sender, which need not return.
+// methods. After abandon has returned, no method of the transaction or of its savepoints runs, so
+// the rollback has the transaction for itself. The results of Query, QueryRow, SendBatch,
+// LargeObjects and Conn are not fenced: their methods may run code of the sender, which need not
+// return.
 type fencedTx struct {
 	*fence
 

@@ -44,9 +44,9 @@ type statements struct {
 	HandlerQueues statement.Bound
 }
 
-// enter returns nil if this process may dispatch the event. Otherwise it returns a snooze, which
-// does not count as an attempt: the event belongs to another process, or all handler slots are in
-// use. The caller must call leave, which frees the slot.
+// enter returns no error if this process may dispatch the event. The caller must then call leave,
+// which frees the handler slot. Otherwise, enter returns the error of ctx, or a snooze, which does
+// not count as an attempt: the event belongs to another process, or all handler slots are in use.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):
@@ -71,9 +71,9 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	}
 }
 
-// leave returns a snooze, which does not count as an attempt. When the snooze ends, it wakes the
-// job's queue in every process, for a process that may decide the event. The reason is logged once
-// for each source.
+// leave returns a snooze, which does not count as an attempt. When the snooze ends, leave wakes the
+// job's queue in every process, so that another process can take the event. The reason is logged
+// once for each source.
 func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
 	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),

@@ -117,7 +117,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	return w.conclude(ctx, l, state, probed)
 }
 
-// conclude closes the breaker, or waits for the next probe.
+// conclude closes the breaker, or snoozes the job until the next probe.
 func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.DestinationState, e ended) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()

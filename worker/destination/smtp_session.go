@@ -76,7 +76,8 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		return notConnected(ctx, address, m.timeout, err)
 	}
 	defer plain.Close()
-	// The SMTP client knows only deadlines; closing the connection ends it when ctx is cancelled.
+	// The SMTP client does not support contexts. When ctx is cancelled, closing the connection ends
+	// the session.
 	defer context.AfterFunc(ctx, func() { plain.Close() })()
 	bounded := &boundedConn{Conn: plain, left: maxReplies}
 	var conn net.Conn = bounded

@@ -32,8 +32,8 @@ func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	)
 }
 
-// serverOf returns the server of an attempt. Path and query are left out: some destinations have
-// secrets in them (I12).
+// serverOf returns the attributes of the server of an attempt. It omits path and query, because
+// some destinations have secrets in them (I12).
 func serverOf(host, port string) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.ServerAddress(host)}
 	if number, err := strconv.Atoi(port); err == nil {

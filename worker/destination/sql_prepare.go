@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// StatementError is the error of a statement that Postgres would refuse in its current state.
+// StatementError is the error of a statement that Postgres refuses in the current state of the
+// database.
 type StatementError struct {
 	Statement string // name of the statement
 	Err       error

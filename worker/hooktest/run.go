@@ -20,8 +20,7 @@ import (
 // is tried.
 const maxStatements = 20
 
-// run is the handler as the worker calls it. The first run of each event is disturbed by the
-// plan.
+// run is the handler as the worker calls it. The plan disturbs the first run of each event.
 func (t *trial) run(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	first := t.first(e.EventRef)
 	if first && t.disturb == doubled {
@@ -53,7 +52,7 @@ func (t *trial) run(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	return nil
 }
 
-// first reports whether the event runs for the first time.
+// first reports whether this is the first run of the event.
 func (t *trial) first(ref identity.EventRef) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

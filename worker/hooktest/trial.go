@@ -32,7 +32,7 @@ const (
 	maxErrors = 4
 )
 
-// trial is one handler in its own world.
+// trial runs one handler in its own World.
 type trial struct {
 	Case
 	World
@@ -44,7 +44,7 @@ type trial struct {
 
 	mu     sync.Mutex
 	begun  map[identity.EventRef]bool
-	errors map[identity.EventRef][]error // errors of undisturbed runs
+	errors map[identity.EventRef][]error // errors of the worker's own runs
 }
 
 // try carries out a plan and returns its end state, or the reason why the plan did not

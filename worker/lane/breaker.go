@@ -69,7 +69,7 @@ func (b Breaker) Validate() error {
 }
 
 // NextProbe returns the wait for the next probe. The wait equals the time that the breaker has been
-// open, so waits double.
+// open, so waits double. It is at least Probe and at most MaxProbe.
 func (b Breaker) NextProbe(openedAt time.Time) time.Duration {
 	return min(max(clock.Since(openedAt), b.Probe), b.MaxProbe)
 }
@@ -158,7 +158,8 @@ func (b *breaker) LastSuccess() time.Time {
 	return b.succeeded
 }
 
-// Forget discards the counts: the attempts happened before a pause.
+// Forget discards the counts, because the attempts happened before a pause. It keeps the time of
+// the last success.
 func (b *breaker) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -127,8 +127,8 @@ func (o Options) LongestWait() time.Duration {
 }
 
 // Enter waits for a slot and a rate token. The caller must call Leave if, and only if, Enter
-// returns nil. Its error is a snooze of the job, or the error of ctx. A snooze of 0 leaves the job
-// to another process, because this one stops.
+// returns nil. Its error is a snooze of the job, or the error of ctx or the database. A snooze of 0
+// leaves the job to another process, because this one stops.
 func (l *Lane) Enter(ctx context.Context) error {
 	l.arrived.Add(1)
 	if l.Stuck() {
@@ -182,7 +182,7 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 // later job. It may be called again.
 func (l *Lane) Close() { l.close() }
 
-// NoteWait records a job's wait before its start, if the job was late.
+// NoteWait records that a late job starts, if the job waited longer than lateAfter.
 func (l *Lane) NoteWait(waited time.Duration) {
 	if waited > lateAfter {
 		l.lateAt.Store(time.Now().UnixNano())

@@ -117,7 +117,7 @@ func (r *fleetRate) refill(ctx context.Context) error {
 	return nil
 }
 
-// giveBack returns the token of a job that started no attempt.
+// giveBack puts back the token of a job that started no attempt.
 func (r *fleetRate) giveBack(due time.Time) {
 	select {
 	case r.turn <- struct{}{}:
