@@ -21,14 +21,14 @@
 //
 // The possible ends of a run in River:
 //
-//	deleted     the first attempt did the effect, or the first run dispatched the event:
-//	            the transaction that records it deletes the job
+//	deleted     the first attempt applied the effect, or the first run dispatched the
+//	            event: the transaction that records this deletes the job
 //	completed   the effect is done, was done before, or gets a new job when its turn
 //	            comes; the event is dispatched
 //	retryable   the attempt failed and another follows at the time the ledger gives
 //	scheduled   snoozed: not due yet, another attempt holds the lease, no slot,
 //	            not its turn in its order
-//	cancelled   the effect is failed, parked or cancelled, or a handler gave up the
+//	cancelled   the effect is failed, parked or cancelled, or a handler gave up on the
 //	            event. Not completed: River UI would show that as success
 //	discarded   a dispatch that failed for the last time; its event is failed
 package worker

@@ -167,7 +167,7 @@ func (w *Worker) announceAgain(ctx context.Context) {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()
 	if err := w.announceRouting(ctx, w.routing.Load()); err != nil && ctx.Err() == nil {
-		// After half a minute the other processes assume that this process has stopped.
+		// If this lasts for half a minute, the other processes assume that this process has stopped.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
 	}
 }

@@ -24,7 +24,7 @@ type bounds struct{ timeout, patience time.Duration }
 // It is less than patience, so that the stop ends in time.
 func (b bounds) onceStopped() time.Duration { return b.patience * 3 / 4 }
 
-// abandonedError is the error of a call whose sender did not return.
+// abandonedError is the error of a call whose sender did not return in time.
 type abandonedError struct{ bounds }
 
 func (e *abandonedError) Error() string {

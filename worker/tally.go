@@ -82,7 +82,7 @@ func (t *tally) planned(effects []ledger.NewEffect, d outbox.Dispatched) {
 	}
 }
 
-// ended counts an effect by route if its run decided it.
+// ended counts an effect by route, if its run ended as done, failed, parked or superseded.
 func (t *tally) ended(effect *ledger.Effect, outcome string) {
 	what, decided := map[string]measure.What{
 		outcomeDone: measure.Done, string(ledger.EffectFailed): measure.Failed,
@@ -93,7 +93,7 @@ func (t *tally) ended(effect *ledger.Effect, outcome string) {
 	}
 }
 
-// abandoned counts an attempt whose sender did not return.
+// abandoned counts an attempt whose sender did not return in time.
 func (t *tally) abandoned(destination string) {
 	t.counts.Of(measure.OfDestination, destination, measure.Abandoned).Add(1)
 }

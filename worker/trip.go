@@ -22,7 +22,8 @@ type tripper struct {
 	telemetry *telemetry
 }
 
-// trip pauses a destination in all processes. ctx is a job's context.
+// trip pauses a destination in all processes. It inserts a probe with the River client in ctx. If
+// ctx has no client, the pauseKeeper inserts the probe.
 func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()

@@ -120,7 +120,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 	}
 }
 
-// makePartitions creates the partitions of deliveries ahead of time.
+// makePartitions creates the partitions of the daily tables, such as deliveries, ahead of time.
 func (w *Worker) makePartitions(ctx context.Context) error {
 	made, err := w.outbox.MakePartitions(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func (w *Worker) startPasses(ctx context.Context) error {
 }
 
 // redactContent redacts content that sources do not keep. A process without Redactions skips the
-// run; a later run reaches a process that has them.
+// run; a later run may be in a process that has them.
 func (w *Worker) redactContent(ctx context.Context) error {
 	if w.opts.Redactions == nil {
 		return nil

@@ -46,7 +46,7 @@ type Worker struct {
 	runSlots     chan struct{}
 	foreign      sync.Map // sources and destinations of other processes that were already logged
 	handlersTx   pgx.TxOptions
-	noStagger    bool // tests do not wait for River's staggered start
+	noStagger    bool // true in tests, which do not wait for River's staggered start
 	keepsJobs    bool // see Options.KeepJobs
 
 	announcing sync.Mutex // guards announcements to other processes; locked before mu where both are held
@@ -181,8 +181,8 @@ func (w *Worker) Start(ctx context.Context) error {
 }
 
 // Stop takes no new jobs and lets running jobs finish for Options.SoftStop, then cancels them. It
-// returns when all jobs have ended or ctx is done. It may be called before Start, again, and by
-// several goroutines.
+// returns when all jobs have ended or ctx is done. It may be called before Start, several times,
+// and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.stopped = true // a stopped Worker does not start

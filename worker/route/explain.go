@@ -15,7 +15,8 @@ type Explanation struct {
 	Route       string `json:"route"`
 	Destination string `json:"destination"`
 	Wants       bool   `json:"wants"`
-	// Why is the reason why the route does not match the event, or why the effect is parked.
+	// Why is the reason why the route does not match the event, or why the effect is parked. It may be
+	// empty.
 	Why string `json:"why,omitzero"`
 }
 

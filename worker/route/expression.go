@@ -38,7 +38,8 @@ const (
 	maxChain = 250
 )
 
-// expressionEnvs are the environments of expressions, by evaluation time.
+// expressionEnvs are the environments of expressions, by the time at which the expressions are
+// evaluated.
 type expressionEnvs struct {
 	dispatch *cel.Env // with event, body and headers
 	render   *cel.Env // with current too
@@ -171,7 +172,7 @@ func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error
 	return checked.NativeRep(), nil
 }
 
-// oneLineEach returns an expression's faults with hints.
+// oneLineEach returns the faults of an expression, each on one line, with hints.
 func oneLineEach(env *cel.Env, text string, issues *cel.Issues) error {
 	var errs []error
 	for _, e := range issues.Errors() {

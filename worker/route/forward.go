@@ -19,7 +19,7 @@ import (
 const (
 	// ForwardNoHeaders sends no headers of the delivery except its content type.
 	ForwardNoHeaders = "none"
-	// ForwardOriginalHeaders also sends the delivery's headers.
+	// ForwardOriginalHeaders also sends headers of the delivery: see Forward.
 	ForwardOriginalHeaders = "original"
 )
 
