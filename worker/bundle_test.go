@@ -77,7 +77,7 @@ func (b *bundle) worker(t *testing.T) *Worker {
 	return w
 }
 
-// start starts w and stops it at the end of the test.
+// start starts w, stops it at the end of the test, and returns the events of its jobs.
 func (b *bundle) start(t *testing.T, w *Worker) <-chan *river.Event {
 	t.Helper()
 	// Jobs that already wait run only after the subscription. Otherwise their events could be missed.

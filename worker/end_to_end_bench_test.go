@@ -61,7 +61,7 @@ func BenchmarkKeptJobs(b *testing.B) {
 	compare(b, deleted, kept)
 }
 
-// compare runs both sides in turn, and reports how much better other is than one.
+// compare runs both sides in turn, and reports how much better the side other is than the side one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {

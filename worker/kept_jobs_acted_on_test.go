@@ -163,7 +163,7 @@ func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 					kept := b.inRiver(t, other)
 					erase(t, b)
 					require.Zero(t, b.inRiver(t, canary))
-					if name != "redaction" { // a redaction is for all events
+					if name != "redaction" { // a redaction applies to all events
 						require.Equal(t, kept, b.inRiver(t, other))
 					}
 					w = b.keeping(t, 24*time.Hour, births)

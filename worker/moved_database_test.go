@@ -188,7 +188,7 @@ func dumpOf(t *testing.T, major int) string {
 	return ""
 }
 
-// A database that was restored from a dump knows that its server has another identifier.
+// A database that was restored from a dump detects that its server has another identifier.
 func TestADumpKnowsThatItIsElsewhere(t *testing.T) {
 	t.Parallel()
 	from := pgtest.New(t, pgtest.Own())

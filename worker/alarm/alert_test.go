@@ -168,7 +168,7 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	}
 }
 
-// Each alert that counts one thing says so in the singular, and two things in the plural.
+// Messages use the singular for one thing, and the plural for two things.
 func TestOneThingIsCountedInTheSingular(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64][]string{

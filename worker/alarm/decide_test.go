@@ -16,8 +16,8 @@ type story struct {
 	for_   time.Duration
 }
 
-// at decides at a time after noon, and returns the messages with their targets. so is true if the
-// condition holds at that time.
+// at decides at a time after noon, and returns the messages with their targets. The argument so is
+// true if the condition holds at that time.
 func (s *story) at(after time.Duration, so bool) (told []string) {
 	d := decision{now: noon.Add(after), to: func(Alert) []int { return []int{0, 1} }, targets: 2, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
 	var found []Alert

@@ -49,8 +49,8 @@ type process struct {
 	killed bool
 }
 
-// startWorker starts a worker process on the database of pool. It is killed at
-// the end of the test.
+// startWorker starts a worker process on the database of pool. The process is killed at the end of
+// the test.
 func startWorker(t *testing.T, pool *pgxpool.Pool, s setting) *process {
 	t.Helper()
 	s.DatabaseURL = pgtest.URL(t, pool)

@@ -11,9 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A rate of 50 a second over three worker processes is measured at the receiver and never
-// exceeded. With HOOKLATCH_LONG=1, on a quiet machine, the test also requires that the rate is
-// reached over 20 s.
+// Three worker processes share a rate of 50 attempts a second. Measured at the receiver, the rate
+// is never exceeded. With HOOKLATCH_LONG=1, on a quiet machine, the test also requires that the
+// rate is reached over 20 s.
 //
 //nolint:paralleltest // it measures time, so the others wait
 func TestRateOverThreeProcesses(t *testing.T) {

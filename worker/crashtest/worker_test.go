@@ -49,7 +49,7 @@ const (
 type setting struct {
 	DatabaseURL string
 	URL         string        // URL of the HTTP receiver
-	SMTPPort    int           // port of the SMTP server, which is used instead
+	SMTPPort    int           // port of the SMTP server; if not 0, it is used instead of URL
 	Timeout     time.Duration // timeout of a call; 0 for the default
 	Policy      ledger.Policy
 	Concurrency int

@@ -100,7 +100,7 @@ func (s *smtpSession) Data(r io.Reader) error {
 	return nil
 }
 
-// start returns the port on which the server listens. With a certificate, it offers STARTTLS, or
+// start starts the server and returns its port. With a certificate, the server offers STARTTLS, or
 // encrypts from the start if implicit.
 func (s *smtpServer) start(t *testing.T, certificate *tls.Certificate, implicit bool) int {
 	t.Helper()

@@ -137,7 +137,7 @@ func TestStoredError(t *testing.T) {
 	require.True(t, own.Send(t.Context(), testEffect()).StoredError)
 }
 
-// A rotated key replaces the effect's own key on the wire, also as webhook-id. The provider's
+// A rotated key replaces the effect's own key on the wire, in the webhook-id too. The provider's
 // signature is passed on if the destination has none.
 func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	t.Parallel()

@@ -173,7 +173,7 @@ func resetStream(stream []byte, code byte) []byte {
 	return append(append([]byte{0, 0, 4, frameReset, 0}, stream...), 0, 0, 0, code)
 }
 
-// goAway closes a connection gracefully, after the given last stream.
+// goAway returns a frame that closes a connection gracefully, after the given last stream.
 func goAway(last uint32) []byte {
 	frame := binary.BigEndian.AppendUint32([]byte{0, 0, 8, frameGoAway, 0, 0, 0, 0, 0}, last)
 	return append(frame, 0, 0, 0, 0)

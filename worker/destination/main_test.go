@@ -34,7 +34,7 @@ func testEffect() *ledger.Effect {
 	}
 }
 
-// newTestHTTP returns a destination that is closed with the test.
+// newTestHTTP returns a destination that is closed at the end of the test.
 func newTestHTTP(t *testing.T, o HTTPOptions) *HTTP {
 	t.Helper()
 	if o.Name == "" {

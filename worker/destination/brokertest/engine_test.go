@@ -40,7 +40,7 @@ func policies(t *testing.T, b broker, f facts) {
 				defer cancel()
 				require.NoError(t, w.Stop(ctx))
 			})
-			// This opens the connection. Once the proxy is deaf, the client soon closes the
+			// This first message opens the connection. Once the proxy is deaf, the client soon closes the
 			// connection as lost.
 			requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect()))
 			p.goDeaf()

@@ -63,7 +63,7 @@ func options(b broker) destination.BrokerOptions {
 	}
 }
 
-// with creates a destination that is closed with the test.
+// with creates a destination that is closed at the end of the test.
 func with(t *testing.T, b broker, change ...func(*destination.BrokerOptions)) sender {
 	t.Helper()
 	o := options(b)
@@ -76,7 +76,7 @@ func with(t *testing.T, b broker, change ...func(*destination.BrokerOptions)) se
 	return s
 }
 
-// through sends over a proxy, with short time-outs.
+// through returns a change that makes a destination connect to a proxy, with a short time-out.
 func through(p *proxy) func(*destination.BrokerOptions) {
 	return func(o *destination.BrokerOptions) { o.Servers, o.Timeout = []string{p.address}, time.Second }
 }
