@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// A queue is polled at the shortest interval of its destinations. A process fetches jobs for
-// their slots, and half a batch more.
+// A queue is polled at the shortest interval of its destinations. A process fetches one job for
+// each slot, and half as many more.
 func TestQueuesAreAskedAsOftenAsTheirDestinationsWant(t *testing.T) {
 	t.Parallel()
 	destinations := []DestinationOptions{

@@ -21,8 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// honest is a receiver that honours keys: it counts every call, and applies each key once. Until it
-// is open, it responds 429 to events whose id begins with "pending".
+// honest is a receiver that honours keys: it counts every call, and applies each key once. Until
+// open is true, it responds 429 to events whose id begins with "pending".
 type honest struct {
 	open atomic.Bool
 
@@ -181,7 +181,7 @@ func pendingKeys(t *testing.T, b *bundle, name string) []string {
 	return keys
 }
 
-// waitLong waits until a query counts want, even on a busy machine.
+// waitLong waits until a query returns the number want, even on a busy machine.
 func waitLong(t *testing.T, b *bundle, query string, want int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.count(t, query) == want }, 2*time.Minute, 50*time.Millisecond, query)

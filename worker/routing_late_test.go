@@ -69,8 +69,9 @@ func TestNewestConfigurationRenders(t *testing.T) {
 	}
 }
 
-// A process without the source leaves such a request also while no other process runs: one that has
-// the source may only be restarting. After ten minutes the effect is parked, with the reason.
+// A process without the source leaves such a request even while no other process runs, because a
+// process with the source may only be restarting. After ten minutes the effect is parked, with the
+// reason.
 func TestAnEffectWaitsForAProcessWithItsSource(t *testing.T) {
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
@@ -88,8 +89,8 @@ func TestAnEffectWaitsForAProcessWithItsSource(t *testing.T) {
 	lacks := Routing{Sources: []string{"billing"}, Routes: []route.Route{named("bill", "billing")}, ConfigHash: "lacks"}
 
 	ann := ledger.Operator{Who: "ann", Via: "test"}
-	// waiting creates an effect with a number of attempts that were left, and no process that has its
-	// source. It returns the process without the source.
+	// waiting creates an effect that was left to other processes the given number of times, and stops
+	// the process with its source. It returns the process without the source.
 	waiting := func(id string, left int) *Worker {
 		first := p.run(t, has)
 		require.NoError(t, p.outbox.Fleet().SetPaused(t.Context(), "app", true, ann))

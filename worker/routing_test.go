@@ -182,7 +182,7 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}
 	for name, test := range map[string]struct {
 		gateway bool
-		past    string // ends the wait
+		past    string // statement that ends the wait
 	}{
 		"worker":  {past: `UPDATE hooklatch.workers SET seen_at = now() - interval '31 seconds' WHERE id = 'other'`},
 		"gateway": {gateway: true, past: `UPDATE hooklatch.workers SET configured_at = now() - interval '6 minutes' WHERE id = 'other'`},

@@ -120,7 +120,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	}
 }
 
-// An abandoned effect is tried again under the same key when its lease has ended.
+// An effect whose attempt was abandoned is tried again under the same key when the lease has ended.
 func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

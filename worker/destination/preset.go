@@ -20,8 +20,8 @@ type preset struct {
 	rate rate.PerSecond
 	// most is the maximum number of characters in a message.
 	most int
-	// body returns a message with the text. Because the text comes from a sender, body escapes or
-	// disables markup that notifies users.
+	// body returns a message with the text. The text comes from a sender, so no part of it may act as
+	// markup that notifies users.
 	body func(text string) any
 }
 

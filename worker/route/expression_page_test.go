@@ -22,8 +22,8 @@ import (
 // expressionsPage is the page that these tests compare with the behaviour of expressions.
 const expressionsPage = "../../docs/expressions.md"
 
-// pageExample is an expression on the page, with the result on the page: JSON, "error: ..." when
-// evaluated or "refused: ..." when compiled.
+// pageExample is an expression on the page, with the result on the page: JSON, "error: ..." if the
+// evaluation fails, or "refused: ..." if the compilation fails.
 type pageExample struct {
 	expression, yields string
 	event              *inbox.Event
