@@ -81,8 +81,8 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// Duplicates found in the cache are counted on the row of the event like all other duplicates, with
-// the time and the result of the body comparison.
+// The row of an event also counts the duplicates that are found in the cache, with the time and the
+// result of the body comparison.
 func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -93,8 +93,8 @@ func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string
 	return row
 }
 
-// An application that enqueues in SQL gets the same effect and the same River job as with EnqueueTx:
-// all columns are equal, except the job's id and times.
+// An application that enqueues in SQL gets the same effect and the same River job as with
+// EnqueueTx. All columns are equal, except the job's id and times.
 func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"app", "Straße 9.", strings.Repeat("long", 20)} {

@@ -54,7 +54,7 @@ type Options struct {
 	// ReadPool connects to the same database. Lists and counts for operators use it: they may read
 	// much data, and must not delay other work. Defaults to Pool.
 	ReadPool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// PollOnly is true if no worker listens (worker.Options.PollOnly). The outbox then sends no
 	// notifications of new jobs.
@@ -78,7 +78,7 @@ type Options struct {
 	// ConsoleURL is the console's address. Job metadata links to events and effects there. Empty:
 	// no links.
 	ConsoleURL string
-	// Logger receives the log. Defaults to a logger that discards.
+	// Logger receives the log. Defaults to a logger that discards everything.
 	Logger *slog.Logger
 	// MeterProvider creates the meters. Defaults to the global provider.
 	MeterProvider metric.MeterProvider

@@ -132,7 +132,7 @@ func (p *plans) exec(t *testing.T, sql string) {
 }
 
 // fill creates events and their results. Before they are committed, another connection runs the
-// statements in meanwhile.
+// given statements.
 func (p *plans) fill(t *testing.T, first, last int, meanwhile ...string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/plans/fill.sql")

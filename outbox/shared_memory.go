@@ -102,9 +102,9 @@ func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (even
 	return events, true
 }
 
-// keep stores an event whose COMMIT was confirmed. The caller reads the database's life before the
-// transaction begins. If the life has changed since, or is not known for certain, the event is not
-// stored.
+// keep stores an event whose COMMIT was confirmed. The caller reads the database's life (see
+// recent.Life) before the transaction begins. If the life has changed since, or is not known for
+// certain, the event is not stored.
 func (s *sharedEvents) keep(in recent.Life, ref identity.EventRef, e recent.Event) {
 	if s == nil {
 		return
@@ -119,9 +119,9 @@ func (s *sharedEvents) keep(in recent.Life, ref identity.EventRef, e recent.Even
 	s.memory.Set(key, seal.close(key, e), left)
 }
 
-// seal authenticates values in one life of the database. It is derived from the life's name, which
-// contains a secret of the installation. Values of another life or installation have other keys,
-// and a process without the secret cannot create a value.
+// seal authenticates values in one life of the database (see recent.Life). It is derived from the
+// life's name, which contains a secret of the installation. Values of another life or installation
+// have other keys, and a process without the secret cannot create a value.
 type seal [sha256.Size]byte
 
 func sealOf(life string) seal { return sha256.Sum256([]byte("seen cache 1\n" + life)) }

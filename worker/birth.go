@@ -86,8 +86,8 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn reports whether an effect may be attempted as soon as it is created: it does not wait
-// for its turn in an order, a rate token or late rendering, and does not need an operator if the
+// mayBeBorn reports whether an effect may be attempted as soon as it is created. It must not wait
+// for its turn in an order, a rate token or late rendering, and must not need an operator if the
 // attempt is lost.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)

@@ -21,9 +21,9 @@ import (
 )
 
 // BenchmarkBesideADeadDestination measures the time from acceptance to the receiver, at 100 events
-// a second: once with no other load, and once where every event also goes to a destination that
-// always fails. One operation is one event on each side. Both sides take turns, on separate
-// databases on one server.
+// a second. On one side there is no other load. On the other side, every event also goes to a
+// destination that always fails. One operation is one event on each side. Both sides take turns, on
+// separate databases on one server.
 func BenchmarkBesideADeadDestination(b *testing.B) {
 	alone, beside := newLatencySide(b, false), newLatencySide(b, true)
 	for _, side := range []*latencySide{alone, beside} {

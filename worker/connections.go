@@ -10,8 +10,8 @@ import (
 )
 
 // connsForTheRest counts two committers each for dispatch, claim and settlement, and six
-// connections for River: one listens, the others fetch jobs, complete them, clean up, and load
-// the data of jobs.
+// connections for River. One of the six listens. The others fetch jobs, complete them, clean up,
+// and load the data of jobs.
 const connsForTheRest = 12
 
 // ConnsNeeded returns the number of connections that a Worker and its Outbox may hold

@@ -45,8 +45,9 @@ type statements struct {
 }
 
 // enter returns no error if this process may dispatch the event. The caller must then call leave,
-// which frees the handler slot. Otherwise, enter returns the error of ctx, or a snooze, which does
-// not count as an attempt: the event belongs to another process, or all handler slots are in use.
+// which frees the handler slot. Otherwise, enter returns the error of ctx or a snooze, which does
+// not count as an attempt. It snoozes if the event belongs to another process, or if all handler
+// slots are in use.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):

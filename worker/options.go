@@ -60,7 +60,8 @@ type Options struct {
 	// Destinations receive the effects. Every name that a route gives must be among them.
 	Destinations []DestinationOptions `yaml:"-"`
 	// Sources are the sources whose events are dispatched here; "*" is every source. Events of other
-	// sources are left to processes that have those sources. If nil, the sources that Routes name.
+	// sources are left to processes that have those sources. If nil, Sources are the sources that
+	// Routes name.
 	Sources []string `yaml:"-"`
 	// ConfigHash identifies the configuration of the routes. It is stored with every event that the
 	// routes dispatch or skip.
@@ -114,7 +115,7 @@ type Options struct {
 	Verify quarantine.Verify `yaml:"-"`
 	// Accepts reports whether a gateway runs in this process.
 	Accepts bool `yaml:"-"`
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.
 	TracerProvider trace.TracerProvider `yaml:"-"`

@@ -93,8 +93,8 @@ func New(opts Options) (*Worker, error) {
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
-		// If a handler ignores its context, the server ends its transaction between the end of its
-		// run and the rescue of its job, so that its locks do not outlive the rescue.
+		// If a handler ignores its context, the server ends its transaction between the end of the run
+		// and the rescue of the job. The handler's locks then do not outlive the rescue.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
 	for _, d := range opts.Destinations {

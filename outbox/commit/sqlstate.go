@@ -48,7 +48,7 @@ func commitError(err error) error {
 }
 
 // mayHaveCommitted reports whether an error instead of a COMMIT response leaves the outcome
-// unknown: an error of class 08, 57 or 58, or an error that ends the session.
+// unknown. Such an error has class 08, 57 or 58, or ends the session.
 func mayHaveCommitted(pg *pgconn.PgError) bool {
 	severity := cmp.Or(pg.SeverityUnlocalized, pg.Severity)
 	return severity == "FATAL" || severity == "PANIC" || sqlstate.InClass(pg.Code, "08", "57", "58")

@@ -170,8 +170,8 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
 }
 
-// A dump also contains no erased data of an event that occurred in several parts and deliveries,
-// was refused, and was searched for by a run and by the erasure itself.
+// An event occurred in several parts and deliveries and was refused. A run and the erasure itself
+// searched for its text. A dump after the erasure contains none of it.
 func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

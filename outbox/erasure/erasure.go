@@ -37,7 +37,7 @@ type Options struct {
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Ledger   *ledger.Ledger
 	Export   *export.Archive // contains events of days that retention dropped; nil: none
-	Logger   *slog.Logger    // defaults to a logger that discards
+	Logger   *slog.Logger    // defaults to a logger that discards everything
 }
 
 // Eraser erases and redacts. It is safe for concurrent use.

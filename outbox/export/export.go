@@ -23,7 +23,7 @@ type Options struct {
 	DB       *commit.DB    // commits the record of valid files. Required.
 	ReadPool *pgxpool.Pool // for reads outside transactions, on the same database. Required.
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
-	Logger   *slog.Logger  // defaults to a logger that discards
+	Logger   *slog.Logger  // defaults to a logger that discards everything
 }
 
 // Archive is the export of one database. It is safe for concurrent use.

@@ -118,7 +118,7 @@ func (w *partWriter) flush() error {
 // full reports whether the part has reached its size.
 func (w *partWriter) full() bool { return w.data.Len() >= partSize || w.lines >= linesSize }
 
-// end names the part, and returns it with the contents of its files.
+// end gives the part its name, and returns the part with the contents of its files.
 func (w *partWriter) end(day string, number int) (part Part, data, index []byte, err error) {
 	if err := w.flush(); err != nil {
 		return part, nil, nil, err

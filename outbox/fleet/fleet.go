@@ -20,7 +20,7 @@ type Options struct {
 	// ReadPool serves the lists and counts shown to operators, from the same database.
 	// Required.
 	ReadPool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Jobs pauses the queues of destinations. Required.
 	Jobs *riverjob.Inserter

@@ -25,7 +25,7 @@ type Options struct {
 	// ReadPool serves the lists and counts shown to operators, from the same database.
 	// Required.
 	ReadPool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Jobs inserts the jobs of effects. Required.
 	Jobs *riverjob.Inserter
@@ -35,7 +35,7 @@ type Options struct {
 	// Patience is how long one batch must be in flight before another starts beside it: see
 	// commit.GroupOptions. Zero: the other starts immediately.
 	Patience time.Duration
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -37,9 +37,9 @@ const (
 type CollectorOptions struct {
 	// Pool is the database. Required.
 	Pool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 	// SizeBudget is the size budget of the tables, in bytes. 0: not configured.
 	SizeBudget int64

@@ -30,9 +30,9 @@ const (
 type CountsOptions struct {
 	// Pool is the database, migrated. Required.
 	Pool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -182,8 +182,8 @@ type SkippedEvents struct {
 // if no event matches a route.
 const manySkipped = 20
 
-// Unusual reports whether the source has lost matching routes: it had them the day before, and
-// either no event was skipped then or no event matches a route now.
+// Unusual reports whether the source has probably lost its matching routes. Events matched a route
+// the day before, and either no event was skipped then or no event matches a route now.
 func (s SkippedEvents) Unusual() bool {
 	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }

@@ -50,9 +50,9 @@ type KeeperOptions struct {
 	// Pool connects to the migrated database. It should have a single connection, because unknown
 	// senders determine the amount of writes. Required.
 	Pool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 	// MeterProvider defaults to the global provider.
 	MeterProvider metric.MeterProvider

@@ -34,7 +34,7 @@ const (
 type Options struct {
 	// Pool is the database, migrated. Required.
 	Pool *pgxpool.Pool
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Ledger records operator actions. Required.
 	Ledger *ledger.Ledger

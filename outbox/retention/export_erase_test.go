@@ -64,9 +64,10 @@ func contents(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// An erasure of a customer, by a text in the payload, also erases events whose days were dropped:
-// events that are still known, and events that only the export has. Other events of the same
-// delivery keep their bytes. An erasure that the storage interrupts anywhere is continued.
+// An erasure that selects events by a text in the payload also erases events whose days were
+// dropped. Some of these events are still known, and only the export has the others. Other events
+// of the same delivery keep their bytes. An erasure that the storage interrupts anywhere is
+// continued.
 func TestAnErasureReachesTheExport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -25,11 +25,11 @@ type Options struct {
 	Pool *pgxpool.Pool
 	// Ledger records that an operator allowed a run to continue. Required.
 	Ledger *ledger.Ledger
-	// Schema holds the tables. Defaults to schema.Default.
+	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
 	// Export receives each day of deliveries before it is dropped. Nil: days are not exported.
 	Export *export.Archive
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -28,7 +28,7 @@ type Options struct {
 	// URL is redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// for TLS, or
 	// unix:///PATH. Required.
 	URL secret.Value
-	// Logger receives the log. Defaults to a logger that discards.
+	// Logger receives the log. Defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -44,7 +44,7 @@ type Options struct {
 	Away func(ctx context.Context) []string
 	// Beat is called after each successful turn. If nil, no heartbeat is sent.
 	Beat func(ctx context.Context) error
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -88,7 +88,8 @@ func (r *Recaller) once(ctx context.Context, all bool) error {
 	now := time.Now()
 	var ask []string
 	for name, l := range r.lanes {
-		// Without a free slot, no job could be recalled.
+		// A lane in which jobs may wait is checked every recallEvery. It is checked immediately if jobs
+		// are known to wait and could start.
 		due := now.Sub(l.asked) >= recallEvery && (l.known || l.hasAside(now))
 		if all || due || (l.known && !l.paused && l.places(now) > 0) {
 			ask, l.asked = append(ask, name), now

@@ -1,7 +1,7 @@
 // Package route plans the effects of an event: it compiles routes, evaluates their expressions for
 // one event, and renders the requests of its effects.
 //
-// A plan does no I/O and depends only on the event and the routes, so that a program can find out
+// A plan does no I/O and depends only on the event and the routes. A program can therefore find out
 // what a route would do without running a worker:
 //
 //	Compile   finds every fault of every route before any event arrives
