@@ -94,10 +94,10 @@ func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
 }
 
-// begin starts the attempts whose claims were committed, in parallel with the event's job, and
-// frees the other slots. It queries the ledger in two cases. After an unanswered dispatch, the
-// effects may or may not be committed. If the event was already dispatched, an earlier try of this
-// dispatch may have committed the effects.
+// begin starts the attempts whose claims were committed, each in a separate goroutine, and frees
+// the other slots. It queries the ledger in two cases. After an unanswered dispatch, the effects
+// may or may not be committed. If the event was already dispatched, an earlier try of this dispatch
+// may have committed them.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
 	b, born := f.births, f.of
@@ -125,8 +125,8 @@ func (f *firstAttempts) giveBack() {
 	f.of = nil
 }
 
-// run makes one attempt in a new goroutine. Its context has the values of the event's job, but
-// only stop ends it.
+// run makes one attempt in a new goroutine. Its context has the values of the dispatch's context,
+// but only stop ends it.
 func (b *births) run(job context.Context, x birth, attempt func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
 	detach := context.AfterFunc(b.life, cancel)

@@ -35,7 +35,8 @@ type pauseKeeper struct {
 	withheldTold time.Time // time of the last log line about withheld effects; zero if none are withheld
 }
 
-// keepPauses starts a pauseKeeper, which works immediately and then periodically until stop.
+// keepPauses starts a pauseKeeper, which works immediately and then periodically until stop. It
+// also starts the Recaller, and searches once for work that lost its job.
 func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &pauseKeeper{cancel: cancel}

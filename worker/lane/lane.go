@@ -182,7 +182,7 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 // later job. It may be called again.
 func (l *Lane) Close() { l.close() }
 
-// NoteWait records that a late job starts, if the job waited longer than lateAfter.
+// NoteWait records the start of a job that waited longer than lateAfter.
 func (l *Lane) NoteWait(waited time.Duration) {
 	if waited > lateAfter {
 		l.lateAt.Store(time.Now().UnixNano())
