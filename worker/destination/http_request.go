@@ -78,7 +78,7 @@ func (h *HTTP) checkHeader(name, value string) error {
 	return checkHeaderValue(canonical, value)
 }
 
-// CheckHeader returns an error if no request may set this header or this value, whatever its
+// CheckHeader returns an error if no request may set this header to this value, whatever its
 // destination.
 func CheckHeader(name, value string) error {
 	if err := CheckHeaderName(name); err != nil {
