@@ -140,6 +140,25 @@ func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
 }
 
+// A breaker that is opened by an attempt without a job, as planned by the process that accepted the
+// event, is probed as soon as any other.
+func TestABreakerThatOpensWithoutAJobIsProbed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.addHTTP(t, "down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, func(d *DestinationOptions) {
+		d.Breaker = lane.Breaker{Failures: 1, Probe: time.Millisecond}
+	})
+	b.opts.Accepts = true
+	w := b.worker(t)
+	w.births.off, w.keepsJobs = false, false
+	b.start(t, w)
+	b.accept(t, "evt_1", false)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.probe'`)
+	stop(t, w)
+	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
+	require.Empty(t, b.lines(t, "probe not enqueued yet"))
+}
+
 // Probes start when they are due, long before the next poll of their queue.
 func TestProbesKeepTheirPace(t *testing.T) {
 	t.Parallel()

@@ -38,15 +38,6 @@ type probeArgs struct {
 // Kind implements river.JobArgs.
 func (probeArgs) Kind() string { return kindProbe }
 
-// probeFromJob calls insertProbe with the River client of a job's context.
-func probeFromJob(ctx context.Context, name string) error {
-	client, err := river.ClientFromContextSafely[pgx.Tx](ctx)
-	if err != nil {
-		return err
-	}
-	return insertProbe(ctx, client, name)
-}
-
 // insertProbe ensures that the destination has a probe job.
 func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string) error {
 	_, err := client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -20,10 +22,10 @@ const tripTimeout = 5 * time.Second
 type tripper struct {
 	fleet     *fleet.Fleet
 	telemetry *telemetry
+	client    *river.Client[pgx.Tx] // set by Start, before the first attempt
 }
 
-// trip pauses a destination in all processes. It inserts a probe with the River client in ctx. If
-// ctx has no client, the pauseKeeper inserts the probe.
+// trip pauses a destination in all processes, and inserts its probe. ctx is an attempt's context.
 func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
@@ -46,7 +48,7 @@ func (t *tripper) trip(ctx context.Context, l *served, reason string) {
 	t.telemetry.tally.breaker(l.Name, measure.BreakerOpened)
 	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 	t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down: paused until a probe succeeds", attrs...)
-	if err := probeFromJob(ctx, l.Name); err != nil {
+	if err := insertProbe(ctx, t.client, l.Name); err != nil {
 		// The pauseKeeper soon inserts the probe.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "probe not enqueued yet", slog.String(logkey.Destination, l.Name), errAttr(err))
 	}

@@ -38,6 +38,7 @@ type Worker struct {
 	lanes     map[string]*served // by destination name
 	routing   atomic.Pointer[routing]
 	attempts  *attempter
+	trips     *tripper
 	births    *births
 	near      *nearPlanner
 
@@ -106,8 +107,8 @@ func New(opts Options) (*Worker, error) {
 		return nil, err
 	}
 	w.routing.Store(routing)
-	trips := &tripper{fleet: w.fleet, telemetry: telemetry}
-	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), fleet: w.fleet, routing: &w.routing, telemetry: telemetry, trip: trips.trip, patience: senderPatience}
+	w.trips = &tripper{fleet: w.fleet, telemetry: telemetry}
+	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), fleet: w.fleet, routing: &w.routing, telemetry: telemetry, trip: w.trips.trip, patience: senderPatience}
 	w.births = newBirths(w.attempts, w.lanes, &w.running, w.keepsJobs)
 	w.near = &nearPlanner{dispatch: &dispatchWorker{Worker: w}}
 	return w, nil
@@ -167,6 +168,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
+	w.trips.client = client
 	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
