@@ -115,7 +115,8 @@ type noteRun struct {
 	Error         string
 }
 
-// NoteRunTx records the pass's counts so far, in the transaction that stores its events.
+// NoteRunTx records the pass's counts so far, in the transaction that stores its events. If ended
+// is true, it also records the pass's error and end.
 func (c *Coverage) NoteRunTx(ctx context.Context, tx pgx.Tx, r *Run, ended bool) error {
 	_, err := c.sql.NoteRun.With(noteRun{
 		Counts: r.Counts, RunID: r.ID, Oldest: column.KnownTime(r.Oldest), Newest: column.KnownTime(r.Newest), UnlistedEvent: r.UnlistedEvent, Ended: ended, Error: r.Error,

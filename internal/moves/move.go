@@ -20,8 +20,8 @@ import (
 const (
 	// pageRows is the number of rows that are copied in one transaction.
 	pageRows = 1000
-	// fenceFor is the time after which a fence ends by itself: the source answers 503 no longer than
-	// that if the move is interrupted.
+	// fenceFor is the time after which a fence ends by itself. If the move is interrupted, the
+	// gateway answers the source's senders with 503 for no longer than that.
 	fenceFor = 8 * time.Second
 	// fencedFor is the time within which the move must be completed under a fence. It is shorter than
 	// fenceFor, because the source can leave only while the fence lasts.
@@ -47,14 +47,14 @@ type Move struct {
 
 // Step is the progress of a move.
 type Step struct {
-	Table string // copied now. Empty: the rows that were written since the move began
+	Table string // table that is being copied; empty: the rows written since the move began, of all tables
 	Rows  int    // copied or skipped by this Run
 }
 
 // UnreadyError is returned when later events may depend on work that the old cell has not done yet.
 type UnreadyError struct {
-	Undispatched, Ordered int64 // they end by themselves
-	Held, Parked          int64 // they wait for an operator
+	Undispatched, Ordered int64 // work that the old cell finishes by itself
+	Held, Parked          int64 // work that waits for an operator
 }
 
 // Error implements error.
@@ -166,7 +166,7 @@ func (v *Move) tell(s Step) {
 	}
 }
 
-// put writes contents of tables to the new cell, and how far it has come.
+// put writes rows of tables to the new cell, and the progress of the copy.
 func (v *Move) put(ctx context.Context, id uuid.UUID, contents map[string][]string, progress map[string]position) error {
 	err := v.To.opts.DB.Do(ctx, "put_moved", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		for _, t := range tables {
@@ -195,7 +195,8 @@ func (v *Move) put(ctx context.Context, id uuid.UUID, contents map[string][]stri
 	return nil
 }
 
-// drain copies noted rows until fewer than a page remain, or with all until none remain.
+// drain copies the rows that triggers noted, until fewer than a page of them remain. If all is
+// true, it continues until none remain.
 func (v *Move) drain(ctx context.Context, id uuid.UUID, all bool) error {
 	for rows := 0; ; {
 		n, err := v.From.readNoted(ctx, v.Source)
@@ -230,7 +231,7 @@ func (v *Move) handOver(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if unready.Held+unready.Parked > 0 {
-		return &unready // a fence would only refuse deliveries
+		return &unready // a fence would not end this work, and would only refuse deliveries
 	}
 	if err := v.fence(ctx, fenceFor); err != nil {
 		return err
@@ -243,8 +244,8 @@ func (v *Move) handOver(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// fence refuses events of the source in the old cell for a time. When it returns, all earlier events
-// are committed and noted. Zero ends the fence.
+// fence makes the old cell refuse events of the source for the period. When it returns, all earlier
+// events are committed and noted. A period of 0 ends the fence.
 func (v *Move) fence(ctx context.Context, period time.Duration) error {
 	err := v.From.opts.DB.Do(ctx, "fence_move", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		if _, err := v.From.sql.LockMove.With(sourceArgs{v.Source}).Exec(ctx, tx); err != nil {

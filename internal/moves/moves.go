@@ -144,11 +144,11 @@ func New(opts Options) (*Moves, error) {
 	return m, nil
 }
 
-// State says where a source is, as far as one cell knows.
+// State is one cell's record of where a source's events are stored.
 type State struct {
-	ToCell   string // the cell to which the source moves or has moved. Empty: it does not leave
+	ToCell   string // the cell to which the source moves or has moved; empty: the source does not leave this cell
 	Left     bool   // the other cell stores its events
-	FromCell string // the cell from which the source comes or came. Empty: it does not come
+	FromCell string // the cell from which the source comes or came; empty: the source does not come from another cell
 	Arrived  bool   // this cell stores its events, unless Left
 }
 

@@ -47,7 +47,8 @@ var tables = []table{
 		}},
 }
 
-// putEffects registers effects as cancelled. An effect can begin only as pending.
+// putEffects registers effects as pending, the only state in which an effect can begin, and cancels
+// those that are new here.
 func putEffects(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell string) error {
 	rows, err := m.sql.PutEffects.With(args).Query(ctx, tx)
 	if err != nil {
@@ -64,7 +65,7 @@ func putEffects(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell
 // array returns JSON values as an array.
 func array(values []string) string { return "[" + strings.Join(values, ",") + "]" }
 
-// page is a part of a table.
+// page is a sequence of rows of a table.
 type page struct {
 	contents []string
 	last     string // position of the last row

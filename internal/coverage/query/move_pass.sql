@@ -18,7 +18,7 @@ SET
     pass_until = :pass_until::timestamptz,
     page_token = :page_token,
     mark = :mark,
-    -- A pass that progresses keeps its list. A list that was made due meanwhile stays due.
+    -- A pass that makes progress renews its lease. A list that was made due meanwhile stays due.
     next_at = CASE WHEN c.next_at < c.lease_until THEN c.next_at ELSE GREATEST(c.next_at, now() + make_interval(secs => :lease_secs::float8)) END,
     lease_until = GREATEST(c.lease_until, now() + make_interval(secs => :lease_secs::float8))
 WHERE c.source = :source

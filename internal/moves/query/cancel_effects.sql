@@ -1,5 +1,5 @@
--- Cancels effects that were registered for another cell in this transaction: that cell performs them.
--- They have no request, so a retry is refused as for erased effects.
+-- Cancels the effects that this transaction registered for another cell, which performs them. They
+-- have no request, so a retry is refused as for erased effects.
 UPDATE hooklatch.effects AS e
 SET
     state = 'cancelled',

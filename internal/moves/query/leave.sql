@@ -1,5 +1,5 @@
--- Hands a source over to the other cell. The move is locked. It does not happen if rows were noted
--- that are not copied yet, because the fence has ended meanwhile.
+-- Hands a source over to the other cell. The caller holds the lock of lock_move.sql. No row is
+-- returned if the fence has ended, or if a noted row is not copied yet.
 UPDATE hooklatch.source_moves AS m
 SET moved_at = now()
 WHERE m.source = :source

@@ -1,6 +1,7 @@
--- Effects in the order of their creation. Only those of the source whose key is not the id of their
--- event have a content: the others cannot meet another event. Effects of one transaction have the
--- same time, so they are always in one page.
+-- Effects in the order of their creation. The content is NULL unless the effect belongs to a route
+-- of the source and its key differs from its event's id: no other event can create an effect whose
+-- key is this event's id. Effects of one transaction have the same time, so they are always in one
+-- page.
 WITH looked AS (
     SELECT e.*
     FROM hooklatch.effects AS e

@@ -1,4 +1,4 @@
--- Versions of objects. Only those of the source's routes have a content.
+-- Versions of objects. The content is NULL unless the version belongs to a route of the source.
 WITH looked AS (
     SELECT v.*
     FROM hooklatch.object_versions AS v
