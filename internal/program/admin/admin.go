@@ -161,14 +161,14 @@ func New(opts Options) (*Admin, error) {
 // Handler returns the handler for the whole listener.
 func (a *Admin) Handler() http.Handler { return a.handler }
 
-// entry is an address that the listener itself serves, with the required role.
+// entry is a path that the listener itself serves, with the required role.
 type entry struct {
 	signin.Route
 
 	serve http.Handler
 }
 
-// entries returns the listener's own addresses, except the probes, which are public.
+// entries returns the listener's own paths, except the probes, which are public.
 func (a *Admin) entries() (list []entry) {
 	if a.opts.Metrics != nil {
 		list = append(list, entry{signin.Route{Pattern: "GET /metrics", Role: signin.Metrics}, a.opts.Metrics})
@@ -176,8 +176,7 @@ func (a *Admin) entries() (list []entry) {
 	return list
 }
 
-// Routes returns the addresses of the listener itself and of sign-in. The console has separate
-// Routes.
+// Routes returns the routes of the listener itself and of sign-in. The console has separate Routes.
 func (a *Admin) Routes() []signin.Route {
 	list := append(a.opts.SignIn.Routes(), signin.Route{Pattern: "GET /healthz", Open: true}, signin.Route{Pattern: "GET /readyz", Open: true})
 	for _, e := range a.entries() {
@@ -203,8 +202,8 @@ func (a *Admin) routes() http.Handler {
 	return boundedBodies(secureHeaders(a.sameOrigin(public)))
 }
 
-// acquainted records the connections and addresses of authenticated users and machines, who have
-// reserved connections.
+// acquainted records the connections and addresses of authenticated users and machines, for whom
+// connections are reserved.
 func (a *Admin) acquainted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); person.Role != "" {

@@ -98,7 +98,7 @@ func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
 	return pairs, nil
 }
 
-// refuseExpired prevents a reload from replacing a certificate with an expired one, which no sender
+// refuseExpired prevents a reload from replacing a certificate with an expired one, which no client
 // accepts.
 func refuseExpired(cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
 	for path, pair := range pairs {

@@ -23,8 +23,8 @@ func wildcards() map[string]string {
 	}
 }
 
-// Every role requests every address of the listener with every method. Requests without the
-// required role get 403, and unauthenticated requests get 401.
+// Every role requests every path of the listener with every method. Requests without the required
+// role get 403, and unauthenticated requests get 401.
 func TestWhoMayAskForWhat(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

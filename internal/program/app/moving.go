@@ -20,8 +20,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// movesEvery is the interval at which a process asks where moving sources are. It also asks when the
-// database refuses an event because its source moves, but no more often than movesAtMost.
+// movesEvery is the interval at which a process asks the databases which cells store the events of
+// moving sources. It also asks when the database refuses an event because its source moves, but no
+// more often than movesAtMost.
 const (
 	movesEvery  = 2 * time.Second
 	movesAtMost = 100 * time.Millisecond

@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// inCells writes a configuration with the source shop and a cell payments. placed is the part of the
-// source that says where it is.
+// inCells writes a configuration with the source shop and a cell payments. placed is the part of
+// the source's configuration that sets its cell.
 func inCells(t *testing.T, f *file, payments, receiver, placed string) {
 	t.Helper()
 	f.write(t, fmt.Sprintf(`

@@ -61,7 +61,7 @@ func (a *App) openPools(ctx context.Context) error {
 	bypassed := !given.DirectURL.IsZero()
 	pooled := bypassed || !given.Listens()
 	a.pools.read = open(url, sizes.read, login, pooled)
-	a.pools.work = a.pools.read // a gateway does no work
+	a.pools.work = a.pools.read // a process without a worker needs no pool for work
 	if a.opts.Worker {
 		a.pools.work = open(url, sizes.work, login, pooled)
 	}

@@ -94,8 +94,8 @@ func personalWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// routeWarnings returns warnings about sources whose events lead nowhere. If there are no routes,
-// the check command reports this once for all sources.
+// routeWarnings returns warnings about sources without handlers that no route reads. If there are
+// no routes, the check command reports this once for all sources.
 func routeWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
