@@ -282,7 +282,7 @@ func entries() []entry {
 // staticPattern is the pattern for the static files.
 const staticPattern = "GET /static/{hash}/{file...}"
 
-// Routes returns the console's addresses.
+// Routes returns the routes of the console and of its API.
 func (c *Console) Routes() []signin.Route {
 	list := []signin.Route{{Pattern: staticPattern, Open: true}, {Pattern: "GET /api/openapi.json", Role: signin.Viewer}}
 	for _, e := range entries() {

@@ -187,7 +187,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	} {
 		var all []time.Duration
 		var most int
-		tookOf(t, b, log, path) // the first request reads the catalogue, and from disk
+		tookOf(t, b, log, path) // the first request reads the catalogue, and reads from disk
 		for range rounds {
 			took, buffers, _ := tookOf(t, b, log, path)
 			all, most = append(all, took), max(most, buffers)

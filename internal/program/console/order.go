@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// subject is the thing in a URL, as the subject of operator actions.
+// subject is the thing in a URL to which operator actions are applied.
 type subject struct {
 	desk.Target
 

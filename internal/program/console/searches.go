@@ -31,12 +31,12 @@ type searcher struct {
 
 // turn is the queue of one user.
 type turn struct {
-	running chan struct{} // has a value while a search runs
-	here    int           // searches that run or wait
+	running chan struct{} // has a value while a search is running
+	here    int           // searches that are running or waiting
 }
 
-// begin waits until no other search of the user runs, and returns a function that ends this search.
-// It returns false if too many searches wait, or if the wait takes too long.
+// begin waits until no other search of the user is running, and returns a function that ends this
+// search. It returns false if too many searches wait, or if the wait takes too long.
 func (s *searches) begin(ctx context.Context, p signin.Person) (end func(), ok bool) {
 	who := searcher{p.Way, p.Name}
 	mine, ok := s.enter(who)

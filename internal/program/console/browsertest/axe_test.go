@@ -116,7 +116,7 @@ func (a axe) accepts(t *testing.T, b *tab, part, scheme string, width int64) {
 	}
 }
 
-// isNone reports whether a finding is a known doubt.
+// isNone reports whether a finding is a known doubt, and therefore no problem.
 func (f finding) isNone() bool {
 	return slices.ContainsFunc(undecided, func(d doubt) bool {
 		return d.rule == f.Rule && strings.Contains(f.Why, d.says) && (f.Scrolls || !d.scrolls) && strings.HasPrefix(f.HTML, d.of)

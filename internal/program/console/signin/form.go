@@ -13,7 +13,7 @@ import (
 // maxForm is the maximum size of a form in bytes.
 const maxForm = 8 << 10
 
-// own returns the addresses that a guard itself serves.
+// own returns the handlers of the paths that a guard itself serves, by pattern.
 func (g *Guard) own() map[string]http.HandlerFunc {
 	own := map[string]http.HandlerFunc{
 		"GET /login":              g.login,
@@ -28,7 +28,7 @@ func (g *Guard) own() map[string]http.HandlerFunc {
 	return own
 }
 
-// Routes returns the addresses that a guard itself serves, all without authentication.
+// Routes returns the routes that a guard itself serves. None of them requires authentication.
 func (g *Guard) Routes() []Route {
 	var list []Route
 	for _, pattern := range slices.Sorted(maps.Keys(g.own())) {

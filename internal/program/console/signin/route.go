@@ -1,9 +1,9 @@
 package signin
 
-// Route is an address of the listener, with its required role.
+// Route is a path of the listener, with its required role.
 type Route struct {
 	Pattern string // pattern for http.ServeMux
 	Role    Role
-	// Open is true if the address needs no authentication.
+	// Open is true if the route needs no authentication.
 	Open bool
 }
