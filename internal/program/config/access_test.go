@@ -105,7 +105,8 @@ func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 				t.Skip("only root can change the owner of a file")
 			}
 			require.NoError(t, os.Chown(name, 4711, -1))
-			// Root runs this part of the test. Only this file does not belong to root.
+			// Only root runs this part of the test. The directory belongs to root, and the file
+			// does not.
 			_, err = Find("")
 			require.ErrorContains(t, err, "because it belongs to another user (4711)")
 		})

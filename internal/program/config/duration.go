@@ -11,8 +11,8 @@ const day = 24 * time.Hour
 
 var errDuration = errors.New("is not a duration; allowed: a number with ms, s, m or h, or whole days with d, like 30s, 1h30m or 90d")
 
-// parseDuration accepts the format of time.ParseDuration, also after a number of whole days: 90d,
-// 1d12h.
+// parseDuration accepts the format of time.ParseDuration, optionally preceded by a number of whole
+// days: 90d, 1d12h.
 func parseDuration(text string) (time.Duration, error) {
 	var days time.Duration
 	if number, rest, ok := strings.Cut(text, "d"); ok {

@@ -125,7 +125,7 @@ func (v Verb) Said() string {
 // PossibleIn reports whether the verb applies to a thing in this state.
 func (v Verb) PossibleIn(state string) bool { return v.From == nil || slices.Contains(v.From, state) }
 
-// Of returns the verbs of a thing except its Own, in the order on pages.
+// Of returns the verbs of a thing, except verbs with Own, in the order on pages.
 func Of(thing Thing) []Verb {
 	return slices.DeleteFunc(Verbs(), func(v Verb) bool { return v.Own || v.On != thing })
 }

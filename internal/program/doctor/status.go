@@ -47,7 +47,7 @@ func (o StatusOptions) configured() []string {
 type Status struct {
 	At time.Time `json:"at"`
 	// DeployedAt is the time at which the newest running process, or its configuration, began. It
-	// is zero if no process runs.
+	// is zero if no process is running.
 	DeployedAt time.Time `json:"deployed_at,omitzero"`
 	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the
 	// duplicate rate of the events received in that hour.

@@ -13,7 +13,7 @@ type capability struct {
 	try func(*trial)
 }
 
-// capabilities lists all of them, in the order in which they are tried.
+// capabilities lists all capabilities, in the order in which they are tried.
 func capabilities() []capability {
 	const (
 		lost      = "an event that was answered 2xx can be missing"

@@ -255,7 +255,7 @@ func TestASchemaOfAKilledCheckIsDroppedLater(t *testing.T) {
 func TestARoleThatMustNotCreateASchemaIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	role := "engine_reader_" + strings.ToLower(rand.Text()) // roles are the server's, not the database's
+	role := "engine_reader_" + strings.ToLower(rand.Text()) // roles belong to the server, not to the database
 	_, err := pool.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN PASSWORD 'secret'")
 	require.NoError(t, err)
 	t.Cleanup(func() { _, _ = pool.Exec(context.WithoutCancel(t.Context()), "DROP ROLE "+role) })

@@ -17,7 +17,7 @@ import (
 type Questions struct {
 	In  io.Reader
 	Out io.Writer
-	// Hidden reads a line without echo. It is called while no other read of In runs.
+	// Hidden reads a line without echo. It is called while no other read of In is running.
 	Hidden func(context.Context) (string, error)
 
 	// Shown are the providers whose steps at the sender were printed.
@@ -29,7 +29,7 @@ type Questions struct {
 // maxRepeats limits how often a question is asked again after an answer that is not allowed.
 const maxRepeats = 3
 
-// Complete asks at most five questions, and for each sender's secret.
+// Complete asks at most five questions, and asks for each sender's secret.
 func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	var err error
 	if len(a.Providers) == 0 {

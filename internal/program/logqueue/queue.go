@@ -33,8 +33,8 @@ type Options struct {
 
 // Queue writes to one stream. Before Start, writes go directly to the stream and wait for it. After
 // Start, writes are queued, and one goroutine writes the queue to the stream in order. A full queue
-// drops new lines until it is empty again; the stream then gets a line with their number. A Queue
-// is safe for concurrent use.
+// drops new lines until it is empty again. The stream then gets a line that says how many lines
+// were dropped. A Queue is safe for concurrent use.
 type Queue struct {
 	opts Options
 	wake chan struct{} // has an element if the goroutine must wake up

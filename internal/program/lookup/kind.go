@@ -27,7 +27,7 @@ const (
 	ByAddress     By = "address" // of a page of the console, or of a path of its API
 	ByEvent       By = "event"   // SOURCE/EVENT_ID
 	ByEventID     By = "event id"
-	ByKey         By = "effect key" // also as it was sent
+	ByKey         By = "effect key" // in any form in which it was sent
 	ByRun         By = "run"
 	ByDelivery    By = "delivery id"
 	ByRefused     By = "refused delivery"
@@ -102,7 +102,8 @@ func ofEvents(events []*inbox.Event) []Hit {
 	return hits
 }
 
-// ofKey reads an effect's key, also in the quotes of a header and with the number of a rotation.
+// ofKey finds an effect by its key, which may be in the quotes of a header and may contain the
+// number of a rotation.
 func ofKey(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	key := strings.Trim(asked.Text, `"`)
 	if !strings.HasPrefix(key, "hl_") {

@@ -89,9 +89,9 @@ func shown(part []byte, untrusted bool) (text, note string) {
 	return text, note
 }
 
-// visible writes characters that a user would not see as JSON escapes. A text could hide
-// instructions in such characters that only a model reads. In JSON they occur only within strings,
-// where an escape does not change the value.
+// visible replaces characters that a user would not see by JSON escapes. In such characters, a text
+// could hide instructions that only a model reads. In JSON they occur only within strings, where an
+// escape does not change the value.
 func visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

@@ -25,8 +25,8 @@ type tool struct {
 	arguments []argument
 }
 
-// reads reports whether the tool only reads. A POST that viewers may send only reads too, because
-// that role changes nothing.
+// reads reports whether the tool only reads. This includes a POST that viewers may send, because
+// their role changes nothing.
 func (t tool) reads() bool { return t.method == http.MethodGet || t.Role == string(signin.Viewer) }
 
 // pages reports whether the caller decides how many rows the result has.

@@ -80,7 +80,7 @@ func New(primary, standby *pgxpool.Pool, name schema.Name) (*Standby, error) {
 	return s, err
 }
 
-// Pool connects to the standby.
+// Pool returns the pool that connects to the standby.
 func (s *Standby) Pool() *pgxpool.Pool { return s.standby }
 
 // Changed records that reads must show the latest commits of the primary. The standby is not used
@@ -91,7 +91,8 @@ func (s *Standby) Changed() {
 	s.changed = true
 }
 
-// Refuse makes all reads go to the primary for a few seconds, because the standby did not answer one.
+// Refuse makes all reads go to the primary for a few seconds, because the standby did not answer a
+// read.
 func (s *Standby) Refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -51,7 +51,7 @@ func (b *bundle) accept(t testing.TB, eventType string, bodies ...string) {
 	}
 }
 
-// table compiles routes to the destination app, which is at a URL.
+// table compiles routes, and adds the destination app with the given URL.
 func table(t testing.TB, url string, routes ...route.Route) *route.Table {
 	t.Helper()
 	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: url, Headers: map[string]string{"X-Shop": "one"}})

@@ -277,7 +277,7 @@ func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 					sharedKeys++ // the first event makes the effect
 				}
 				if !shared && madeBefore[key] {
-					heirs++ // the event that made it before no longer does
+					heirs++ // the event that created the effect before no longer creates it
 				}
 			}
 			for key := range had {
