@@ -20,7 +20,7 @@ const (
 	// answerSlack is the time that the response may take beyond Timeout before the connection
 	// is closed.
 	answerSlack = 2 * time.Second
-	// MaxCount is the highest row count. Further rows are not counted.
+	// MaxCount is the maximum number of rows that are counted.
 	MaxCount = 1000
 	// MaxShown is the maximum number of rows shown.
 	MaxShown = 20

@@ -17,7 +17,8 @@ import (
 
 // Found is the result of a check.
 type Found struct {
-	// Count is the number of rows, or MaxCount if there are More.
+	// Count is the number of rows. If there are more than MaxCount, it is MaxCount and More is
+	// true.
 	Count int
 	More  bool
 	// Rows contains the first MaxShown rows.
@@ -27,7 +28,7 @@ type Found struct {
 // Row is one problem.
 type Row []Column
 
-// Column is a row's value as text, cut to its first 200 characters.
+// Column is one column of a row. Its value is text, cut to the first 200 characters.
 type Column struct {
 	Name  string
 	Value *string // nil: NULL

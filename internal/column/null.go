@@ -41,7 +41,7 @@ func KnownTime(t time.Time) *time.Time {
 
 const defaultLimit = 50
 
-// Limit returns the maximum number of rows in a list, with a default of 50.
+// Limit returns limit, the maximum number of rows in a list, or 50 if limit is not positive.
 func Limit(limit int) int {
 	if limit <= 0 {
 		return defaultLimit

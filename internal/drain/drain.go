@@ -7,7 +7,7 @@ import (
 )
 
 // Wait returns once all work in underway has finished. If ctx is done first, it returns ctx's
-// error, and the work continues. After the call, no work may join an empty group.
+// error, and the work continues. From the call on, no work may be added while the group is empty.
 func Wait(ctx context.Context, underway *sync.WaitGroup) error {
 	ended := make(chan struct{})
 	go func() {

@@ -25,16 +25,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Statement is a statement that ran.
+// Statement is an SQL statement that a connection ran.
 type Statement struct {
 	Text string // in the form that Postgres received
 	Plan string // JSON, for display
-	// Buffers is the number of pages that it read, from memory or disk. Its triggers'
-	// statements are counted separately.
+	// Buffers is the number of pages that the statement read, from memory or disk. Statements of
+	// its triggers are counted separately.
 	Buffers int
-	// Took is the time that the server spent on it.
+	// Took is the time that the server spent on the statement.
 	Took time.Duration
-	// JIT is true if Postgres compiled parts of it.
+	// JIT is true if Postgres compiled parts of the statement.
 	JIT bool
 }
 

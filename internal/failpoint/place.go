@@ -30,9 +30,9 @@ func (p *places) hit(name string) error {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot fail for our own process
 		select {}                                      // no later code may run before the signal arrives
 	case actionStop:
-		// The system chooses the thread that receives the signal. The other threads stop only
-		// when that thread is scheduled. The code after this place waits until the stop has
-		// ended.
+		// The system chooses the thread that receives the signal, and the other threads stop only
+		// when that thread is scheduled. So this thread waits for SIGCONT before it runs the code
+		// after this place.
 		continued := make(chan os.Signal, 1)
 		signal.Notify(continued, syscall.SIGCONT)
 		defer signal.Stop(continued)

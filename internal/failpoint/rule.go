@@ -30,7 +30,7 @@ func (r rule) covers(passage int) bool {
 	return passage == r.first || r.onward && passage > r.first
 }
 
-// parse reads rules by their place's name. A place may have several rules.
+// parse returns the rules by the name of their place. A place may have several rules.
 func parse(text string) (map[string][]rule, error) {
 	rules := make(map[string][]rule)
 	for part := range strings.SplitSeq(text, ",") {

@@ -25,7 +25,7 @@ type conn struct {
 	fault *Fault
 
 	// reading is locked during each read from the server, by the client or by Write when it
-	// swallows the response. pgx may have a read under way while it writes.
+	// swallows the response. pgx may read and write at the same time.
 	reading  sync.Mutex
 	answer   answer // guarded by reading
 	reported bool   // guarded by reading
@@ -123,7 +123,7 @@ func (c *conn) drain() {
 	}
 }
 
-// sayFarewell lets the client read, once, that its session was ended.
+// sayFarewell lets the client read, once, the message that the server terminated its session.
 func (c *conn) sayFarewell() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,8 @@ func (c *conn) sayFarewell() {
 	}).Encode(nil)
 }
 
-// silence makes the client wait instead of receiving the response.
+// silence is Read after the fault. It returns the farewell, if any, and then waits until the
+// connection is cut or the client's deadline passes.
 func (c *conn) silence(b []byte) (int, error) {
 	for {
 		c.mu.Lock()
@@ -172,7 +173,7 @@ func (c *conn) state() Mode {
 	return c.mode
 }
 
-// spoil marks the connection as broken by the fault.
+// spoil marks the connection as broken by the fault, and limits the wait for the server's response.
 func (c *conn) spoil(mode Mode) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

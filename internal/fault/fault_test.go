@@ -141,7 +141,7 @@ func TestLoseAnswerToImpatientClient(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)
 	f.Arm(fault.LoseAnswer, 1)
-	// This delays the COMMIT until the client has left.
+	// This delays the COMMIT until the client has given up.
 	_, err := sound.Exec(t.Context(), `
 		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON cells DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`)

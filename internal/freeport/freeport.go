@@ -18,10 +18,10 @@ const (
 	ports = 16_384
 )
 
-// Find returns n different ports on 127.0.0.1 on which nothing listens. If the system allows
-// it, Find does not return any of them again, to any process, until this process ends. A
-// program that chooses its port in another way may still take one first. A server that fails
-// because of that reports it.
+// Find returns n different ports on 127.0.0.1 on which nothing listens. If the system allows it,
+// Find does not return any of them again, to any process, until this process ends. A program that
+// does not use Find may still take such a port first. Then the server for which the port was found
+// fails to start, and reports the port as taken.
 func Find(n int) ([]int, error) {
 	found := make([]int, 0, n)
 	var listeners []net.Listener

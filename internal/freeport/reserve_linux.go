@@ -2,11 +2,11 @@ package freeport
 
 import "syscall"
 
-// reserve binds a socket to a port without listening on it, until this process ends. It
-// reports whether no other process had done so. The port stays usable: a server that sets
-// SO_REUSEADDR, as Go and Postgres do, can bind the same port as a socket that sets it and does not
-// listen. A reservation does not set it while it binds, so two reservations exclude each
-// other, even in two processes.
+// reserve binds a socket to a port without listening on it, until this process ends. It returns
+// false if another socket uses or reserves the port. A server that sets SO_REUSEADDR, as Go and
+// Postgres do, can still listen on the port, because the reserving socket sets the option too and
+// does not listen. That socket sets the option only after it is bound, so two reservations of a
+// port exclude each other, even in two processes.
 func reserve(port int) bool {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -42,7 +42,7 @@ func read(t *testing.T, reader sdk.Reader) map[string]int64 {
 	return sums
 }
 
-// Each reader sees all counts, including counts added before the end.
+// Each reader sees all counts, including counts added right before Unregister.
 func TestGatheredCountsAreTold(t *testing.T) {
 	t.Parallel()
 	pull, push := sdk.NewManualReader(), sdk.NewManualReader()
@@ -70,7 +70,8 @@ func TestGatheredCountsAreTold(t *testing.T) {
 	require.Equal(t, want, read(t, push))
 	require.Equal(t, want, read(t, pull))
 
-	// A source that was configured again has new labels.
+	// These labels are new but have the same attributes, like those of a source that was configured
+	// again.
 	many.Add(1, instrument.NewLabels(attribute.String("colour", "red")))
 	require.NoError(t, registration.Unregister())
 	require.EqualValues(t, 8001, read(t, pull)["many/colour=red"])

@@ -21,7 +21,7 @@ func (c *Check) Err() error {
 	return c.faults
 }
 
-// Failf reports a wrong value. A nil value is not quoted.
+// Failf reports a wrong value. The message does not quote a nil value.
 func (c *Check) Failf(field string, given any, format string, args ...any) {
 	c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: fmt.Sprintf(format, args...)})
 }
@@ -109,8 +109,8 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 
 const allowedURL = "allowed: an http:// or https:// URL with a host"
 
-// URL reports a value that is not an absolute http or https URL. It quotes the value only if
-// it has no user and password and can be parsed.
+// URL reports a value that is not an absolute http or https URL. It quotes the value only if it can
+// be parsed and has neither a user nor a password.
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
 	if err != nil {

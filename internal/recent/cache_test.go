@@ -146,7 +146,7 @@ func TestWithoutAnAnswerNothingIsFound(t *testing.T) {
 	})
 }
 
-// The second counts from the query, not from the response.
+// A name is valid for a second from its query, not from the response.
 func TestASlowAnswerIsWorthLess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (s *Server) Command(ctx context.Context, name string) error {
 	return nil
 }
 
-// Freeze stops the process without ending it.
+// Freeze suspends the process.
 func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // Thaw continues a frozen process.

@@ -73,7 +73,7 @@ type Damage struct {
 	// includes their work, unless the work has ended or has another job.
 	Discarded int64 `json:"discarded_jobs"`
 	// ExpiredLeases counts attempts that outlived their leases. The attempt's job, or the effect's
-	// next job, then follows the effect's policy.
+	// next job, treats each according to the effect's policy.
 	ExpiredLeases int64 `json:"expired_leases"`
 }
 

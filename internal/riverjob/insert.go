@@ -82,8 +82,8 @@ func NewInserter(opts InserterOptions) (*Inserter, error) {
 	return in, nil
 }
 
-// Stop waits until the queues of all committed jobs were notified, or ctx is done. Afterwards
-// no queue is notified.
+// Stop waits until River's clients were notified of all committed jobs, or ctx is done. No
+// notification is sent afterwards.
 func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
 
 // InsertDispatches inserts one job for each event. After an error the
@@ -140,9 +140,9 @@ func toWake(rows []jobRow) ([]string, error) {
 // ending is a transaction that reports its commit, such as package commit's.
 type ending interface{ AfterCommit(f func()) }
 
-// Tell notifies River's clients of queues with new jobs, once the transaction is committed. If
-// the transaction's end cannot be observed, the transaction itself notifies, unless another
-// has just done so.
+// Tell notifies River's clients of queues with new jobs, once the transaction is committed. If the
+// commit cannot be observed, the notification is part of the transaction, unless another caller's
+// transaction has just notified of the queue.
 func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 || in.quiet {
 		return nil
@@ -167,7 +167,7 @@ func (in *Inserter) Wake(queue string) {
 	}
 }
 
-// untold returns the queues that no caller's transaction has just notified.
+// untold returns the queues of which no caller's transaction has just notified.
 func (in *Inserter) untold(queues []string) []string {
 	now := time.Now()
 	in.mu.Lock()

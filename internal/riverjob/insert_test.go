@@ -127,7 +127,7 @@ func (b *bundle) listen(t *testing.T) <-chan string {
 	return heard
 }
 
-// Jobs inserted by our own transactions are notified after the COMMIT, outside the transaction.
+// Clients are notified of jobs of our own transactions after the COMMIT, outside the transaction.
 func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

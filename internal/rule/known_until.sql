@@ -1,4 +1,4 @@
--- The time up to which the table job is complete: work that was due earlier and has no row there
+-- The time up to which the table job is complete: work that was due earlier and has no row in job
 -- has no live job. Work that became due later may have a job that was not read. A job waits in its
 -- queue from the time at which its work was due; a snoozed job runs again within minutes.
 COALESCE((

@@ -1,6 +1,7 @@
--- The links of the event p to its effects, and to effects of earlier events with the same keys.
--- The links of an event that was never replayed are as old as its dispatch: only partitions around
--- that time are read. A replayed event's links are in any partition since it was received.
+-- The links of the event p to its effects, and to effects of earlier events with the same keys. The
+-- links of an event that was never replayed are as old as its dispatch: only partitions around that
+-- time are read. The links of a replayed event may be in any partition since the event was
+-- received.
 SELECT l.scope, l.key, l.generation
 FROM hooklatch.all_links AS l
 WHERE l.source = p.source

@@ -45,8 +45,8 @@ func Positionals(text string) int {
 	return highest
 }
 
-// tokenize splits SQL as Postgres does with standard_conforming_strings on, as far as
-// needed to find parameters. With an error it returns the tokens before it.
+// tokenize splits SQL as Postgres does with standard_conforming_strings on, as far as needed to
+// find parameters. If it returns an error, it also returns the tokens before the error.
 func tokenize(text string) ([]token, error) {
 	all := make([]token, 0, len(text)/4)
 	for at := 0; at < len(text); {

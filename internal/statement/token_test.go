@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A text's tokens joined together are the complete text, and the parameters of a text that
-// compiles can be put back.
+// A text's tokens joined together are the complete text. If a text compiles, its parameters' names
+// can be put back in place of $1, $2 and so on.
 func FuzzCompile(f *testing.F) {
 	files, err := filepath.Glob("testdata/*/*.sql")
 	require.NoError(f, err)
