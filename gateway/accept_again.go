@@ -50,8 +50,8 @@ func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (o
 	return g.judgeAgain(ctx, kept, false)
 }
 
-// WouldAccept reports whether AcceptAgain would accept a delivery. It checks only authenticity
-// and content, accepts nothing and counts nothing. Errors: *RefusedError.
+// WouldAccept returns nil if AcceptAgain would accept a delivery, and otherwise the reason. It
+// checks only authenticity and content, accepts nothing and counts nothing. Errors: *RefusedError.
 func (g *Gateway) WouldAccept(ctx context.Context, kept *quarantine.Delivery) error {
 	_, err := g.judgeAgain(ctx, kept, true)
 	return err
@@ -84,7 +84,8 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 	return answered.acceptance, nil
 }
 
-// messageOf returns the message that the sender of an unusable delivery receives.
+// messageOf returns the message that the sender of an invalid delivery gets, or nil for any other
+// refusal.
 func messageOf(r *refusal) error {
 	if r.result == resultInvalid {
 		return errors.New(r.message)

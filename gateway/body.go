@@ -21,7 +21,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	if !rx.memory.fits(r.ContentLength) {
 		return nil, refuseUnavailable(reasonMemory, nil) // before anything is read
 	}
-	// Echo wraps net/http's own Writer. Only the inner one lets MaxBytesReader close the
+	// Echo wraps net/http's Writer. Only net/http's Writer lets MaxBytesReader close the
 	// connection.
 	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)

@@ -22,10 +22,10 @@ const (
 	chunkStep = 4 << 20
 )
 
-// memory is the budget for the bodies of all deliveries. The gateway reserves the memory for a
-// body before it allocates it, except for a body's first bytes (see the constant unbudgeted).
-// Until they are verified, bodies from unknown senders may use only a part of the budget and
-// of each source's share.
+// memory is the budget for the bodies of all deliveries. The gateway reserves memory for a body
+// before it allocates the memory, except for the first bytes of the body (see the constant
+// unbudgeted). Until they are verified, bodies from unknown senders may use only a part of the
+// budget and of each source's share.
 type memory struct {
 	mu          sync.Mutex
 	limit       int64

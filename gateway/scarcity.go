@@ -60,9 +60,9 @@ func (one *flight) cut() { _ = one.connection.SetReadDeadline(aLongTimeAgo) }
 // aLongTimeAgo is a deadline that has passed on every clock.
 var aLongTimeAgo = time.Unix(1, 0)
 
-// makeRoom evicts the slowest body in each share that is full. A delivery from an unknown
-// sender evicts only unknown senders' bodies. A known sender's delivery evicts a known
-// sender's body only if the share contains no unknown sender.
+// makeRoom evicts the slowest body in each share that is full. A delivery from an unknown sender
+// evicts only unknown senders' bodies. A known sender's delivery evicts a known sender's body only
+// if the share contains no unknown sender's body.
 func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	for {
 		share, reason := f.takenShare(one, of)

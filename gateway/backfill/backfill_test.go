@@ -110,7 +110,7 @@ func TestARedeliveryIsAwaited(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// While no gateway runs, no process could receive a redelivery, so no pass requests one.
+// While no gateway is running, no process could receive a redelivery, so no pass requests one.
 func TestNothingIsRedeliveredWithoutAGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

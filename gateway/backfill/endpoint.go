@@ -119,8 +119,8 @@ func (p *pass) wants(eventType string) bool {
 
 type accountKey struct{}
 
-// withoutAccount marks requests for objects that belong to the credential's owner. They do not
-// name an account.
+// withoutAccount marks requests for objects that belong to the credential's owner. These requests
+// do not name an account.
 func withoutAccount(ctx context.Context) context.Context {
 	return context.WithValue(ctx, accountKey{}, true)
 }

@@ -39,8 +39,8 @@ const watched = `
 	CREATE TRIGGER refuse AFTER INSERT ON hooklatch.processed_events REFERENCING NEW TABLE AS came
 		FOR EACH STATEMENT EXECUTE FUNCTION refuse()`
 
-// watermark returns an SQL condition that is true if an event is behind the watermark, and the
-// column that contains the watermark.
+// watermark returns an SQL condition that is true if the watermark covers an event, and the column
+// that contains the watermark.
 func watermark(name string) (isBehind, column string) {
 	switch name {
 	case "gitlab":

@@ -5,7 +5,7 @@ import (
 )
 
 // SecretVariable returns the environment variable that pages and commands use for a provider's
-// secret. It is the same everywhere.
+// secret.
 func SecretVariable(name string) string {
 	name = strings.TrimSuffix(name, "-webhooks")
 	return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "_WEBHOOK_SECRET"

@@ -15,7 +15,7 @@ import (
 )
 
 // sdks.json lists the SDKs that these tests run, each with its provider. The pages in
-// docs/providers show them with the versions in go.mod and package.json. This test compares
+// docs/providers show these SDKs with the versions in go.mod and package.json. This test compares
 // the list with the tests themselves.
 func TestTheListOfSDKsIsThatOfTheTests(t *testing.T) {
 	t.Parallel()

@@ -17,9 +17,9 @@ import (
 
 const gitlabProject, gitlabHook = 7, 1
 
-// gitlabHookEvent is an item in a hook's log. The client has no type for it and no method for
-// its list. The names are from docs.gitlab.com/api/project_webhooks, "Get a list of project
-// webhook events". Only RequestData has a type of the client.
+// gitlabHookEvent is an item in a hook's log. The client has no type for it and no method for its
+// list. The names are from docs.gitlab.com/api/project_webhooks, "Get a list of project webhook
+// events". Only the value of RequestData has one of the client's types.
 type gitlabHookEvent struct {
 	ID                int64             `json:"id"`
 	URL               string            `json:"url"`

@@ -76,7 +76,7 @@ func newListWorld(t *testing.T, l sdkList) *listWorld {
 	box, err := outbox.New(outbox.Options{Pool: w.pool})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.WithoutCancel(t.Context()))) })
-	// Nothing is redelivered unless a gateway is known to run.
+	// A pass requests a redelivery only while a gateway is known to be running.
 	_, err = box.Fleet().Announce(t.Context(), fleet.Presence{ID: "gateway", GatewayOnly: true, Accepts: true, Hash: "1", Sources: names})
 	require.NoError(t, err)
 	w.backfill, err = backfill.New(backfill.Options{
