@@ -29,7 +29,7 @@ type octocat struct {
 	api      *httptest.Server
 
 	mu         sync.Mutex
-	gateway    string // URL of the gateway; empty if none runs
+	gateway    string // URL of the gateway; empty while no gateway is running
 	deliveries []octocatDelivery
 }
 

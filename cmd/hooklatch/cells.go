@@ -100,7 +100,8 @@ func (c *cli) leaves(cfg *config.Config, source, to string) (string, error) {
 	return s.MovedFrom, nil
 }
 
-// expected refuses a move that a running process does not expect.
+// expected returns an error if a running process has another configuration, because such a process
+// may not expect the move.
 func expected(ctx context.Context, old, next database) error {
 	for _, in := range []database{old, next} {
 		status, err := doctor.ReadStatus(ctx, doctor.StatusOptions{Pool: in.pool, Schema: in.schema, Awaited: true})

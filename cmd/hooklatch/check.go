@@ -328,7 +328,7 @@ func (c *checkup) rows(check string, found []doctor.Finding, err error) {
 	c.findings = append(c.findings, found...)
 }
 
-// statements has Postgres prepare the statements of sql destinations.
+// statements checks that Postgres can prepare the statements of sql destinations.
 func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	refused, checked, err := app.PrepareStatements(ctx, pool, cfg)
 	switch {

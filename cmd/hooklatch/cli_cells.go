@@ -57,7 +57,7 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// rowsOfCells prints what a list prints in each cell: text below the name of the cell, and JSON
+// rowsOfCells prints the output of a list in each cell: text below the name of the cell, and JSON
 // with the member cell in each object, in one array if the list is an array.
 type rowsOfCells struct {
 	out    io.Writer
@@ -103,7 +103,8 @@ func (r *rowsOfCells) add(cell string, list func(out io.Writer) error) error {
 	}
 }
 
-// headed prints a heading before the first write: misuse of a flag prints none.
+// headed prints a heading before the first write. It prints no heading if nothing is written, for
+// example because a flag was misused.
 type headed struct {
 	out     io.Writer
 	heading string // empty once it is printed

@@ -12,7 +12,7 @@ var mailAddress = regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+=?^_{|}~-]+(@|%40)([A-Z
 
 // hideAddresses keeps email addresses out of the log. Senders put addresses into ids, and receivers
 // put them into errors. Logs go to more systems than the database and are kept longer. The database
-// keeps the whole id. The part after the @ is kept, to show the system that an id is from.
+// keeps the whole id. The part after the @ stays, because it shows which system an id comes from.
 func hideAddresses(a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindString:

@@ -89,7 +89,8 @@ func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 	return cfg.InCell(name), nil
 }
 
-// command returns a command of the program, which works on the same cell as the command at hand.
+// command returns a command line of the program for the cell that c uses. The argument words
+// follows the program's name.
 func (c *cli) command(words string) string {
 	return c.name + strings.TrimPrefix(cells.Commands(programName+" "+words, c.database.cell), programName)
 }

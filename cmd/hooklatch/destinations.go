@@ -89,9 +89,9 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 // upTo formats a count of effects that need attention, which stops at a maximum.
 func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
-// servedBy returns the number of workers that serve a destination, or the time at which the last
-// such worker was seen. In the latter case, the destination was removed from the configuration, or
-// no worker runs.
+// servedBy returns the number of workers that serve a destination. If no worker serves it, the
+// destination was removed from the configuration, or no worker is running. Then servedBy says so,
+// with the time at which the last such worker was seen, if any.
 func servedBy(d fleet.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:

@@ -156,7 +156,7 @@ func (c *cli) printEffectTimeline(d life.Effect) {
 	}
 }
 
-// whileParked returns the consequence of a parked effect for later effects in its order.
+// whileParked says what a parked effect does to the later effects in its order.
 func whileParked(on ledger.OnPark) string {
 	if on == ledger.OnParkSkip {
 		return "are skipped"

@@ -131,7 +131,8 @@ func (f *finding) search(ctx context.Context, o *outbox.Outbox, limit int) error
 	return err
 }
 
-// print prints one result as soon as it is found, so that its columns are not aligned.
+// print prints one result as soon as it is found. Therefore the columns of the results are not
+// aligned.
 func (f *finding) print(h lookup.Hit) error {
 	if f.asJSON {
 		return printLine(f.stdout, h)

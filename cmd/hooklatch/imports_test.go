@@ -18,8 +18,8 @@ import (
 
 const module = "github.com/hooklatch/hooklatch"
 
-// layer contains packages of the repository and the dependencies that they must not have. The maps
-// lead from an import path, which includes the packages below it, to the reason.
+// layer contains packages of the repository and the dependencies that they must not have. The keys
+// of the maps are import paths, which include the packages below them. The values are the reasons.
 type layer struct {
 	packages string            // prefix of import paths
 	must     map[string]string // no dependency, direct or indirect

@@ -75,7 +75,8 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	}
 	defer done()
 	// A configuration may need variables that are set only where the program runs, so a file that
-	// has problems is changed too. A file without problems must not get any.
+	// already has problems is changed too. In a file without problems, the change must not cause
+	// one.
 	if err := checkText(path, config, written.env); err != nil && checkText(path, string(text), written.env) == nil {
 		return fmt.Errorf("nothing was written, because the configuration would have problems:\n%w", err)
 	}

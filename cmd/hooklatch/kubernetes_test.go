@@ -81,8 +81,9 @@ func kubernetes(t *testing.T) (config string, containers map[string]container, s
 	return config, containers, servicePort
 }
 
-// pod runs a container's command, with the environment of the Secret. Pods have separate
-// addresses. Here each pod has separate ports instead, by name.
+// pod runs a container's command, with the environment of the Secret. In a cluster, each pod has
+// its own address. In the test, each pod has its own ports instead: ports contains the addresses by
+// the ports' names.
 type pod struct {
 	*program
 	container

@@ -81,7 +81,8 @@ func (m manyOrder) begin(ctx context.Context, r *runs.Runs) (runs.Preview, runs.
 	}
 	order := counted.Order
 	order.Counted = counted.Selected
-	// After an interrupt, the command must know whether a run exists: a new run is paused instead.
+	// An interrupt does not cancel Begin, because the command must know whether the run was
+	// created. The caller pauses the new run instead.
 	run, err := r.Begin(context.WithoutCancel(ctx), order, m.by)
 	return counted, run, err
 }

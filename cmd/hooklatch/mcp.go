@@ -55,7 +55,7 @@ machine. If the console requires a token, give it with --token-file.`,
 }
 
 func (c *cli) serveMCP(ctx context.Context, f mcpFlags) error {
-	// The protocol uses standard output: a dropped line would break it.
+	// The protocol uses standard output, and a dropped line would break the protocol.
 	logger, err := c.loggerTo(slog.LevelWarn, slices.DeleteFunc(slices.Clone(c.outputs), func(q *logqueue.Queue) bool { return io.Writer(q) == c.stdout }))
 	if err != nil {
 		return err

@@ -157,7 +157,7 @@ func (s *system) expected(t *testing.T) (reading, changing []string) {
 	return reading, changing
 }
 
-// The tools match the console's document. Without --allow, all of them only read.
+// The tools match the console's document. Without --allow, every tool only reads.
 func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
@@ -285,7 +285,8 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	require.Contains(t, admin.must(t, "list_actions", map[string]any{"limit": 1}), `"rows"`)
 }
 
-// Arguments that no console accepts are refused in the console's words, and change nothing.
+// Arguments that no console accepts are refused with the console's error message, and change
+// nothing.
 func TestMCPAnswersBadInput(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)

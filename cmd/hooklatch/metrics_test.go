@@ -79,8 +79,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	pool := pgtest.New(t)
 	waits, err := os.ReadFile(filepath.Join("..", "..", "outbox", "measure", "testdata", "waits.sql"))
 	require.NoError(t, err)
-	// The program does not have the source of these events. It would dispatch its own, on a busy
-	// machine before it counts them.
+	// The waiting events get a source that the program does not have. Otherwise, on a busy machine,
+	// the program could dispatch them before it counts them.
 	_, err = pool.Exec(t.Context(), string(waits)+`
 		UPDATE hooklatch.processed_events SET source = 'elsewhere' WHERE source = 'github' AND outcome = 'received';
 		UPDATE hooklatch.destinations SET operator_paused = false; DELETE FROM hooklatch.river_leader`)

@@ -108,8 +108,8 @@ func (c printedCommand) refused(t *testing.T) string {
 		}
 	}
 	// Misuse is found before the program reads a configuration, which does not exist here. An
-	// unknown value may be several arguments and flags. Without any, the sentence is only about the
-	// command.
+	// unknown value may be several arguments and flags. Without any argument, the sentence is only
+	// about the command.
 	if given > 0 && !open && !slices.Contains([]string{"dev", "providers", "bash"}, cmd.Name()) {
 		var run command
 		if run.run(t.Context(), append(args, "--config="+filepath.Join(t.TempDir(), "none.yaml"))...) == exitMisused {

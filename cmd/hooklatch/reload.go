@@ -73,8 +73,8 @@ func (l adminListener) reloads(ctx context.Context) (admin.Reloads, error) {
 	return *got.Reloads, nil
 }
 
-// reloaded waits until the process has tried another reload since before, and returns the error of
-// that reload.
+// reloaded waits until the process has tried another reload after the state in before was read, and
+// returns the error of that reload.
 func (l adminListener) reloaded(ctx context.Context, before admin.Reloads) error {
 	tick := time.NewTicker(reloadPoll)
 	defer tick.Stop()

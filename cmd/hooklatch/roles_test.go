@@ -58,8 +58,9 @@ func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	return u.String()
 }
 
-// Gateway and worker run with the page's roles: an event is accepted, dispatched and its effect
-// done, expired data is deleted, including a day of each table, and a promoted server is confirmed.
+// Gateway and worker run with the page's roles: an event is accepted and dispatched, and its effect
+// is done. Expired data is deleted, including a day of each table, and a promoted server is
+// confirmed.
 func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

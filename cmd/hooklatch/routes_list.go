@@ -124,7 +124,7 @@ func orAll(types []string) string {
 	return strings.Join(types, ",")
 }
 
-// tallyOf formats the counts of a period in a cell.
+// tallyOf formats the counts of a period as the text of a table cell.
 func tallyOf(n routes.Counts) string {
 	if n.Matched+n.Wrong()+n.Done == 0 {
 		return "-"

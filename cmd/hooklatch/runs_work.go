@@ -27,9 +27,9 @@ type shift struct {
 	seen       func(runs.Run) // called after each step of this process; may be nil
 }
 
-// work carries out a run in this process, or waits for another process that does, until the run
-// ends or this process loses it. An interrupt pauses the run. The error is the reason why the run
-// is not done.
+// work carries out a run in this process, or waits while another process does. It returns when the
+// run has ended, was paused or stopped, or after an interrupt, which pauses the run. The error is
+// the reason why the run is not done.
 func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	fmt.Fprintf(s.stderr, "run %d: %s\n", run.ID, safetext.Shown(run.Words()))
 	progress := s.eachSecond()

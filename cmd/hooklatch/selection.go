@@ -48,7 +48,7 @@ func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]s
 	return s
 }
 
-// nounOf is the word for what a filter selects.
+// nounOf returns the word for the objects that a filter selects.
 func nounOf[Filter any]() string {
 	switch any(*new(Filter)).(type) {
 	case find.Events:
@@ -115,8 +115,8 @@ func (s *selection[Filter]) filter() (Filter, error) {
 }
 
 // commandFor returns the command line that carries out a previewed run: the given command with
-// --yes, and with the absolute times in the map still. If reason is true, the command line has
-// --reason.
+// --yes, and with the absolute times in still instead of its time flags. If reason is true, the
+// command line has --reason.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }

@@ -27,8 +27,8 @@ const (
 // that a connection needed for its last request.
 const restAfter = 5 * time.Second
 
-// collections sets the maximum growth of the heap, again after each collection. It is safe for
-// concurrent use.
+// collections sets the maximum growth of the heap anew after each garbage collection. It is safe
+// for concurrent use.
 type collections struct {
 	roomy     uint64 // in bytes
 	rest      *time.Timer

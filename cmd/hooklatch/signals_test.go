@@ -68,8 +68,8 @@ func TestSignalsReloadAndDrain(t *testing.T) {
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
 }
 
-// If its reader closes the pipe, as with | head, a command ends immediately and silently, like
-// other programs. Only commands that run until they are stopped continue.
+// A command whose reader closes the pipe, as with | head, ends immediately and silently, like other
+// programs. Only commands that run until they are stopped continue.
 func TestACommandEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	reader, writer, err := os.Pipe()

@@ -113,7 +113,8 @@ routes:
 	require.NoError(t, err)
 	move := []string{"cells", "move", "stripe", "--to", "payments", "--yes", "--config", g.config}
 	for kill := range 2 {
-		// The first kill meets the copying of events, the second one any later moment.
+		// The first kill happens while events are copied, the second after at least half as many
+		// events again were copied.
 		copied := count(t, payments, `SELECT count(*) FROM hooklatch.processed_events`)
 		cmd := exec.Command(path, move...)
 		require.NoError(t, cmd.Start())

@@ -55,7 +55,7 @@ func TestAHungCollectorIsNoErrorOfAStop(t *testing.T) {
 }
 
 // hungResolver returns an option that makes a process look up names at a server that never
-// responds. It skips the test without the right to mount.
+// responds. It skips the test if the process has no right to mount.
 func hungResolver(t *testing.T) func(*exec.Cmd) {
 	t.Helper()
 	var server net.PacketConn

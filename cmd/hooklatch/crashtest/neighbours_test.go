@@ -191,9 +191,9 @@ func startMailServer(t *testing.T) (*os.Process, int) {
 	return cmd.Process, parsed.Port
 }
 
-// A neighbour that hangs blocks only the work that needs it. Meanwhile other sources are accepted
-// and other destinations are served at their rate. The slot of the hung work becomes free in time,
-// and a shutdown ends in time.
+// A neighbour that hangs blocks only the work that needs it. Meanwhile the process accepts
+// deliveries to other sources, and serves other destinations at their usual rate. The slot of the
+// hung work becomes free in time, and a shutdown ends in time.
 //
 //nolint:paralleltest // it measures time
 func TestANeighbourThatHangsHoldsNothingElse(t *testing.T) {

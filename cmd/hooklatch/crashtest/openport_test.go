@@ -144,8 +144,8 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 }
 
 // Bodies of 1 MiB with wrong but well-formed signatures, and with as many and as small items as
-// possible, cost little CPU. The cost is at most a small multiple of that of a body of the same
-// size at a source that refuses it after one hash.
+// possible, cost little CPU. Such a body costs at most a small multiple of an equally large body at
+// a source that refuses after one hash.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersBodiesCostLittleCPU(t *testing.T) {

@@ -23,7 +23,7 @@ const step = 30 * time.Second
 // collectedAt is the one metric whose value is a time.
 const collectedAt = "hooklatch_collected_timestamp_seconds"
 
-// recording contains scraped metrics, as if the time step had passed between two scrapes.
+// recording contains scraped metrics. Two scrapes in a row count as one interval of [step] apart.
 type recording struct {
 	steps  int
 	series map[string][]string // values by name and labels, one for each step
@@ -104,7 +104,8 @@ func (r *recording) hold(d time.Duration) {
 // at returns the time of the last step.
 func (r *recording) at() time.Duration { return time.Duration(r.steps-1) * step }
 
-// firing is an expectation: the alerts that fire at a time, or with ever, that have fired by then.
+// firing is an expectation: exactly the given alerts are firing at a time. If ever is true, exactly
+// the given alerts have fired by that time, even if they have resolved.
 type firing struct {
 	at     time.Duration
 	ever   bool

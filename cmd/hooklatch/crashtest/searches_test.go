@@ -24,7 +24,8 @@ var deepSearch = func() string {
 	return strings.Join([]string{one, one, one, one, one, one, one, one, one, one}, " || ")
 }()
 
-// Four viewers who search repeatedly for missing events do not slow accepting down.
+// Four viewers who search repeatedly for missing events do not slow down the accepting of
+// deliveries.
 //
 // The test runs five rounds of 6 seconds and compares their medians.
 //

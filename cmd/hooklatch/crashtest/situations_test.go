@@ -334,8 +334,8 @@ func largest(metrics, name string) float64 {
 	return most
 }
 
-// drain waits until every effect had its first attempt, and scrapes. Then all of them are in the
-// window of the rules, even on a slow machine.
+// drain waits until every effect has had its first attempt, and then scrapes. So all first attempts
+// are in the time window of the rules, even on a slow machine.
 func (s *stage) drain() {
 	s.Helper()
 	require.Eventually(s, func() bool {

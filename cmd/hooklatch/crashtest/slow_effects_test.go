@@ -25,8 +25,9 @@ routes:
 // Effects in Hooklatch's own Postgres hold a connection while they run. One process accepts and
 // runs effects, and accepting must not wait for effects.
 //
-// Every test run has one short round, in which an accept that waits for the statements never gets
-// a response. HOOKLATCH_LONG=1 runs three rounds of 5 seconds and compares their medians.
+// Every test run has one short round. In that round, a delivery would never get a response if
+// accepting it waited for the statements. HOOKLATCH_LONG=1 runs three rounds of 5 seconds and
+// compares their medians.
 func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 	t.Parallel()
 	const effects = 40

@@ -80,8 +80,9 @@ func urlOf(t *testing.T, pool *pgxpool.Pool) *url.URL {
 	return u
 }
 
-// replacement gives the server of second the database and the login of first, as a promoted
-// standby has them, and returns the login.
+// replacement prepares the second server as a promoted standby of the first server would be: with a
+// database of the same name and Hooklatch's schema. It creates one login on both servers, and
+// returns it.
 func replacement(t *testing.T, g *process, first, second *pgxpool.Pool) *url.Userinfo {
 	t.Helper()
 	login := url.UserPassword("hooklatch", "hooklatch")
