@@ -26,7 +26,7 @@ const noteNotReplicated = "hookstorm.not_replicated"
 // fate describes the end of an application's transaction.
 type fate int
 
-// The fates.
+// Values of fate.
 const (
 	commits    fate = iota
 	rollsBack       // ROLLBACK
@@ -37,7 +37,7 @@ const (
 // via is the way to enqueue an effect.
 type via string
 
-// The ways.
+// Values of via.
 const (
 	viaGo       via = "go"
 	viaSQL      via = "sql"
@@ -93,8 +93,8 @@ func (t *Traffic) enqueue(e enqueue) history.Kind {
 	return kind
 }
 
-// transact runs the transaction. It certainly has no effect before COMMIT is sent. After that,
-// only a refusal by the server itself guarantees that it has none.
+// transact runs the transaction. Before COMMIT is sent, the transaction certainly has no effect.
+// After that, only a refusal by the server itself proves that the transaction has no effect.
 func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {

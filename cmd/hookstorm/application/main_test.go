@@ -21,8 +21,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// records is a history.Writer that also keeps the records in memory, except the beginnings of
-// operations.
+// records writes a history, and keeps in memory every record except the beginnings of operations.
 type records struct {
 	*history.Writer
 

@@ -44,8 +44,9 @@ type OperatorOptions struct {
 
 // way is a way to carry out an operator action.
 type way interface {
-	// carryOut performs the action and stores the result in order, as far as it is known. If the
-	// action was not performed, or perhaps not, it returns a notDoneError.
+	// carryOut performs the action and stores the result in order, as far as it is known. It
+	// returns a notDoneError if the action was not performed, or if it is unknown whether the
+	// action was performed.
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 
@@ -133,8 +134,8 @@ func (o *Operator) Unblock(ctx context.Context) error {
 	return nil
 }
 
-// Rest ends the random actions and resumes all destinations. It retries until the database
-// confirms that or ctx is done. It may be called again.
+// Rest ends the random actions and resumes all destinations. It retries until the database has
+// confirmed that no destination is paused, or until ctx is done. It may be called again.
 func (o *Operator) Rest(ctx context.Context) error {
 	o.stop.Lock()
 	defer o.stop.Unlock()

@@ -62,8 +62,8 @@ func (a *apiOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return &notDoneError{err: err, certain: Refused(err)}
 }
 
-// Refused reports whether an error of the Go API is a refusal after a check. After any other
-// error, the action may have been carried out.
+// Refused reports whether an error of the Go API means that the API checked the action and refused
+// it. After any other error, the action may have been carried out.
 func Refused(err error) bool {
 	_, wrongState := errors.AsType[*ledger.StateError](err)
 	_, unfinished := errors.AsType[*erasure.UnfinishedError](err)

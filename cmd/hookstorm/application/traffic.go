@@ -99,8 +99,8 @@ func (t *Traffic) Start(ctx context.Context) {
 	}
 }
 
-// Stop starts no more transactions, waits for the current ones, and closes the connections. It
-// may be called again.
+// Stop prevents new transactions, waits for the current ones, and closes the connections. It may be
+// called again.
 func (t *Traffic) Stop() {
 	if t.cancel != nil {
 		t.cancel()

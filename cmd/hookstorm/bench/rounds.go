@@ -44,8 +44,8 @@ func (b *bench) rounds(yield func(round int) bool) {
 	}
 }
 
-// alternately calls turn twice in each round, with true and with false. The order alternates from
-// round to round.
+// alternately calls the function turn twice in each round, with true and with false. The order
+// alternates from round to round.
 func (b *bench) alternately(turn func(with bool) error) error {
 	for round := range b.rounds {
 		first := round%2 == 1

@@ -7,9 +7,9 @@ type Scenario struct {
 	Name string
 	// What describes the scenario.
 	What string
-	// Turns is true if the scenario takes a turn in each round, so that the machine's drift
-	// affects all compared scenarios alike. The others compare within themselves, and run only if
-	// selected.
+	// Turns is true if the scenario takes a turn in each round, so that the machine's drift affects
+	// all compared scenarios alike. The other scenarios compare only their own subjects, and run
+	// only if they are selected.
 	Turns bool
 
 	// takes lists subjects that only accept events, all in one turn.

@@ -10,7 +10,7 @@ import (
 )
 
 // backlogTurn creates events while the receiver is down, as in an outage of an hour, and drains
-// them. The receiver restarts once all of them are dispatched, when the breaker is open.
+// them. The receiver restarts once all events are dispatched. By then the breaker is open.
 func backlogTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		n := b.opts.Backlog

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// lifeTurn offers events as fast as they are accepted, and ends when the last effect is done.
-// With --previous, that commit runs first.
+// lifeTurn offers events as fast as they are accepted, and ends when the last effect is done. With
+// --previous, the program of the previous commit is measured first.
 func lifeTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous != "" {
 		if err := b.buildPrevious(ctx); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// orderTurn measures the delivery of an order's heads, once while few effects wait behind them,
-// and once while many wait.
+// orderTurn measures the deliveries from the head of an order, once while few effects wait in the
+// order, and once while many wait.
 func orderTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		for who, waiting := range map[string]int{report.FewWaiting: b.sizes.few, report.ManyWaiting: b.sizes.many} {

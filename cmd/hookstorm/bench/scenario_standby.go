@@ -23,7 +23,7 @@ const (
 	notifications = 40
 )
 
-// standbyTurn accepts with four gateways while every commit waits for a standby that is 5 ms
+// standbyTurn measures how four gateways accept while every commit waits for a standby that is 5 ms
 // away.
 func standbyTurn(ctx context.Context, b *bench) error {
 	far, err := cluster.NewDistance(standbyRoundTrip / 2)

@@ -68,7 +68,7 @@ func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), 
 	return jobs, pool.Close, nil
 }
 
-// reconcile has a worker run the reconcile job, and returns the job's duration.
+// reconcile inserts a reconcile job, waits until a worker has run it, and returns its duration.
 func (s *scene) reconcile(ctx context.Context) (time.Duration, error) {
 	jobs, end, err := s.jobs(ctx)
 	if err != nil {

@@ -30,8 +30,8 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// storm measures duplicates only, in turn with the limit. It takes seconds, because a server is
-// still growing in its first second.
+// storm measures a load of duplicates only, in turn with the limit. It takes seconds, because a
+// server is still growing in its first second.
 func (b *bench) storm(ctx context.Context) error {
 	both := []subject{limit, accepting.as(fmt.Sprintf(report.DuplicateShare, 100.0))}
 	return b.compete(ctx, both, load.Options{Duplicates: 1}, b.sizes.accept, func(both []*contestant) error {
@@ -59,9 +59,9 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// collectionTurn measures the cost of statistics when accepting. A commit that does not yet
-// collect statistics runs in the other half of each turn. A turn is long enough for the gateways
-// to write their counts and statistics several times.
+// collectionTurn measures the cost of statistics when accepting. This tree takes turns with a
+// commit that does not yet collect statistics. A turn is long enough for the gateways to write
+// their counts and statistics several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit without statistics")

@@ -36,7 +36,7 @@ func waitingTurn(ctx context.Context, b *bench) error {
 		return err
 	}
 	resuming := pausing
-	resuming.left = "" // the resumed destination also finishes its work
+	resuming.left = "" // awaitQuiet then also waits for the resumed destination
 	if err := b.play(ctx, resuming, database{server, full, true}, func(s *scene) error { return s.resume(ctx) }); err != nil {
 		return err
 	}

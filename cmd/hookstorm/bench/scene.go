@@ -81,7 +81,7 @@ type database struct {
 	keep   bool      // the database outlives the scene
 }
 
-// play starts the processes of a subject on a database, calls do, and ends them.
+// play starts the processes of a subject on a database, calls do, and stops the processes.
 func (b *bench) play(ctx context.Context, who subject, on database, do func(s *scene) error) (err error) {
 	s, err := b.enter(ctx, who, on)
 	if err != nil {

@@ -99,7 +99,7 @@ func (c *Cells) Round(ctx context.Context, by ledger.Operator) error {
 	}).Run(ctx)
 }
 
-// deliver delivers an event twice, and ignores that a cell refuses it because the source moves.
+// deliver delivers an event twice. It ignores the refusals of a cell while the source moves.
 func (c *Cells) deliver(ctx context.Context, at int) error {
 	id := uuid.NewString()
 	for range 2 {
@@ -152,8 +152,8 @@ func (c *Cells) dispatch(ctx context.Context, at int) error {
 	return nil
 }
 
-// End completes a move, and returns an error if an event is stored in both cells, or is unknown in the
-// cell that stores the source's events.
+// End completes an interrupted move, or moves the source once more. It returns an error if an event
+// is stored in both cells, or is unknown in the cell that stores the source's events.
 func (c *Cells) End(ctx context.Context, by ledger.Operator) error {
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()

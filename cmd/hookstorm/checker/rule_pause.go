@@ -11,8 +11,8 @@ type pause struct{ from, to int64 }
 
 // pausesHold checks pauses. No attempt, not even a probe, may begin after an operator's pause was
 // answered and before any resume request. An attempt begins between the start of its claim's
-// transaction, which may have waited, and the transition that it wrote. Both times use the
-// database's clock, so a slow network does not matter.
+// transaction, which may have waited, and the transition that this transaction wrote. Both times
+// use the database's clock, so a slow network does not matter.
 func (j *judge) pausesHold() {
 	pauses := j.pauses()
 	if len(pauses) == 0 {

@@ -59,7 +59,7 @@ func (d *Distance) Upstream(primary string) string {
 	return d.listener.Addr().String()
 }
 
-// Close accepts no more connections, and returns when the existing ones have ended. Their servers
+// Close stops accepting connections, and returns when the existing ones have ended. Their servers
 // must have stopped.
 func (d *Distance) Close() {
 	_ = d.listener.Close() // the listener is not needed again

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// gateway returns an outbox as one process's gateway uses it.
+// gateway returns an outbox with its own connection pool, as in a gateway process.
 func gateway(t *testing.T, url string) *outbox.Outbox {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)

@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// A gateway recognizes a repeated event without querying the database. It queries again once
-// the database is on another server, or restarted: acknowledged events may be lost there. The
-// test deletes a row to simulate that.
+// A gateway recognizes a repeated event without querying the database. It queries again after the
+// database has moved to another server or was restarted, because acknowledged events may have been
+// lost. The test deletes a row to simulate such a loss.
 func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 	t.Parallel()
 	c, url := proxied(t, cluster.Options{Durable: true, Standby: true})

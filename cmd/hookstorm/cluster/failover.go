@@ -14,7 +14,7 @@ import (
 // Ending is the way to stop a server.
 type Ending string
 
-// The endings.
+// Values of Ending.
 const (
 	// Fast rolls back and writes a checkpoint.
 	Fast Ending = "fast"
@@ -42,7 +42,7 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	if err := end(ctx, c.server(), ending); err != nil {
 		return fmt.Errorf("restart primary: %w", err)
 	}
-	if err := c.server().Restart(ctx); err != nil { // a fast restart if the server still runs
+	if err := c.server().Restart(ctx); err != nil { // a fast restart if the server is still running
 		return fmt.Errorf("restart primary: %w", err)
 	}
 	return nil
@@ -68,8 +68,8 @@ func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	}
 }
 
-// Promote stops the primary, promotes the standby, and returns when the new primary has a
-// standby. Until then its COMMITs do not wait for a standby.
+// Promote stops the primary, promotes the standby, and returns when the new primary has a standby.
+// Until then the COMMITs of the new primary do not wait for a standby.
 func (c *Cluster) Promote(ctx context.Context, ending Ending) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()

@@ -98,8 +98,8 @@ func New(opts Options) (*Sender, error) {
 	return s, nil
 }
 
-// Run creates events until ctx is done, starting when its list is first read. Workers would not
-// fetch earlier events automatically. Run sends each event's webhook at most once.
+// Run creates events until ctx is done, starting when the sender's list is first read. Workers
+// would not fetch earlier events automatically. Run sends each event's webhook at most once.
 func (s *Sender) Run(ctx context.Context) {
 	select {
 	case <-s.read:

@@ -20,7 +20,7 @@ func (m *machine) isTurn(n *State, f int) bool {
 	return !n.Effects[0].holdsItsOrder() && n.Events[0].Outcome != received
 }
 
-// wakeNext inserts the next effect's job if that effect may start now that f ended. The
+// wakeNext inserts the job of the next effect if that effect may start after the end of f. The
 // transaction holds the lock on the order. So if several effects end simultaneously, the
 // transaction that ends the last one sees that the others have ended.
 func (m *machine) wakeNext(n *State, f int) {

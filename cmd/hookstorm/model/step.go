@@ -143,8 +143,8 @@ func (m *machine) transaction(s *State, actor Actor, name, does string, run, hea
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
 }
 
-// transactionOr is transaction with a cost, for a process that reacts with unheard if it gets no
-// response.
+// transactionOr is like transaction, but with a cost, and for a process that reacts with unheard if
+// it gets no response.
 func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does string, run, heard, unheard func(*State)) {
 	next := *s
 	if !next.pay(cost) {

@@ -41,8 +41,9 @@ func (m *machine) fetching(s *State, w int) {
 
 var jobNames = [jobs]string{"dispatch event 1", "dispatch event 2", "attempt effect 1", "attempt effect 2"}
 
-// hearing updates the row of a job whose run has ended, if the row is running. River does not
-// check which run: a run that was rescued meanwhile ends its successor's row.
+// hearing updates the row of a job whose run has ended, if the row is running. River does not check
+// which run has ended. If a job was rescued and another worker runs it, the end of the first run
+// also changes the row.
 func (m *machine) hearing(s *State, w int) {
 	worker := s.Workers[w]
 	job, row := int(worker.Job), int(worker.Row)

@@ -15,7 +15,7 @@ type deck struct {
 	rnd    *rand.Rand
 }
 
-// miss makes next deal a fault twice in the next round, because the fault did not strike.
+// miss makes the deck deal a fault twice in the next round, because the fault did not strike.
 func (d *deck) miss(fault Fault) {
 	if !slices.ContainsFunc(d.missed, func(m Fault) bool { return m.Kind == fault.Kind }) {
 		d.missed = append(d.missed, fault)

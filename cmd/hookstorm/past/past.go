@@ -76,9 +76,9 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it has
-// retention delete everything, as an operator would on finding that retention waits. Other
-// processes may do the same simultaneously.
+// Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it makes
+// retention delete everything, as an operator would who finds that retention waits for approval.
+// Other processes may do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)

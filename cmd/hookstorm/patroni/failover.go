@@ -16,7 +16,7 @@ import (
 // Loss is the way in which the cluster loses its primary.
 type Loss string
 
-// The losses.
+// Values of Loss.
 const (
 	// Killed is SIGKILL for Patroni and Postgres, as when a machine loses power.
 	Killed Loss = "killed"

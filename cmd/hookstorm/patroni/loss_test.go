@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// An asynchronous failover loses acknowledged events. For each source, repair names the time span
-// in which events are missing. If a sender delivers them again, they are not duplicates.
+// An asynchronous failover loses acknowledged events. For each source, package repair reports the
+// time span in which events are missing. If a sender delivers them again, they are not duplicates.
 func TestWhatAnAsynchronousFailoverLosesIsNamed(t *testing.T) {
 	t.Parallel()
 	c := start(t, false)

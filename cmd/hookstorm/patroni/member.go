@@ -70,7 +70,7 @@ func (m *member) freeze() error { return errors.Join(m.patroni.Pause(), m.signal
 // thaw ends a freeze.
 func (m *member) thaw() error { return errors.Join(m.signal(syscall.SIGCONT), m.patroni.Continue()) }
 
-// signal signals all processes of the Postgres. It does nothing if none runs.
+// signal signals all processes of the Postgres. It does nothing if no such process is running.
 func (m *member) signal(signal syscall.Signal) error {
 	var failed []error
 	for _, pid := range m.processes() {
@@ -105,7 +105,7 @@ func (m *member) stopSenders() error {
 func (m *member) processes() []int {
 	text, err := os.ReadFile(filepath.Join(m.data, "postmaster.pid"))
 	if err != nil {
-		return nil // no server runs
+		return nil // no server is running
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))

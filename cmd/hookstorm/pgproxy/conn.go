@@ -30,7 +30,7 @@ type conn struct {
 	application string
 	target      string // empty if it is not connected
 
-	// The mutex of the proxy may be held when this one is locked, but not the reverse.
+	// A goroutine that holds the mutex of the proxy may lock mu, but not the reverse.
 	mu      sync.Mutex
 	server  net.Conn    // nil before it is connected
 	pending []*exchange // requests whose response is incomplete, in order
@@ -122,7 +122,7 @@ func (c *conn) connect() error {
 	defer c.proxy.mu.Unlock()
 	c.target = target
 	select {
-	case <-c.closed: // close may have run before it could see the server's side
+	case <-c.closed: // the method close may have run before c.server was set
 		_ = server.Close() // nothing was sent on it
 		return net.ErrClosed
 	default:

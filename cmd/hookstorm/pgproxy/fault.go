@@ -44,7 +44,8 @@ const (
 	Partition Kind = "partition"
 	// Latency holds each piece of the stream back for Fault.Delay, in both directions.
 	Latency Kind = "latency"
-	// SlowBytes passes Fault.Bytes at a time, one piece each Fault.Delay.
+	// SlowBytes relays at most Fault.Bytes bytes at a time, and waits for Fault.Delay after each
+	// piece.
 	SlowBytes Kind = "slow_bytes"
 	// Refuse resets new connections that Who selects. Existing connections remain.
 	Refuse Kind = "refuse"

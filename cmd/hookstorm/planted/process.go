@@ -69,7 +69,7 @@ func start(command string, rules ...string) step {
 	}
 }
 
-// startElsewhere is start for a process on another database of the same server.
+// startElsewhere is like start, for a process on another database of the same server.
 func startElsewhere(command string) step {
 	return func(ctx context.Context, s *scene) error {
 		url, err := s.hunt.database(ctx, s.server)
@@ -105,8 +105,8 @@ func startToStop(command, place string) step {
 	}
 }
 
-// startBehindProxy is start for a process that connects through the proxy. The proxy's listener
-// has the command's name.
+// startBehindProxy is like start, for a process that connects through the proxy. The proxy's
+// listener has the command's name.
 func startBehindProxy(command string) step {
 	return func(ctx context.Context, s *scene) (err error) {
 		if s.proxy, err = s.Proxy(s.server.Address(), func() string { return s.url }); err != nil {

@@ -154,7 +154,7 @@ func (s *scene) quiet(ctx context.Context) error {
 	return err
 }
 
-// copyJobs waits until a job of the kind runs, and copies such jobs for idle workers.
+// copyJobs waits until a job of the kind is running, and copies such jobs for idle workers.
 func copyJobs(kind, destination string) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, "a job of "+kind+" runs", func() (bool, error) {

@@ -69,8 +69,8 @@ func New(opts Options) (*Program, error) {
 // Name returns the name from the options.
 func (p *Program) Name() string { return p.opts.Name }
 
-// Start starts a process. moreEnv is for this process only, and overrides the environment of
-// the options. Start returns an error while a process runs.
+// Start starts a process. moreEnv is for this process only, and overrides the environment of the
+// options. Start returns an error while a process is running.
 func (p *Program) Start(ctx context.Context, moreEnv ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,13 +95,13 @@ func (p *Program) current() *process {
 	return p.process
 }
 
-// Alive reports whether a process runs. A paused process counts.
+// Alive reports whether a process is running. A paused process counts.
 func (p *Program) Alive() bool {
 	process := p.current()
 	return process != nil && !process.ended()
 }
 
-// PID returns the id of the running process, or 0 if none runs.
+// PID returns the id of the running process, or 0 if none is running.
 func (p *Program) PID() int {
 	process := p.current()
 	if process == nil || process.ended() {
@@ -121,8 +121,8 @@ func (p *Program) Exited() <-chan struct{} {
 	return process.done
 }
 
-// Ended returns how the last process ended, and whether hookstorm caused it. It returns ""
-// while the process runs.
+// Ended returns how the last process ended, and whether hookstorm caused it. It returns "" while
+// the process is running.
 func (p *Program) Ended() (how string, ordered bool) {
 	process := p.current()
 	if process == nil || !process.ended() {

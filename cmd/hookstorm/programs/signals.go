@@ -73,7 +73,7 @@ func (p *Program) Reload(ctx context.Context) error {
 	return p.send("reload", syscall.SIGHUP)
 }
 
-// send signals the running process. It returns an error if none runs.
+// send signals the running process. It returns an error if no process is running.
 func (p *Program) send(what string, signal syscall.Signal) error {
 	process := p.current()
 	if process == nil || process.ended() {

@@ -40,7 +40,7 @@ func (d Deployment) Route() string {
 // Change is the change of a deployment.
 type Change string
 
-// The changes.
+// Values of Change.
 const (
 	SourceAdded   Change = "source added"
 	RouteAdded    Change = "route added"

@@ -107,8 +107,8 @@ func Destinations() []Destination {
 	}
 }
 
-// Tables creates the tables of the run's own schema, torture. The sql effects and the handlers
-// write to them, once for each event (I10). The statement can be repeated.
+// Tables creates the tables of the run's own schema, torture. The sql effects, the handlers and the
+// application's transactions write to them (I9, I10). The statement can be repeated.
 //
 //go:embed tables.sql
 var Tables string

@@ -78,7 +78,7 @@ func (s *Senders) Start() {
 	s.pacing.Go(func() { s.pace(ctx) })
 }
 
-// Stop starts no new events, and waits until all signed events are acknowledged, except those of
+// Stop prevents new events, and waits until all signed events are acknowledged, except those of
 // senders that never retry. If ctx ends first, Stop cuts current deliveries and returns an error
 // with the number of open events.
 func (s *Senders) Stop(ctx context.Context) error {

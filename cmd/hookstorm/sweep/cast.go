@@ -47,8 +47,8 @@ func flaky() []string { return []string{"flaky_1", "flaky_2", "flaky_3"} }
 
 // Names of the destinations to which the code of the sweep refers.
 const (
-	// destExtra shares a queue with other destinations. So a process without destExtra fetches its
-	// jobs, and has to give them back.
+	// destExtra shares a queue with other destinations. So a process without destExtra fetches jobs
+	// for destExtra, and has to give them back.
 	destExtra = "extra"
 	destFresh = "fresh" // its route reads the object before the first attempt
 	destDesk  = "desk"  // for effects that the actor enqueues, pauses, parks, retries and cancels

@@ -177,7 +177,7 @@ func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(
 	return w.restart(ctx, s, start{})
 }
 
-// restart kills a service's process and waits until the service runs again, started as given.
+// restart kills a service's process and waits until the service is running again, started as given.
 func (w *world) restart(ctx context.Context, s *service, as start) error {
 	s.nextStart(as)
 	program := s.program()
@@ -190,8 +190,8 @@ func (w *world) restart(ctx context.Context, s *service, as start) error {
 	return w.back(ctx, s)
 }
 
-// back waits until the services run again after they ended. It does not check that they are
-// ready: the database may be unavailable.
+// back waits until the services, whose processes have ended, are running again. It does not check
+// that they are ready: the database may be unavailable.
 func (w *world) back(ctx context.Context, services ...*service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 	defer cancel()

@@ -75,14 +75,14 @@ type Options struct {
 	// Pause is the mean pause between two faults in one lane. Defaults to DefaultPause.
 	Pause time.Duration
 	// Only lists the kinds of faults to inject. If empty, the run injects all kinds, or with
-	// Patroni only those of the servers.
+	// Patroni only the faults of the servers.
 	Only []string
 	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
 	// deliveries a second, and a fault every 5 seconds, or every 10 under Patroni.
 	MinAcked, MinFaults int
 	// Patience is the maximum time for all work to finish after the faults. It must exceed the
-	// largest clock skew, because a process whose clock is ahead schedules its next tries later
-	// by as much. Defaults to 6 minutes, or 10 with production times.
+	// largest clock skew, because a process whose clock is ahead schedules its next tries later by
+	// the same time. Defaults to 6 minutes, or 10 with production times.
 	Patience time.Duration
 	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer

@@ -33,7 +33,7 @@ type service struct {
 	role     role
 	line     string // the proxy's listener for its database connections
 	config   *programs.Configuration
-	programs map[string]*programs.Program // by build; at most one runs
+	programs map[string]*programs.Program // by build; at most one is running
 	url      string                       // URL of the gateway
 	history  *history.Writer
 

@@ -92,8 +92,8 @@ type run struct {
 
 // Run starts two gateways and two workers of the previous version, and lets two processes of the
 // current version migrate their database. Then it replaces the processes one by one, and puts the
-// previous version back without a migration. It sends events all the time. Run returns an error
-// if a step fails; whatever was lost, doubled or logged as an error is in the report.
+// previous version back without a migration. It sends events all the time. Run returns an error if
+// a step fails. Lost or doubled work and logged errors are in the report.
 func Run(ctx context.Context, opts Options) (_ Report, err error) {
 	began := time.Now()
 	opts.Events, opts.Rate = cmp.Or(opts.Events, DefaultEvents), cmp.Or(opts.Rate, DefaultRate)
@@ -233,7 +233,8 @@ func (r *run) goBack(ctx context.Context) (err error) {
 	return nil
 }
 
-// during calls do while it sends at least n events, and returns the number of events.
+// during calls the function do, and meanwhile sends at least n events. It returns the number of
+// events.
 func (r *run) during(ctx context.Context, n int, do func(ctx context.Context) error) (sent int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

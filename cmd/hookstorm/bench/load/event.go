@@ -34,7 +34,7 @@ const DefaultSize = 1000
 // Order is the order of the ids of consecutive events.
 type Order string
 
-// The orders.
+// Values of Order.
 const (
 	Random Order = "random" // every id is at a random position in an index
 	Timely Order = "time"   // later ids are greater, as with many providers

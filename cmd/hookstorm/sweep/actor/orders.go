@@ -301,7 +301,7 @@ func (a *actor) replayFailed(ctx context.Context) error {
 	return err
 }
 
-// replay has an event dispatched again.
+// replay replays an event that was dispatched.
 func (a *actor) replay(ctx context.Context, round int) error {
 	id, err := texts(ctx, a.pool, `SELECT event_id FROM hooklatch.processed_events
 		WHERE source = $1 AND outcome = 'dispatched' ORDER BY generation, random() LIMIT 1`, replayed)
