@@ -33,8 +33,8 @@ const (
 	mapOfPackages = "<!-- The map of packages: go generate ./docs writes it from the comments of the packages. -->\n"
 )
 
-// The comment of a package says in one sentence what the package does, beginning with a
-// verb, and the map repeats it.
+// The first sentence of a package comment says what the package does, and its first word after the
+// name is a verb. The map contains this sentence for every package.
 func TestTheMapHasEveryPackage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(architecture)
@@ -62,7 +62,7 @@ func TestTheMapHasEveryPackage(t *testing.T) {
 	require.Len(t, onPage, len(rows), fix)
 }
 
-// goPackage is what the test needs of `go list -json`.
+// goPackage is the part of the output of `go list -json` that the test needs.
 type goPackage struct {
 	Dir, ImportPath                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
@@ -72,7 +72,7 @@ func listPackages(t *testing.T) []goPackage {
 	t.Helper()
 	var packages []goPackage
 	for _, module := range []string{"..", "../cmd/hookstorm"} {
-		// With -find nothing of what they import has to be there.
+		// With -find, the imports of the packages need not be downloaded.
 		cmd := exec.CommandContext(t.Context(), "go", "list", "-find", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 		cmd.Dir = module
 		out, err := cmd.Output()
@@ -91,11 +91,11 @@ func listPackages(t *testing.T) []goPackage {
 	return packages
 }
 
-// introduction is how the comments of packages and commands begin.
+// introduction matches the beginning of the comment of a package or command.
 var introduction = regexp.MustCompile(`^(Package|Command) [a-z_]+ `)
 
-// responsibility is the first sentence of the package's comment, which tests may have
-// where there is nothing else.
+// responsibility returns the first sentence of the package's comment. A package that has no comment
+// in other files may have the comment in a test file.
 func (p goPackage) responsibility(t *testing.T) string {
 	t.Helper()
 	for _, file := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {

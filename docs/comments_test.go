@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every exported name of the module has a doc comment that begins with it, as in the standard
+// Every exported name of the module has a doc comment that begins with the name, as in the standard
 // library.
 func TestEveryExportedNameHasADocComment(t *testing.T) {
 	t.Parallel()
@@ -39,8 +39,9 @@ func TestEveryExportedNameHasADocComment(t *testing.T) {
 	require.Greater(t, checked, 1500)
 }
 
-// exported are the exported names that a file declares, with their comments. A constant or a
-// variable of a group may be described by the comment of the group.
+// exported returns the exported functions and types that a file declares, with their comments. It
+// adds an exported constant or variable, with an empty comment, only if neither the name nor its
+// group has a comment.
 func exported(file *ast.File) map[*ast.Ident]string {
 	found := map[*ast.Ident]string{}
 	for _, declaration := range file.Decls {

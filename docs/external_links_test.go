@@ -23,8 +23,8 @@ func externalLinks(text string) (found []string) {
 	return found
 }
 
-// gone returns why a link leads nowhere, or "". A site that refuses programs, or is away today,
-// proves nothing.
+// gone returns the reason why a link leads nowhere, or "". A site that refuses programs, or is
+// temporarily unavailable, does not count.
 func gone(client *http.Client, url string) string {
 	response, err := client.Get(url)
 	if err != nil {
@@ -40,8 +40,8 @@ func gone(client *http.Client, url string) string {
 	return ""
 }
 
-// The sites that our pages link to still have the pages. Sites change without a commit of ours, so
-// this runs weekly, and not for every commit.
+// The pages to which our pages link still exist. Other sites change without a commit here, so the
+// test runs weekly, and not for every commit.
 func TestExternalLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_EXTERNAL_LINKS") == "" {

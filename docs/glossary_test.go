@@ -13,7 +13,8 @@ import (
 
 //go:generate go test . -run ^TestTheGlossaryHasTheTermsOfTheProgram$ -update
 
-// The help page of the console shows the same list.
+// docs/glossary.md contains the terms of the program. The help page of the console shows the same
+// list.
 func TestTheGlossaryHasTheTermsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -56,14 +56,14 @@ func configuration(t *testing.T) node {
 	return root
 }
 
-// otherNames are files, and values of the Helm chart, that look like keys.
+// otherNames matches file names and values of the Helm chart that look like keys.
 var otherNames = regexp.MustCompile(`\.(?:md|sh)$|^(?:gateway|worker)\.secret$`)
 
 // unknownKeys returns the keys in a text that the configuration does not have.
 func unknownKeys(t *testing.T, root node, text string) (unknown []string) {
 	t.Helper()
 	sections := slices.Sorted(maps.Keys(root.Properties))
-	key := regexp.MustCompile(`(?:^|[^\w./$@{-])((?:` + strings.Join(sections, "|") + `)(?:\.[a-z]\w*)+)`) // a name of Go begins with a capital letter
+	key := regexp.MustCompile(`(?:^|[^\w./$@{-])((?:` + strings.Join(sections, "|") + `)(?:\.[a-z]\w*)+)`) // in Go, such a name begins with a capital letter
 	for _, found := range key.FindAllStringSubmatch(text, -1) {
 		if !otherNames.MatchString(found[1]) && !root.has(t, root, strings.Split(found[1], ".")) {
 			unknown = append(unknown, found[1])
@@ -72,8 +72,8 @@ func unknownKeys(t *testing.T, root node, text string) (unknown []string) {
 	return unknown
 }
 
-// A text that names a key of the configuration names one that exists: on a page, in help, in the
-// console, in an alert, an error or a finding.
+// Every key of the configuration that a text names exists: on a page, in help, in the console, in
+// an alert, an error or a finding.
 func TestKeysInTextsExist(t *testing.T) {
 	t.Parallel()
 	root := configuration(t)

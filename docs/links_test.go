@@ -20,7 +20,7 @@ var (
 	namedTest   = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z][A-Za-z0-9_]*)`")
 )
 
-// pages are all Markdown files of the repository, by their path from its root.
+// pages returns all Markdown files of the repository, by their path from the directory docs.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -64,7 +64,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// anchorsOf are the headings of a page as GitHub makes anchors of them.
+// anchorsOf returns the headings of a page in the form of the anchors that GitHub creates for them.
 func anchorsOf(text string) []string {
 	var anchors []string
 	for _, heading := range pageHeading.FindAllStringSubmatch(fencedBlock.ReplaceAllString(text, ""), -1) {
@@ -97,11 +97,11 @@ func TestEveryNamedFileExists(t *testing.T) {
 	t.Parallel()
 	for page, text := range pages(t) {
 		if filepath.Base(page) == "CHANGELOG.md" {
-			continue // what has been stays
+			continue // the changelog may name files that no longer exist
 		}
 		for _, file := range namedFile.FindAllStringSubmatch(text, -1) {
 			if strings.HasPrefix(file[1], "/") || strings.HasPrefix(file[1], "./") || strings.HasPrefix(file[1], ".hooklatch/") {
-				continue // a file of the reader's
+				continue // a file on the reader's machine
 			}
 			_, fromRoot := os.Stat(filepath.Join("..", file[1]))
 			_, fromPage := os.Stat(filepath.Join(filepath.Dir(page), file[1]))
@@ -121,7 +121,7 @@ func TestEveryNamedTestExists(t *testing.T) {
 	for file := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		text, err := os.ReadFile(filepath.Join("..", file))
 		if os.IsNotExist(err) {
-			continue // removed, and not committed yet
+			continue // deleted, but the deletion is not committed yet
 		}
 		require.NoError(t, err)
 		for _, f := range functions.FindAllStringSubmatch(string(text), -1) {

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostPictures is what all pictures of the console may take together.
+// mostPictures is the maximum total size of all pictures of the console, in bytes.
 const mostPictures = 3 << 19 // 1.5 MiB
 
-// The page of the console shows every picture there is, and none that is not: ten pages in
-// light and dark, and four as a phone shows them.
+// The page about the console shows every picture that exists, and no others: ten pages in light and
+// dark mode, and four pages as on a phone.
 func TestPicturesAreThereAndSmall(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("console.md")

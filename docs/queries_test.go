@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Statements in operations.md that a reader types: on lines of their own, or within a
+// typed matches the statements in operations.md that a reader types: on separate lines, or in a
 // table.
 var typed = regexp.MustCompile("(?m)^ {4,6}(SELECT [^;]+;)|`(SELECT [^`;]+;)`")
 
@@ -54,7 +54,7 @@ func TestTheCheckOfOperationsFindsWhatItSays(t *testing.T) {
 	require.Equal(t, "evt_1", *result.Rows[0][0].Value)
 }
 
-// The tables are those of the systems of the page, as far as the queries name them.
+// The tables have the columns that the page's queries use, as in the systems that the page names.
 func TestTheQueriesOfMigrateFindTheKeys(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())
@@ -82,7 +82,7 @@ func TestTheQueriesOfMigrateFindTheKeys(t *testing.T) {
 	}
 }
 
-// What the pages say of the configuration is accepted by it.
+// Every YAML block in these pages is a valid configuration.
 func TestTheConfigurationsOfThePagesAreRight(t *testing.T) {
 	t.Parallel()
 	blocks, withRoutes := regexp.MustCompile("(?s)```yaml\n(.*?)```"), regexp.MustCompile("(?m)^routes:")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inClone is a small clone that has the scripts of a release, at the tag v0.1.0.
+// inClone is a small clone with the scripts of a release, at the tag v0.1.0.
 type inClone struct {
 	*testing.T
 	dir string
@@ -57,7 +57,8 @@ func (c inClone) run(args ...string) (string, error) {
 	return string(out), err
 }
 
-// refuses runs a release, which must fail before it builds anything.
+// refuses runs the release script, which must fail with the given sentence before it builds
+// anything.
 func (c inClone) refuses(version, sentence string) {
 	c.Helper()
 	out, err := c.run(".ci/release", version)
@@ -90,7 +91,8 @@ func TestTheNotesOfAReleaseAreItsSection(t *testing.T) {
 		require.NoError(t, err, out)
 		require.Equal(t, "The first, see [it](https://github.com/hooklatch/hooklatch/blob/"+tag+"/docs/it.md).\n\n- One item.\n- Two.\n", out)
 	}
-	// The newest version of the changelog has notes, and each of its links leads somewhere.
+	// The newest version in the changelog has notes. The notes contain no relative link, and no
+	// paragraph of several lines.
 	newest := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindStringSubmatch(pages(t)["../CHANGELOG.md"])
 	require.NotNil(t, newest)
 	out, err := inClone{t, ".."}.run(".ci/release-notes", "v"+newest[1])
@@ -99,11 +101,12 @@ func TestTheNotesOfAReleaseAreItsSection(t *testing.T) {
 	require.NotRegexp(t, `(?m)^  [^-]`, out, "a paragraph of several lines")
 }
 
-// unknown is the commit of an action in whose repository a person has still to look.
+// unknown stands for the commit of an action until a maintainer has looked up the commit.
 const unknown = "@0000000000000000000000000000000000000000"
 
-// A release is a draft that a person approves, and it does not run before a person has looked up
-// the commits that nothing here can confirm.
+// The workflow creates a draft of a release, and every job that may write waits for a maintainer's
+// approval. docs/releasing.md lists the actions whose commits a maintainer must look up before
+// that.
 func TestAReleaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../.github/workflows/release.yml")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxExposure is the exposure of the service, from 0 to 100, above which systemd-analyze fails.
+// maxExposure is the maximum exposure of the service, from 0 to 100, that systemd-analyze accepts.
 const maxExposure = "20"
 
 func TestTheUnitsAreSound(t *testing.T) {

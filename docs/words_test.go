@@ -17,14 +17,14 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/glossary"
 )
 
-// rule is a kind of wording that no text of ours has.
+// rule is a kind of wording that our texts must not contain.
 type rule struct {
 	name  string
 	wrong *regexp.Regexp
 	write string // instead
 }
 
-// rules are all of them. A word that is sometimes right does not belong here.
+// rules returns all rules. A word that is sometimes right does not belong here.
 func rules() []rule {
 	list := []rule{
 		{"actor", anyOf("nobody", "somebody", "whoever", `(any|no|some)body's`), "operator, user, caller, sender, receiver or process"},
@@ -45,11 +45,11 @@ func anyOf(phrases ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + strings.Join(phrases, "|") + `)\b`)
 }
 
-// wordings are the faults of a text.
+// wordings returns the forbidden wordings in a text.
 func wordings(text string) (faults []string) {
 	for _, paragraph := range borders.Split(text, -1) {
 		paragraph = strings.Join(strings.Fields(paragraph), " ")
-		paragraph = strings.ReplaceAll(paragraph, "user nobody", "user x") // an account of Unix
+		paragraph = strings.ReplaceAll(paragraph, "user nobody", "user x") // a Unix account
 		for _, r := range rules() {
 			for _, found := range r.wrong.FindAllString(paragraph, -1) {
 				faults = append(faults, r.name+": "+strconv.Quote(strings.TrimSpace(found))+": write "+r.write)
@@ -59,8 +59,8 @@ func wordings(text string) (faults []string) {
 	return faults
 }
 
-// Every text that a user can see is held to the terms of the glossary and to plain English:
-// pages, help, the console, alerts, errors, the changelog.
+// Every text that a user can see uses the terms of the glossary and plain English: pages, help, the
+// console, alerts, errors and the changelog.
 func TestTextsAreInPlainEnglish(t *testing.T) {
 	t.Parallel()
 	read := 0
@@ -91,7 +91,7 @@ func TestEveryRuleOfWordingIsNoticed(t *testing.T) {
 	require.Empty(t, wordings(withoutCode("Run `whoever` now.\n\n```\nnobody\n```\n")), "code quotes programs")
 }
 
-// texts are all that a user can see, by the place where each is written.
+// texts returns all texts that a user can see, by the location of each.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -117,7 +117,7 @@ func texts(t *testing.T) map[string]string {
 			all[file] = tags.ReplaceAllString(string(text), "\n\n")
 		}
 	}
-	// The glossary itself quotes what is not to be written.
+	// The glossary itself quotes the forbidden words.
 	for _, dir := range []string{"../cmd/hooklatch", "../internal", "../gateway", "../worker", "../outbox", "../schema"} {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/glossary/") {
@@ -130,19 +130,20 @@ func texts(t *testing.T) map[string]string {
 }
 
 var (
-	// borders end a paragraph, an item, a cell, a heading or a value.
+	// borders matches the end of a paragraph, an item, a cell, a heading or a value.
 	borders = regexp.MustCompile(`\n\s*\n|\n\s*[-*#|]|\||\n\s*[a-z_$"]+: |: "`)
 	tags    = regexp.MustCompile(`<[^>]*>|\{\{[^}]*\}\}`)
 	blocks  = regexp.MustCompile("(?s)```.*?```")
 	inline  = regexp.MustCompile("`[^`\n]*`")
 )
 
-// withoutCode is a page without its code, which quotes programs.
+// withoutCode returns a page without its code, which quotes programs.
 func withoutCode(page string) string {
 	return inline.ReplaceAllString(blocks.ReplaceAllString(page, "\n"), "x")
 }
 
-// literals adds the sentences that a program can print: its string literals of several words.
+// literals adds the string literals of a Go file that contain at least three words, because the
+// program can print them.
 func literals(path string, all map[string]string) error {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workflow is the part of a GitHub workflow that decides what foreign code may do.
+// workflow is the part of a GitHub workflow that decides the rights of foreign code.
 type workflow struct {
 	Permissions map[string]string `yaml:"permissions"`
 	Jobs        map[string]struct {
@@ -63,7 +63,8 @@ func workflowProblems(text []byte) (found []string) {
 	return found
 }
 
-// Workflows run foreign code with the rights of this repository.
+// Workflows run foreign code, which must get no rights in this repository beyond the job's
+// permissions.
 func TestWorkflowsGiveForeignCodeNoRights(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../.github/workflows/*.y*ml")

@@ -1,6 +1,6 @@
--- The rights of the roles that database.sh makes. The service grants of compose.yaml applies them
--- after each migration, as the role that owns the tables. docs/operations.md#roles has the same
--- statements, and explains them.
+-- The rights of the roles that database.sh creates. The service grants of compose.yaml runs this
+-- file after each migration, as the role that owns the tables. docs/operations.md#roles has the
+-- same statements, and explains them.
 
 -- roles: the gateway takes deliveries
 GRANT USAGE ON SCHEMA hooklatch TO hooklatch_gateway;

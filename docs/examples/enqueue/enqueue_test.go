@@ -27,10 +27,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// patience is how long a test waits for a call, on a machine that is busy.
+// patience is the maximum wait for a call on a busy machine.
 const patience = 2 * time.Minute
 
-// crm is a receiver that remembers every call.
+// crm is a receiver that records every call.
 type crm struct {
 	mu    sync.Mutex
 	calls []string // bodies
@@ -38,14 +38,15 @@ type crm struct {
 }
 
 func (c *crm) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a body that is cut off is not one that is expected
+	body, _ := io.ReadAll(r.Body) // a truncated body equals no expected body
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = append(c.calls, r.Header.Get("Content-Type")+" "+r.Header.Get("X-Export")+" "+string(body))
 	c.keys = append(c.keys, r.Header.Get("Idempotency-Key"))
 }
 
-// shop is an application's database, with a worker that makes the calls.
+// shop creates an application's database, and starts a worker that makes the calls. It returns the
+// receiver of the calls, too.
 func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	t.Helper()
 	pool := pgtest.New(t)
@@ -67,8 +68,7 @@ func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	return pool, seen
 }
 
-// findPsql looks on PATH and beside the binaries of Postgres that are found
-// where packages put them.
+// findPsql looks for psql on PATH, and where packages install the programs of Postgres.
 func findPsql(t *testing.T) string {
 	t.Helper()
 	if path, err := exec.LookPath("psql"); err == nil {
@@ -90,7 +90,8 @@ func findPsql(t *testing.T) string {
 	return ""
 }
 
-// Committed, the call is made once; rolled back, never; twice with one key, once.
+// After a commit the call is made once, and after a rollback never. Two transactions with the same
+// key lead to one call.
 func TestPsql(t *testing.T) {
 	t.Parallel()
 	psql := findPsql(t)

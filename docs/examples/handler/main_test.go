@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// asProgram makes the test binary run as the program it tests.
+// asProgram in the environment makes the test binary run as the program that it tests.
 const asProgram = "HANDLER_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -27,9 +27,9 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// I10: the process is killed with SIGKILL again and again while it handles
-// events, in the middle of transactions and around their COMMIT. In the end
-// every event was written once.
+// I10: the process is killed with SIGKILL repeatedly while it handles events, in the middle of
+// transactions and around their COMMIT. In the end the handler's writes for each event exist
+// exactly once.
 func TestWritesHappenOnceWhenKilled(t *testing.T) {
 	t.Parallel()
 	const events, minKills = 600, 20
@@ -53,12 +53,12 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		program := exec.Command(os.Args[0])
 		program.Env = append(os.Environ(), asProgram+"=1", "DATABASE_URL="+pgtest.URL(t, pool))
 		require.NoError(t, program.Start())
-		require.Eventually(t, func() bool { // it has begun to commit
+		require.Eventually(t, func() bool { // the process has begun to commit
 			return count(t, pool, `SELECT count(*) FROM payments`) > before ||
 				count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0
 		}, 2*time.Minute, time.Millisecond)
 		if kills < 2*minKills {
-			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // any moment of its work
+			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // at a random moment of its work
 			require.NoError(t, program.Process.Kill())
 			kills++
 		} else {
@@ -69,7 +69,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		}
 		_ = program.Wait()
 		waitForBackends(t, pool)
-		// What River's rescuer does a minute later.
+		// River's rescuer does the same a minute later.
 		tag, err := pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
 		require.NoError(t, err)
 		interrupted += int(tag.RowsAffected())
@@ -97,8 +97,8 @@ func acceptAll(t *testing.T, box *outbox.Outbox, events int) {
 	}
 }
 
-// waitForBackends waits until the server has noticed that its client is gone:
-// only then are the dead client's transactions decided.
+// waitForBackends waits until the server has noticed that the client is dead. Only then are the
+// outcomes of the dead client's transactions decided.
 func waitForBackends(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	require.Eventually(t, func() bool {

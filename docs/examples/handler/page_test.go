@@ -15,10 +15,11 @@ var update = flag.Bool("update", false, "put the program into the page instead o
 
 const page = "../../handlers.md"
 
-// shown is a file in the page: the comment that names it, and a block.
+// shown matches a file in the page: the comment that contains the file's name, and the code block
+// after it.
 var shown = regexp.MustCompile("(?s)<!-- examples/handler/([a-z_.]+) -->\n```go\n.*?```\n")
 
-// What the page shows is what the tests run.
+// The page shows exactly the program that the tests run.
 func TestThePageShowsTheProgram(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(page)

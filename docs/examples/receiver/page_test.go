@@ -16,10 +16,11 @@ var update = flag.Bool("update", false, "put the programs into the page instead 
 
 const page = "../../receiver.md"
 
-// shown is a program in the page: the comment that names its file, and a block.
+// shown matches a program in the page: the comment that contains the file's name, and the code
+// block after it.
 var shown = regexp.MustCompile("(?s)<!-- examples/receiver/([a-z/._]+) -->\n```([a-z]+)\n.*?```\n")
 
-// What the page shows is what the tests run.
+// The page shows exactly the programs that the tests run.
 func TestThePageShowsThePrograms(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(page)

@@ -13,10 +13,11 @@ import (
 	"strings"
 )
 
-// versions are one of each Kubernetes minor. The tests name them too.
+// versions contains one release of each minor version of Kubernetes that the tests use. The tests
+// name the versions too.
 var versions = []string{"v1.35.3", "v1.36.3"}
 
-// kinds are the kinds that the chart uses, by the end of their definition's name.
+// kinds lists the kinds that the chart uses, by the last part of the definition's name.
 var kinds = []string{
 	"core.v1.ConfigMap", "core.v1.Service", "core.v1.ServiceAccount", "apps.v1.Deployment", "batch.v1.Job",
 	"networking.v1.Ingress", "networking.v1.NetworkPolicy", "policy.v1.PodDisruptionBudget",
