@@ -1,24 +1,24 @@
--- Orders and the calls they cause, by transactions:
+-- Transactions that store orders and enqueue the calls for them:
 --
 --   psql "$DATABASE_URL" --set ON_ERROR_STOP=1 --file enqueue.sql
 --
--- It needs a table orders (id, total), and a destination crm that a worker has
--- registered. A call is made exactly if its order is stored.
+-- The file needs a table orders (id, total), and a destination crm that a worker has registered.
+-- Hooklatch makes a call if and only if its order is stored.
 
--- Committed: the call is made.
+-- Committed: Hooklatch makes the call.
 BEGIN;
 INSERT INTO orders (id, total) VALUES (1001, 99.90);
 SELECT hooklatch.enqueue('crm', 'order-1001', jsonb_build_object('order', 1001, 'total', 99.90)) AS is_new;
 COMMIT;
 
--- Rolled back: neither order nor call.
+-- Rolled back: neither the order nor the call exists.
 BEGIN;
 INSERT INTO orders (id, total) VALUES (1002, 12.50);
 SELECT hooklatch.enqueue('crm', 'order-1002', jsonb_build_object('order', 1002, 'total', 12.50)) AS is_new;
 ROLLBACK;
 
--- The same key twice, as by a program that did not learn what became of its
--- COMMIT: one call, with the first body.
+-- The same key twice, as from a program that does not know whether its COMMIT succeeded: Hooklatch
+-- makes one call, with the first body.
 BEGIN;
 INSERT INTO orders (id, total) VALUES (1003, 7.00);
 SELECT hooklatch.enqueue('crm', 'order-1003', jsonb_build_object('order', 1003, 'total', 7.00)) AS is_new;
@@ -28,5 +28,5 @@ INSERT INTO orders (id, total) VALUES (1003, 7.00) ON CONFLICT (id) DO NOTHING;
 SELECT hooklatch.enqueue('crm', 'order-1003', jsonb_build_object('order', 1003, 'total', 7.00)) AS is_new;
 COMMIT;
 
--- Bytes that are no JSON, and a header.
+-- A body that is not JSON, and a header.
 SELECT hooklatch.enqueue_bytes('crm', 'export-1', convert_to(E'id;total\n1001;99.90\n', 'UTF8'), 'text/csv', '{"X-Export": "daily"}') AS is_new;

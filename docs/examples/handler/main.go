@@ -1,8 +1,8 @@
-// Command handler runs Go code of your own inside the transaction of an event's
-// dispatch, so that its writes are applied once.
+// Command handler runs Go code of your own inside the transaction of an event's dispatch, so that
+// its writes are applied once.
 //
-// It works the events of the source "stripe" of a Hooklatch gateway whose
-// configuration says `handlers: true` for that source:
+// It handles the events of the source "stripe", for which the configuration of the Hooklatch
+// gateway has `handlers: true`:
 //
 //	DATABASE_URL=postgres://... go run ./docs/examples/handler
 package main
@@ -33,10 +33,10 @@ func main() {
 	}
 }
 
-// handlers is how many events are handled at once.
+// handlers is the maximum number of events that are handled simultaneously.
 const handlers = 4
 
-// run works until ctx is done.
+// run handles events until ctx is done.
 func run(ctx context.Context, databaseURL string) (err error) {
 	config, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil {

@@ -1,16 +1,16 @@
-// Orders and the calls they cause, by transactions, with node-postgres:
+// Transactions that store orders and enqueue the calls for them, with node-postgres:
 //
 //   npm install
 //   DATABASE_URL=postgres://... node enqueue.js 1001
 //
-// It needs a table orders (id, total), and a destination crm that a worker has
-// registered. The call is made exactly if the order is stored, once for each
-// order. With --fail the program changes its mind before it commits.
+// The program needs a table orders (id, total), and a destination crm that a worker has
+// registered. Hooklatch makes one call for an order if and only if the order is stored. With
+// --fail the program rolls the transaction back.
 "use strict";
 
 const { Client } = require("pg");
 
-// place stores an order and says whether its call is new.
+// place stores an order and returns whether its call is new.
 async function place(client, id, total, fail) {
   await client.query("BEGIN");
   try {
