@@ -25,7 +25,7 @@ type Found struct {
 	Rows []Row
 }
 
-// Row is one problem.
+// Row is one row that the query returned. It reports one problem.
 type Row []Column
 
 // Column is one column of a row. Its value is text, cut to the first 200 characters.

@@ -31,7 +31,7 @@ type conn struct {
 	reported bool   // guarded by reading
 
 	mu       sync.Mutex
-	mode     Mode // fault that broke the COMMIT, "" before it
+	mode     Mode // fault that broke a COMMIT, "" until then
 	cut      bool
 	farewell []byte        // bytes that the client reads before the cut
 	patience time.Time     // the client's read deadline, zero for none

@@ -20,8 +20,8 @@ const (
 	// LoseRequest cuts the connection instead of sending the COMMIT, so the server rolls back.
 	// The client sees the same as with LoseAnswer.
 	LoseRequest Mode = "lose_request"
-	// Terminate lets the server commit, and replaces its response with the message that it
-	// ended the connection (57P01), as a shutdown or a pooler may do.
+	// Terminate lets the server commit, and replaces the response with the error that the server
+	// terminated the connection (57P01), as a shutdown or a pooler may do.
 	Terminate Mode = "terminate"
 	// Hang lets the server commit and never delivers the response. The connection stays open
 	// until the client closes it or gives up waiting.

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/freeport"
 )
 
-// No port is one that the system may use for an outgoing connection before the server starts
+// Find returns no port that the system may use for an outgoing connection before the server starts
 // or while it is down.
 func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestAPortIsGivenOutOnce(t *testing.T) {
 	}
 }
 
-// No port on which a process listens is returned.
+// Addresses returns no port on which a process listens.
 func TestAddressesAreListenedAt(t *testing.T) {
 	t.Parallel()
 	addresses, err := freeport.Addresses(20)

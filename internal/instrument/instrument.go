@@ -61,7 +61,7 @@ func (m *Maker) Total(name, unit, description string, value func() int64) {
 
 // Observe reads levels and totals and reports gathered counters whenever metrics are read, until
 // the registration ends. It needs at least one level or total: for gathered counters alone,
-// OpenTelemetry would not call it.
+// OpenTelemetry would not call the callback.
 func (m *Maker) Observe() metric.Registration {
 	instruments := make([]metric.Observable, 0, len(m.asked))
 	for _, a := range m.asked {

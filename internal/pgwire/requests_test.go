@@ -59,7 +59,7 @@ func TestRequestsCarryTheSQLTheyExecute(t *testing.T) {
 			&pgproto3.Parse{Query: "SELECT 2"},
 			&pgproto3.Bind{DestinationPortal: "p"}, &pgproto3.Execute{Portal: "p"},
 			&pgproto3.Bind{PreparedStatement: "s1"}, &pgproto3.Execute{}, &pgproto3.Sync{},
-			// This one is flushed in the middle.
+			// This pipeline is flushed in the middle.
 			&pgproto3.Bind{PreparedStatement: "s1"}, &pgproto3.Execute{}, &pgproto3.Flush{},
 			&pgproto3.Sync{},
 			&pgproto3.Close{ObjectType: 'S', Name: "s1"}, &pgproto3.Sync{},

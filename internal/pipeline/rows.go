@@ -21,7 +21,7 @@ func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
 func Query(results pgx.BatchResults) (pgx.Rows, error) {
 	rows, err := results.Query()
 	if err != nil {
-		_ = results.Close() // the same error
+		_ = results.Close() // Close returns the same error
 		return rows, err
 	}
 	return &lastRows{Rows: rows, results: results}, nil

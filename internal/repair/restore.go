@@ -27,7 +27,7 @@ const (
 var ErrNotYet = errors.New("the time is in the future")
 
 // Missing is a period in which acknowledged events of a source may be missing: they are neither
-// known nor processed here. Request them from the source, or have the source send them again;
+// known nor processed here. Request them from the source, or make the source send them again;
 // events that are known here are accepted as duplicates.
 type Missing struct {
 	Source identity.Source `json:"source"`

@@ -34,7 +34,7 @@ func TestRulesAreOfSeveralPackages(t *testing.T) {
 					}
 					where := filepath.Dir(path)
 					if filepath.Base(where) == "rule" {
-						where = path // several rules may share one
+						where = path // several rules may share a file
 					}
 					packages[name][where] = true
 				}

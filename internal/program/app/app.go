@@ -34,8 +34,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Maximum time of a stop beyond worker.soft_stop, or beyond gateway.drain_timeout if no worker
-// runs. Including the log flush, the process ends within 5 seconds of that time-out.
+// Maximum time of a stop beyond worker.soft_stop, or beyond gateway.drain_timeout in a process
+// without a worker. Including the log flush, the process ends within 5 seconds of that time-out.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
@@ -145,9 +145,9 @@ type App struct {
 	gauges       *measure.Collector
 	gate         *gate
 	keeper       *quarantine.Keeper // used by the gateway
-	gateway      *gateway.Gateway   // nil if no gateway runs
-	worker       *worker.Worker     // nil if no worker runs
-	destinations *destinations      // nil if no worker runs
+	gateway      *gateway.Gateway   // nil in a process without a gateway
+	worker       *worker.Worker     // nil in a process without a worker
+	destinations *destinations      // nil in a process without a worker
 	console      *console.Console
 	signin       *signin.Guard
 	admin        *admin.Admin
@@ -392,8 +392,8 @@ func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 // drains: the gateway accepts nothing new and finishes requests in flight while the worker finishes
 // its jobs. Then the outbox commits all submitted work, and the connections close. /readyz fails
 // from the beginning of Stop. After the delay, Stop returns within stopSlack after
-// worker.soft_stop, or after gateway.drain_timeout if no worker runs. Its error names the parts
-// that are still running. Stop may be called again, and before Start.
+// worker.soft_stop, or after gateway.drain_timeout in a process without a worker. Its error names
+// the parts that are still running. Stop may be called again, and before Start.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
 	a.left.Do(func() { a.leave(ctx) })

@@ -74,7 +74,7 @@ func (a *App) endpoints(next *config.Config) ([]gateway.Source, map[string]*movi
 			s.Cell = &gateway.Cell{Name: one.cell, Accepter: one.gate, Quarantine: one.keeper, Minutes: one.minutes}
 			switch m := leaving[s.Name]; {
 			case m != nil && m.to != one:
-				continue // the other cell has it
+				continue // the cell to which the source moves lists it
 			case m != nil:
 				s.Cell.Accepter, s.Cell.Quarantine = m, m
 			}
@@ -163,8 +163,8 @@ func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] 
 	return askEach(ctx, of, func(ctx context.Context, one *App) (struct{}, error) { return struct{}{}, one.readyAlone(ctx) })
 }
 
-// cellsAway returns the names of the cells that cannot do their work, if the given cell is the first
-// of those that can: one alert about a cell is enough.
+// cellsAway returns the names of the cells that cannot do their work, but only if the given cell is
+// the first cell that can. So only one cell alerts about the others.
 func (a *App) cellsAway(ctx context.Context, reporter string) (away []string) {
 	first := ""
 	for _, one := range a.askCells(ctx, a.all()) {
@@ -180,8 +180,8 @@ func (a *App) cellsAway(ctx context.Context, reporter string) (away []string) {
 	return away
 }
 
-// readyCells is Ready for a process with several cells: it returns nil if at least one cell can do
-// its work. Otherwise no cell could be used while one cell's database is unavailable.
+// readyCells is like Ready, for a process with several cells: it returns nil if at least one cell
+// can do its work. With a stricter rule, one unavailable database would make all cells unusable.
 func (a *App) readyCells(ctx context.Context) error {
 	answers := a.askCells(ctx, a.all())
 	away := cells.Away(answers)
@@ -203,5 +203,5 @@ func (a *App) whileAllAnswer(send func(context.Context) error) func(context.Cont
 	}
 }
 
-// sentencesAway hold a sentence about each cell that could not do its work in the last check.
+// sentencesAway holds a sentence about each cell that could not do its work in the last check.
 type sentencesAway = atomic.Pointer[[]string]

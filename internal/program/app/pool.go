@@ -45,8 +45,8 @@ type PoolOptions struct {
 	ReadOnly bool
 	// Servers are the servers that the process has used. If nil, any server is accepted.
 	Servers *Servers
-	// Login returns a connection string with the user and password for a new connection, if they
-	// may change. If nil, the login of URL is used.
+	// Login returns the current connection string, from which each new connection takes the user
+	// and password. If nil, the login of URL is used.
 	Login func() secret.Value
 }
 

@@ -142,7 +142,7 @@ func (a *App) Ready(ctx context.Context) error {
 	return a.readyAlone(ctx)
 }
 
-// readyAlone is Ready for the cell of this App.
+// readyAlone is like Ready, but only for the cell of this App.
 func (a *App) readyAlone(ctx context.Context) error {
 	select {
 	case <-a.prepared:

@@ -18,7 +18,7 @@ import (
 )
 
 // partitionsEvery is the interval at which a gateway creates partitions ahead of time: it must
-// store deliveries even if no worker runs.
+// store deliveries even while no worker is running.
 const partitionsEvery = time.Hour
 
 // RetentionOf returns the retention settings of a configuration.

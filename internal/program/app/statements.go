@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// PrepareStatements has Postgres check the statements of all sql destinations without running them.
-// It returns warnings about refused statements, and the total number of statements.
+// PrepareStatements makes Postgres check the statements of all sql destinations without running
+// them. It returns warnings about refused statements, and the total number of statements.
 func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) (wrong []Warning, checked int, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {

@@ -42,8 +42,8 @@ func (t *Teardown) Add(name string, timeout time.Duration, stop func(context.Con
 	t.add(step{name: name, timeout: timeout, stop: stop})
 }
 
-// AddMinor is Add for a step that no accepted delivery and no effect needs, such as the telemetry
-// export. Run logs the step's error at WARN and does not return it.
+// AddMinor is like Add, for a step that no accepted delivery and no effect needs, such as the
+// telemetry export. Run logs the step's error at WARN and does not return it.
 func (t *Teardown) AddMinor(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop, minor: true})
 }

@@ -81,7 +81,8 @@ func (c *Config) destinationSettings() map[string]setting {
 	return settings
 }
 
-// routeSettings omits the names, so that a renamed route equals its former self.
+// routeSettings omits the names, so that a renamed route equals the same route under its former
+// name.
 func (c *Config) routeSettings() map[string]setting {
 	settings := make(map[string]setting, len(c.Routes))
 	for i, r := range c.Routes {

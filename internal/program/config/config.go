@@ -114,7 +114,7 @@ func Parse(name string, data []byte, env LookupEnv) (*Config, error) {
 	return parseWith(name, data, env, deprecatedKeys)
 }
 
-// parseWith is Parse with other deprecated keys.
+// parseWith is like Parse, but with other deprecated keys.
 func parseWith(name string, data []byte, env LookupEnv, deprecated []DeprecatedKey) (*Config, error) {
 	cfg := &Config{origin: &origin{file: name, lines: map[string]int{}, files: map[string]string{}, sums: map[string][sha256.Size]byte{}, text: data, env: env, deprecatedKeys: deprecated}}
 	d := newDecoder(cfg.origin, env)

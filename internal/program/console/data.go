@@ -59,7 +59,8 @@ func (c *Console) orData(pages http.Handler) http.Handler {
 	})
 }
 
-// orderOf returns the page of an entry for the API, in which the form of a POST page is JSON.
+// orderOf returns an entry's page as the API serves it: a POST request contains JSON instead of a
+// form.
 func (c *Console) orderOf(e entry) page {
 	if !strings.HasPrefix(e.pattern, http.MethodPost+" ") {
 		return e.page

@@ -5,7 +5,8 @@ type capability struct {
 	name    string
 	works   string // statement that is true of a suitable server
 	without string // consequence on a server without it
-	// substitute is how Hooklatch works without the capability. It is empty if Hooklatch cannot.
+	// substitute is how Hooklatch works without the capability. It is empty if Hooklatch cannot
+	// work without it.
 	substitute string
 	// own is true if the experiment needs Hooklatch's own tables.
 	own bool

@@ -37,7 +37,7 @@ func load(t *testing.T, text, dotenv string) *config.Config {
 	return cfg
 }
 
-// ofSender are the providers whose secret only the sender can make.
+// ofSender lists the providers whose secrets only the senders can create.
 var ofSender = []string{"aws-sns", "paypal", "sendgrid"}
 
 // Every provider has a source that the configuration accepts, and no file but .env has a secret.

@@ -35,7 +35,7 @@ func randomHex() string { return hex.EncodeToString(randomBytes()) }
 func RandomWhsec() string { return "whsec_" + base64.StdEncoding.EncodeToString(randomBytes()) }
 
 // NewSecret returns a random secret in the provider's format, or an empty secret if only the sender
-// can make one.
+// can create one.
 func NewSecret(d catalog.Description) secret.Value {
 	for _, text := range []string{RandomWhsec(), randomHex(), "hooklatch:" + randomHex()} {
 		if strings.HasPrefix(text, "whsec_") && !strings.Contains(d.About.Signing+strings.Join(d.About.Setup, " "), "whsec_") {

@@ -274,7 +274,7 @@ func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 				case !shared:
 					expected[key] = effect
 				case first != effect:
-					sharedKeys++ // the first event makes the effect
+					sharedKeys++ // the first event creates the effect
 				}
 				if !shared && madeBefore[key] {
 					heirs++ // the event that created the effect before no longer creates it

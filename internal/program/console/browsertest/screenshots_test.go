@@ -17,7 +17,7 @@ const screenshotsEnv = "HOOKLATCH_SCREENSHOTS"
 
 const shopEvent = "evt_1Q8pZcLkdIwHu7ix0Rb407f"
 
-// The test makes the documentation's screenshots, which are the same on every machine.
+// The test creates the documentation's screenshots, which are the same on every machine.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(screenshotsEnv)

@@ -76,7 +76,7 @@ func TestAnAxisHasFewRoundLabels(t *testing.T) {
 	require.Contains(t, d.Drawn[0].Path, fmt.Sprintf(" %d.0h", d.Area.Top))
 }
 
-// Times are in the chosen zone, also when its clocks change.
+// Times are in the chosen zone, even when the zone's clocks change.
 func TestAnAxisHasTimesOfItsZone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
