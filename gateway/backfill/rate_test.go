@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// inMemory responds to requests without a network, because virtual time cannot wait for one.
+// inMemory responds to requests without a network, because virtual time stands still while a
+// goroutine waits for a network.
 type inMemory struct{ http.Handler }
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -142,8 +142,8 @@ func threadTime(t *testing.T) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// BenchmarkUnproven shows the cost of an unknown sender's body of 1 MiB. The cost at stripe,
-// one hash of the body, is the yardstick.
+// BenchmarkUnproven shows the cost of an unknown sender's body of 1 MiB. The cost at stripe, one
+// hash of the body, is shown for comparison.
 func BenchmarkUnproven(b *testing.B) {
 	bodies := hostile()
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {

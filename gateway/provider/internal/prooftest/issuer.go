@@ -17,7 +17,8 @@ type Issuer struct {
 	key         *rsa.PrivateKey
 }
 
-// NewIssuer creates an authority that above certifies, or a root authority if above is nil.
+// NewIssuer creates an authority with a certificate signed by above, or a root authority if above
+// is nil.
 func NewIssuer(above *Issuer) *Issuer {
 	key := Must(rsa.GenerateKey(rand.Reader, 2048))
 	template := &x509.Certificate{

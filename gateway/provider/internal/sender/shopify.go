@@ -93,8 +93,7 @@ func (n shopifyHeaders) all() []string {
 func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
 	id := proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.InHeader(n.event))
 	if len(r.Header[n.event]) == 0 {
-		// Old deliveries have no event id. The additional part keeps the two kinds of key
-		// apart.
+		// Old deliveries have no event id. The additional part distinguishes the two kinds of key.
 		id = proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.Fixed("webhook"), proof.InHeader(n.webhook))
 	}
 	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}
