@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allCommands returns visible commands, by path.
+// allCommands returns the paths of a command and of all visible commands below it.
 func allCommands(cmd *cobra.Command) []string {
 	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), testName), " ")
 	paths := []string{path}

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The whole path of a delivery works for every provider.
+// With every provider, many simultaneous deliveries of one event cause one effect.
 func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -89,7 +89,7 @@ routes:
 					return
 				}
 				id := fmt.Sprintf("live_%d", sent.Add(1))
-				for ctx.Err() == nil { // as a provider that retries until it gets a 2xx
+				for ctx.Err() == nil { // like a provider that retries until it gets a 2xx
 					status, _ := g.deliver(t.Context(), "invoice.paid", id)
 					if status == http.StatusOK {
 						mu.Lock()

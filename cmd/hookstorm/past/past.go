@@ -63,7 +63,7 @@ func MakeRole(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Past creates past days and has retention delete them.
+// Past creates past days and makes retention delete them.
 type Past struct {
 	pool    *pgxpool.Pool
 	keepers []*retention.Keeper
@@ -102,7 +102,7 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 	return nil
 }
 
-// End has retention delete all of the past. If ctx is done first, it returns an error with the
+// End makes retention delete all of the past. If ctx is done first, it returns an error with the
 // remaining rows.
 func (p *Past) End(ctx context.Context, by ledger.Operator) error {
 	var left []string

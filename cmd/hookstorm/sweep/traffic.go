@@ -108,7 +108,7 @@ func (w *world) heal(ctx context.Context, t *traffic) error {
 	return w.End(context.WithoutCancel(ctx))
 }
 
-// endPast has retention delete all past days that actors created.
+// endPast makes retention delete all past days that actors created.
 func (w *world) endPast(ctx context.Context) error {
 	box, err := outbox.New(outbox.Options{Pool: w.pool})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // keepEvery is the interval at which retention gets something to delete.
 const keepEvery = 2 * time.Second
 
-// housekeeper creates days that are years old and has retention delete them, under the same
+// housekeeper creates days that are years old and makes retention delete them, under the same
 // faults as all processes.
 type housekeeper struct {
 	pool *pgxpool.Pool

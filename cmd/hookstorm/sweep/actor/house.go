@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// keepHouse creates days that are years old and has retention delete them until ctx is done. It
+// keepHouse creates days that are years old and makes retention delete them until ctx is done. It
 // ignores errors, because this process expects them. At last, the sweep checks that everything was
 // deleted.
 func keepHouse(ctx context.Context, days *past.Past) error {

@@ -24,7 +24,7 @@ const (
 	// which overtakes the current pass. If two readers always did that, no long pass would ever
 	// end.
 	eager = 10
-	// rests is the minimum time between two operator's passes in later rounds, so that other
+	// rests is the minimum time between two passes for an operator in later rounds, so that other
 	// passes finish.
 	rests = 30 * time.Second
 )
