@@ -32,13 +32,16 @@ func (g Gzip) validate() error {
 	return nil
 }
 
+// uncoded lists values of Content-Encoding that name no coding. Some senders put the charset there.
+var uncoded = []string{"", "identity", "utf-8", "utf8", "us-ascii", "iso-8859-1"}
+
 // encodingOf returns a request's content encoding, or "" for none. Names are case-insensitive,
 // and x-gzip means gzip (RFC 9110, 8.4.1.3).
 func encodingOf(header http.Header) string {
 	var codings []string
 	for _, line := range header["Content-Encoding"] {
 		for coding := range strings.SplitSeq(line, ",") {
-			if coding = strings.ToLower(strings.TrimSpace(coding)); coding != "" && coding != "identity" {
+			if coding = strings.ToLower(strings.TrimSpace(coding)); !slices.Contains(uncoded, coding) {
 				codings = append(codings, coding)
 			}
 		}

@@ -178,3 +178,24 @@ func TestAPackedDeliveryIsAcceptedFromTheQuarantine(t *testing.T) {
 		})
 	}
 }
+
+// Some senders put the charset into Content-Encoding. The body is not encoded then.
+func TestACharsetIsNotAContentEncoding(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) {
+		o.Sources = []gateway.Source{source("orders", signer()), gzipSource(gateway.GzipSent)}
+		o.Sources[1].Name = "packed"
+	})
+	body := `{"id":"a","type":"x"}`
+	for i, encoding := range []string{"utf-8", "UTF-8", "utf8", " UTF-8 ", "identity, utf-8", "ISO-8859-1", "us-ascii"} {
+		for _, name := range []string{"orders", "packed"} {
+			got := b.post(t, name, body, withHeaders("Content-Encoding", encoding))
+			require.Equal(t, http.StatusOK, got.status, encoding)
+			require.Equal(t, map[bool]string{true: "accepted", false: "duplicate"}[i == 0], got.header.Get(gateway.StatusHeader), encoding)
+		}
+	}
+	packed := gzipped(t, body)
+	got := b.post(t, "packed", packed, withHeaders("Content-Encoding", "gzip, utf-8"))
+	require.Equal(t, "duplicate", got.header.Get(gateway.StatusHeader))
+	require.Equal(t, body, string(b.accepter.all()[0].Body))
+}
