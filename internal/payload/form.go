@@ -10,6 +10,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/url"
+	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
@@ -29,18 +30,23 @@ const (
 // declares, or has more than 1,000 parts.
 var ErrNotMultipart = errors.New("the body is not a form in several parts (multipart/form-data)")
 
-// boundaryOf returns the boundary between a body's parts, and false if the body has no parts.
-func boundaryOf(contentType string, body []byte) (string, bool) {
-	if beginsAsJSON(body) {
+// BoundaryOf returns the boundary between a body's parts, and false if the body has no parts.
+func BoundaryOf(contentType string, body []byte) (string, bool) {
+	if beginsAsJSON(body) || mediaTypeOf(contentType) != MultipartType {
 		return "", false
 	}
-	mediaType, params, err := mime.ParseMediaType(contentType)
-	return params["boundary"], err == nil && mediaType == MultipartType
+	_, parameters, _ := strings.Cut(contentType, ";")
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		if _, params, err := mime.ParseMediaType(MultipartType + ";" + parameter); err == nil && params["boundary"] != "" {
+			return params["boundary"], true
+		}
+	}
+	return "", true
 }
 
 // IsMultipart reports whether a body is a multipart form.
 func IsMultipart(contentType string, body []byte) bool {
-	_, is := boundaryOf(contentType, body)
+	_, is := BoundaryOf(contentType, body)
 	return is
 }
 
@@ -48,7 +54,7 @@ func IsMultipart(contentType string, body []byte) bool {
 // KiB, the value is "sha256:" followed by the hash of its bytes in hex. So a key or a
 // condition can distinguish two files.
 func Fields(contentType string, body []byte) (url.Values, error) {
-	if boundary, is := boundaryOf(contentType, body); is {
+	if boundary, is := BoundaryOf(contentType, body); is {
 		return parts(body, boundary)
 	}
 	return url.ParseQuery(string(jsonpointer.WithoutMark(body)))

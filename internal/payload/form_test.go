@@ -91,3 +91,21 @@ func FuzzFields(f *testing.F) {
 		require.LessOrEqual(t, total, len(body)+1000*len("sha256:")+1000*64)
 	})
 }
+
+// A parameter that cannot be read does not hide the boundary.
+func TestPartsAreReadWhateverTheOtherParameters(t *testing.T) {
+	t.Parallel()
+	const body = "--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--xx--"
+	for _, contentType := range []string{
+		"multipart/form-data; boundary=xx; utf-8", "Multipart/Form-Data; charset=utf-8; charset=utf-8; boundary=xx", "multipart/form-data; utf-8; Boundary=\"xx\"",
+	} {
+		require.True(t, payload.IsMultipart(contentType, []byte(body)), contentType)
+		fields, err := payload.Fields(contentType, []byte(body))
+		require.NoError(t, err, contentType)
+		require.Equal(t, "1", fields.Get("a"))
+	}
+	for _, contentType := range []string{"multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"xx", "multipart/form-data; x-boundary=xx"} {
+		_, err := payload.Fields(contentType, []byte(body))
+		require.ErrorIs(t, err, payload.ErrNotMultipart, contentType)
+	}
+}

@@ -4,7 +4,7 @@ package payload
 
 import (
 	"bytes"
-	"mime"
+	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
@@ -20,8 +20,15 @@ func IsForm(contentType string, body []byte) bool {
 	if beginsAsJSON(body) {
 		return false
 	}
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	return err == nil && mediaType == FormType
+	return mediaTypeOf(contentType) == FormType
+}
+
+// mediaTypeOf returns a content type without its parameters, in lower case. mime.ParseMediaType
+// refuses the whole content type for one parameter that it cannot read, such as "; utf-8", which some
+// senders write.
+func mediaTypeOf(contentType string) string {
+	mediaType, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(mediaType))
 }
 
 func beginsAsJSON(body []byte) bool {

@@ -23,7 +23,11 @@ func TestIsForm(t *testing.T) {
 		{payload.FormType, "\ufeffa=1", true},
 		{"application/json", "a=1", false},
 		{"", "a=1", false},
-		{"application/x-www-form-urlencoded; =", "a=1", false},
+		{"application/x-www-form-urlencoded; =", "a=1", true},
+		{"application/x-www-form-urlencoded; utf-8", "a=1", true},
+		{"application/x-www-form-urlencoded;charset=utf-8; charset=utf-8", "a=1", true},
+		{"application/x-www-form-urlencoded-2; utf-8", "a=1", false},
+		{"text/plain; application/x-www-form-urlencoded", "a=1", false},
 	} {
 		require.Equal(t, c.form, payload.IsForm(c.contentType, []byte(c.body)), "%q %q", c.contentType, c.body)
 	}

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/url"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -30,8 +30,6 @@ var mailgunSecret = proof.KeySpelling{Encoding: proof.Raw}
 // mailgunTolerance exceeds Mailgun's retry window. Mailgun does not document whether a retry gets
 // a new time.
 const mailgunTolerance = proof.Day
-
-const multipartType = "multipart/form-data"
 
 // Limits for the fields that are read from a multipart form.
 const (
@@ -204,9 +202,8 @@ func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 		fields, err := (&proof.Document{R: r}).Form()
 		return fields, true, err
 	}
-	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err == nil && mediaType == multipartType {
-		fields, err := multipartFields(r.Body, params["boundary"])
+	if boundary, ok := payload.BoundaryOf(r.Header.Get("Content-Type"), r.Body); ok {
+		fields, err := multipartFields(r.Body, boundary)
 		return fields, true, err
 	}
 	return nil, false, nil // it may be JSON, whatever its content type says
