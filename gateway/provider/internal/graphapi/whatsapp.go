@@ -38,11 +38,15 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 }
 
 // whatsAppStatus builds the key of a status. In a group each participant has a separate
-// status.
+// status. The statuses of payments for one order share an id: a second attempt fails as the
+// first did, and a refund is reported as captured.
 func whatsAppStatus(d *proof.Document) (string, error) {
 	fields := []proof.Field{proof.At("/id"), proof.At("/status").IfAny()}
 	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {
 		fields = append(fields, participant)
+	}
+	if payment, err := d.At("/payment"); err == nil && payment.Exists() {
+		fields = append(fields, proof.At("/payment").IfAny())
 	}
 	return proof.Composite(fields...)(d)
 }

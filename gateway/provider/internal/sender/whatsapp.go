@@ -28,7 +28,8 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 		},
 		Signing: graphapi.Signing,
 		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, since sent, " +
-			"delivered and read share one id (and the participant, where a group has several). Other fields have no id: a hash of the " +
+			"delivered and read share one id (and the participant, where a group has several; and the payment, where it is about one). " +
+			"Other fields have no id: a hash of the " +
 			"id and the time of the entry, of field and of value.",
 		Setup: graphapi.Setup("WhatsApp"),
 		Notes: append(graphapi.Notes(),
