@@ -41,7 +41,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies, the URL " +
 				"has their SHA-256 in `bodySHA256`. Hooklatch tries all spellings of the URL that Twilio uses.",
 			KeyRule: "The id of the resource together with what changes from one callback to the next: `MessageSid` and `MessageStatus`, " +
-				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent. Other callbacks (TaskRouter, " +
+				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent. Other callbacks (TaskRouter, partial results of speech, " +
 				"answering machine detection, media streams, the debugger, bundles): the header `I-Twilio-Idempotency-Token`, or a hash of the fields.",
 			Setup: []string{
 				"Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret.",

@@ -38,6 +38,7 @@ func callbacks() []callback {
 	sequence := form("SequenceNumber")
 	message := form("MessageSid", "SmsSid", "SmsMessageSid")
 	delivered := form("MessageStatus", "SmsStatus")
+	partial, token := []proof.Field{proof.Fixed("partial")}, []proof.Field{proof.InHeader(Token)}
 	return []callback{
 		{
 			name: "conversation", marks: []string{"ConversationSid", "EventType"}, status: form("EventType"),
@@ -73,6 +74,10 @@ func callbacks() []callback {
 			name: "message", marks: []string{"MessageSid"}, without: "EventType", status: []proof.Field{proof.Fixed("received")},
 			key: [][]proof.Field{message, {proof.Fixed("received")}},
 		},
+		// A gather numbers its partial results from 0, as the call numbers its progress, and a call may
+		// have several gathers.
+		{name: "speech", marks: []string{"CallSid", "StableSpeechResult"}, status: partial, key: [][]proof.Field{token}},
+		{name: "speech", marks: []string{"CallSid", "UnstableSpeechResult"}, status: partial, key: [][]proof.Field{token}},
 		{
 			name: "call", marks: []string{"CallSid", "CallStatus"}, status: form("CallStatus"),
 			key: [][]proof.Field{form("CallSid"), form("CallStatus")}, also: sequence,
