@@ -82,7 +82,8 @@ func aboutMailgun() provider.About {
 		Signing: "HMAC-SHA256 of a time and a random token, in the body next to them. The event itself is not signed: anyone who saw one delivery " +
 			"can send any event with its signature.",
 		KeyRule: "event-data.id, which is unique only within a day, and event-data.timestamp. Mail forwarded by a route: recipient and Message-Id, " +
-			"or a hash of the fields where it has none. The token belongs to the attempt.",
+			"or a hash of the fields where it has none. Webhooks of the older format, which are forms: a hash of the fields. " +
+			"The token belongs to the attempt.",
 		Setup: []string{
 			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
 				"forward(\"{url}\") in a route.",
@@ -244,6 +245,9 @@ func mailgunEvents(r *provider.Request) ([]provider.Event, error) {
 		return proof.Facts{
 			ID: mailgunKey, Kind: proof.At("/event-data/event"), Occurred: proof.Clock{Pointer: "/event-data/timestamp", Unit: proof.Seconds},
 		}.Of(&proof.Document{R: r})
+	}
+	if form.Has("event") { // a webhook of the older format, which has no id and repeats the mail's Message-Id
+		return proof.Facts{ID: proof.WholeForm("token", "signature"), Kind: proof.InForm("event")}.Of(&proof.Document{R: r, Fields: form})
 	}
 	id := proof.Composite(proof.InForm("recipient").IfAny(), proof.InForm("Message-Id"))
 	if form.Get("Message-Id") == "" {
