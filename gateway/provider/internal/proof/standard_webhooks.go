@@ -92,6 +92,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			},
 			Notes: []string{
 				"Many senders use this scheme; those with a provider of their own have their own windows.",
+				"The specification allows bodies in any format. The type is then `unknown`, unless `type` names a header.",
 				"Secrets and public keys may be mixed, and a sender may sign with several: one valid signature is enough.",
 				"Some senders do not decode their own secret: `secret_encoding: raw` applies to all secrets of a source, and " +
 					"`{value: ..., encoding: raw}` to one of them. The log says so when a signature matches that way.",
@@ -104,7 +105,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			// The id is taken from the family whose signature was verified.
 			id := Verbatim(Field{Header: s.shared.Names(r.Header).ID})
-			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred, NeedJSON: true}.Events(r)
+			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred}.Events(r)
 		},
 		CheckSecret: s.checkSecret,
 		SecretAs:    key.SecretAs,

@@ -48,6 +48,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"After 8 failed deliveries in a row Shopify deletes a subscription made with the API.",
 				"One action of a merchant may send several topics. They are several events.",
+				"Bodies in the format XML are accepted too. Conditions and keys of routes can only read JSON.",
 				"A delivery may arrive a day late. Shopify waits one second for the connection.",
 			},
 			Backfill: "There is no list of events. Compare with the Admin API, by `updated_at`.",
@@ -96,7 +97,7 @@ func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
 		// Old deliveries have no event id. The additional part distinguishes the two kinds of key.
 		id = proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.Fixed("webhook"), proof.InHeader(n.webhook))
 	}
-	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version), NeedJSON: true}
+	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version)}
 	events, err := f.Events(r)
 	if err != nil {
 		return nil, err
