@@ -150,3 +150,63 @@ func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{"code": replays, "refusing": replays, "other": 20}, told)
 }
+
+// A shop sends one body under several topics, such as a new order that is already paid. Each topic
+// is an event, and none of them is a forgery. The same topic under another id is still flagged.
+func TestOneBodyUnderSeveralTopicsIsNoForgery(t *testing.T) {
+	t.Parallel()
+	woocommerce := provider.Options{ // as in docs/providers/woocommerce.md
+		Header: "X-WC-Webhook-Signature", Encoding: "base64", Type: provider.Field{Header: "X-WC-Webhook-Topic"},
+		EventID: provider.EventID{Fields: []string{"header:X-WC-Webhook-Topic", "/id"}, Optional: []string{"/date_modified_gmt"}},
+	}
+	byDelivery := woocommerce
+	byDelivery.EventID = provider.EventID{Header: "X-WC-Webhook-Delivery-ID"}
+	for name, c := range map[string]struct {
+		provider  string
+		options   provider.Options
+		topic, id string // headers; no id: the body and the topic are the key
+		topics    [2]string
+	}{
+		"shopify":                 {"shopify", provider.Options{}, "X-Shopify-Topic", "X-Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},
+		"shopify's events":        {"shopify", provider.Options{}, "Shopify-Topic", "Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},
+		"woocommerce":             {"hmac", woocommerce, "X-Wc-Webhook-Topic", "", [2]string{"order.created", "order.updated"}},
+		"woocommerce by delivery": {"hmac", byDelivery, "X-Wc-Webhook-Topic", "X-Wc-Webhook-Delivery-Id", [2]string{"order.created", "order.updated"}},
+	} {
+		for _, guard := range []gateway.ReplayGuard{"", gateway.ReplayHold, gateway.ReplayRefuse} {
+			t.Run(name+" "+string(guard), func(t *testing.T) {
+				t.Parallel()
+				p, err := catalog.New(c.provider, c.options)
+				require.NoError(t, err)
+				key := secret.New("a long secret of the shop")
+				b := setupStored(t, func(o *gateway.Options) {
+					o.Sources = []gateway.Source{{Name: "shop", Provider: p, Secrets: []gateway.Secret{{Value: key}}, ReplayGuard: guard}}
+				})
+				send := func(topic, id string) answer {
+					r := &provider.Request{Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"id":1,"total":"42.00"}`)}
+					r.Header.Set(c.topic, topic)
+					if c.id != "" {
+						r.Header.Set(c.id, id)
+					}
+					require.NoError(t, p.Sign(r, key, testNow))
+					if c.topic == "Shopify-Topic" {
+						r.Header["Shopify-Hmac-Sha256"] = r.Header["X-Shopify-Hmac-Sha256"]
+						r.Header.Del("X-Shopify-Hmac-Sha256")
+					}
+					return b.deliver(t, "shop", r)
+				}
+				for _, topic := range c.topics {
+					require.Equal(t, "accepted", send(topic, "id of "+topic).header.Get(gateway.StatusHeader))
+					require.Equal(t, "duplicate", send(topic, "id of "+topic).header.Get(gateway.StatusHeader))
+				}
+				require.Equal(t, 2, b.count(t, "SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received' AND NOT replay_suspect"))
+				require.Empty(t, b.counts(t, "hooklatch.replays"))
+				if c.id == "" {
+					return
+				}
+				again := send(c.topics[0], "another id")
+				require.Equal(t, map[bool]int{true: http.StatusUnauthorized, false: http.StatusOK}[guard == gateway.ReplayRefuse], again.status)
+				require.Equal(t, map[string]int64{"source=shop": 1}, b.counts(t, "hooklatch.replays"))
+			})
+		}
+	}
+}

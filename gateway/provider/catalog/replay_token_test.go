@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,28 @@ func TestReplayTokens(t *testing.T) {
 	token = p.ReplayToken(r)
 	require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now().Add(time.Minute)))
 	require.NotEqual(t, token, p.ReplayToken(r))
+}
+
+// If a sender tells events of one body apart by an unsigned header that names the type, the replay
+// guard must not take one of them for a forgery of the other.
+func TestReplayTokensDifferByTheTypesOfOneBody(t *testing.T) {
+	t.Parallel()
+	namesTypes := func(name string) []place {
+		samples := deliveriesOf(t, name).samples
+		return slices.DeleteFunc(slices.Clone(samples.Type), func(at place) bool {
+			return !strings.HasPrefix(string(at), "header:") || !slices.ContainsFunc(samples.Distinct, func(group []string) bool { return slices.Contains(group, at.general()) })
+		})
+	}
+	require.NotEmpty(t, namesTypes("shopify"))
+	everyProvider(t, func(t *testing.T, p *provider.Provider, r *provider.Request) {
+		for _, at := range namesTypes(p.Name) {
+			changed, err := at.with(r, "another")
+			require.NoError(t, err)
+			if p.ReplayToken != nil && verifies(t, p, changed) == nil {
+				require.NotEqual(t, p.ReplayToken(r), p.ReplayToken(changed), p.Name)
+			}
+		}
+	})
 }
 
 // TestCapturedDeliveriesAreDuplicates covers senders whose event id is part of the signed

@@ -184,6 +184,18 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// TokenByType adds an unsigned header that names the type to a replay token: the sender sends one
+// body under several types, and each of them is an event.
+func TokenByType(token func(*provider.Request) string, header string) func(*provider.Request) string {
+	return func(r *provider.Request) string {
+		content := token(r)
+		if content == "" {
+			return ""
+		}
+		return HashOf(content, r.Header.Get(header))
+	}
+}
+
 // ErrNoURL means that the request's public URL is unknown, although the scheme signs it.
 var ErrNoURL = errors.New("the request has no URL, which the scheme signs")
 

@@ -35,6 +35,10 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		return nil, err
 	}
 	s.Single = g.Headers()
+	token := s.ReplayToken
+	if o.Type.Header != "" {
+		token = proof.TokenByType(token, o.Type.Header)
+	}
 	return proof.SignedBy(s, &provider.Provider{
 		Name:  "hmac",
 		Title: "Custom HMAC",
@@ -64,7 +68,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		SecretAs:    s.Secret.SecretAs,
 		Sample:      g.Sample,
 		UnsignedID:  g.UnsignedID() && !s.Template.Has(proof.InTimestamp),
-		ReplayToken: s.ReplayToken,
+		ReplayToken: token,
 	}), nil
 }
 

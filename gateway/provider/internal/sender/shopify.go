@@ -25,6 +25,12 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 		Secret:   proof.KeySpelling{Encoding: proof.Raw},
 		Single:   append(classic.all(), events.all()...),
 	}
+	namesOf := func(r *provider.Request) shopifyHeaders {
+		if s.Names(r.Header).Signature == events.signature {
+			return events
+		}
+		return classic
+	}
 	return proof.SignedBy(s, &provider.Provider{
 		Name:           "shopify",
 		Title:          "Shopify",
@@ -47,23 +53,20 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"After 8 failed deliveries in a row Shopify deletes a subscription made with the API.",
-				"One action of a merchant may send several topics. They are several events.",
+				"One action of a merchant may send several topics, even with the same body. They are several events.",
+				"The topic is not signed. The replay guard flags a delivery only if the same body arrived with the same topic.",
 				"Bodies in the format XML are accepted too. Conditions and keys of routes can only read JSON.",
 				"A delivery may arrive a day late. Shopify waits one second for the connection.",
 			},
 			Backfill: "There is no list of events. Compare with the Admin API, by `updated_at`.",
 			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
 		},
-		Events: func(r *provider.Request) ([]provider.Event, error) {
-			names := classic
-			if s.Names(r.Header).Signature == events.signature {
-				names = events
-			}
-			return names.events(r)
+		Events:     func(r *provider.Request) ([]provider.Event, error) { return namesOf(r).events(r) },
+		Sample:     sampleShopify,
+		UnsignedID: true,
+		ReplayToken: func(r *provider.Request) string {
+			return proof.TokenByType(s.ReplayToken, namesOf(r).topic)(r)
 		},
-		Sample:      sampleShopify,
-		UnsignedID:  true,
-		ReplayToken: s.ReplayToken,
 		Deadline:    5 * time.Second,
 		RetryWindow: proof.Day, // 8 retries within 4 h, but deliveries may arrive up to a day late
 	}), nil
