@@ -39,6 +39,7 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"Neither the id nor a time is signed: anyone who saw a delivery can resend it under another id. The replay guard detects that.",
 				"The webhook of a workflow's post function names no event; Hooklatch uses the type transition.",
+				"A webhook with the option to exclude the body is accepted. Its event has the type unknown.",
 				"Webhooks of Connect and OAuth apps carry a JSON Web Token instead, which does not cover the body; this provider refuses them.",
 				"Headers and retries (up to five, 5 to 15 minutes apart) come from secondary sources; the deadline of 30 seconds and the " +
 					"72 hours for which failed webhooks are kept are unconfirmed.",
@@ -47,6 +48,9 @@ func Jira(provider.Options) (*provider.Provider, error) {
 			Docs:     "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
 		},
 		Events: func(r *provider.Request) ([]provider.Event, error) {
+			if len(r.Body) == 0 { // the webhook's option to exclude the body
+				return proof.Facts{ID: f.ID, Kind: proof.Fixed(proof.UnknownType)}.Events(r)
+			}
 			d := &proof.Document{R: r}
 			// A workflow's post function sends no event name.
 			if transition, err := d.At("/transition"); err == nil && transition.Exists() {
