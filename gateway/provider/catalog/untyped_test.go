@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -91,5 +92,34 @@ func TestTypesAreNotRequired(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The configured place of a type is no reason to refuse a delivery whose id is in a header: the
+// sender's ping may have no body, or a body in another format.
+func TestATypeThatCannotBeReadIsUnknown(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"basic", "hmac", "jwt", "token", "standard-webhooks", "svix"} {
+		for _, kind := range []provider.Field{{}, {Pointer: "/event"}, {Form: "event"}, {Header: "X-Event"}} {
+			o := configured(t)[name]
+			o.Type = kind
+			if !strings.Contains(name, "webhooks") && name != "svix" {
+				o.EventID = provider.EventID{Header: "X-Event-Id"}
+			}
+			p := provide(t, name, o)
+			for contentType, body := range map[string]string{
+				"text/plain": "ping", "application/json": "", "text/xml": "<ping/>", "multipart/form-data; boundary=x": "--y", "application/x-www-form-urlencoded": "%zz",
+			} {
+				r := &provider.Request{Method: "POST", URL: prooftest.URL(""), Header: http.Header{}, Body: []byte(body)}
+				r.Header.Set("Content-Type", contentType)
+				r.Header.Set("X-Event-Id", "evt_1")
+				require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
+				events, err := p.Events(r)
+				require.NoError(t, err, "%s: %v in %q", name, kind, body)
+				require.Len(t, events, 1)
+				require.Equal(t, provider.UnknownType, events[0].Type)
+				require.NotEmpty(t, events[0].ID)
+			}
+		}
 	}
 }

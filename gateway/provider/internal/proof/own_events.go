@@ -45,7 +45,7 @@ func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 		}
 	}
 	g.facts = Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: clockOf(o.OccurredAt)}
-	if err := g.oneBody(); err != nil {
+	if err := g.oneBody(o.Type == (provider.Field{})); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -102,17 +102,17 @@ func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	if o.Type.Fixed != "" && (!Clean(o.Type.Fixed) || len(o.Type.Fixed) > MaxText) {
 		return Field{}, Field{}, &provider.OptionError{Field: "type.fixed", Value: o.Type.Fixed, Allowed: "must be at most 255 bytes without control characters"}
 	}
-	return fieldOf(o.Type), Field{}, nil
+	return fieldOf(o.Type), Fixed(UnknownType), nil
 }
 
-// oneBody refuses rules that read the body both as a form and as JSON.
-func (g *OwnEvents) oneBody() error {
+// oneBody refuses rules that read the body both as a form and as JSON, except for the type's default.
+func (g *OwnEvents) oneBody(defaultType bool) error {
 	var forms, pointers []string
 	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {
 		if f.Form != "" {
 			forms = append(forms, f.Form)
 		}
-		if f.Pointer != "" && (f != g.facts.Kind || g.facts.Fallback == (Field{})) { // the type's default is exempt
+		if f.Pointer != "" && !(f == g.facts.Kind && defaultType) {
 			pointers = append(pointers, f.Pointer)
 		}
 	}

@@ -63,7 +63,7 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 			Kind: kind, Fallback: fallback,
 			Occurred: proof.Clock{Pointer: "/message/publishTime"},
 		},
-		bare: proof.Facts{ID: proof.Composite(subscription.IfAny(), id), Kind: kind, Fallback: cmp.Or(fallback, proof.Fixed("message"))},
+		bare: proof.Facts{ID: proof.Composite(subscription.IfAny(), id), Kind: kind, Fallback: proof.Fixed("message")},
 	}
 	return &provider.Provider{
 		Name:           "google-pubsub",
