@@ -42,6 +42,9 @@ func (t *StaticToken) Verify(_ context.Context, r *provider.Request, secrets []s
 		return provider.Verified{}, err
 	}
 	index, err := t.Match(secrets, given)
+	if plain := strings.ReplaceAll(given, " ", "+"); isReason(err, provider.ReasonWrongToken) && t.Query != "" && plain != given {
+		index, err = t.Match(secrets, plain) // a token with + that was pasted into the URL as it is
+	}
 	return provider.Verified{SecretIndex: index}, err
 }
 
