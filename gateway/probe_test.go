@@ -211,3 +211,46 @@ func TestEveryGenericProviderAnswersAnUnsignedPing(t *testing.T) {
 		})
 	}
 }
+
+// A source whose key is a hash of the content finds an event in every body. A POST that consists of
+// nothing but the value to echo is a probe all the same, and anything else is a delivery.
+func TestAProbeIsNoEventWhateverTheKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		echo       provider.EchoOptions
+		header     string
+		body, want string
+		delivery   string
+	}{
+		{"field", provider.EchoOptions{Field: "/challenge"}, "", `{"challenge":"c1"}`, `{"challenge":"c1"}`, `{"challenge":"c1","type":"x"}`},
+		{"inner field", provider.EchoOptions{Field: "/data/challenge"}, "", `{"data":{"challenge":"c1"}}`, `{"data":{"challenge":"c1"}}`, `{"data":{"challenge":"c1","type":"x"}}`},
+		{"header", provider.EchoOptions{Header: "X-Hook-Secret"}, "X-Hook-Secret", ` {} `, "", `{"type":"x"}`},
+	} {
+		for name := range genericOptions() {
+			if name == "standard-webhooks" || name == "svix" { // the id is in a header
+				continue
+			}
+			t.Run(name+" "+c.name, func(t *testing.T) {
+				t.Parallel()
+				b, p, key := ownEndpoint(t, name, func(o *provider.Options) {
+					o.EventID, o.Ignore = provider.EventID{}, []string{"/attempt"}
+					o.Probe = &provider.ProbeOptions{Echo: c.echo}
+				})
+				got := b.post(t, "own", c.body, func(r *http.Request) {
+					if c.header != "" {
+						r.Header.Set(c.header, "s1")
+					}
+				})
+				require.Equal(t, http.StatusOK, got.status)
+				require.Equal(t, c.want, got.body)
+				if c.header != "" {
+					require.Equal(t, "s1", got.header.Get(c.header))
+				}
+				require.Empty(t, got.header.Get(gateway.StatusHeader))
+				require.Empty(t, b.accepter.all())
+				require.Equal(t, "accepted", deliverOwn(t, b, p, key, c.delivery).header.Get(gateway.StatusHeader))
+			})
+		}
+	}
+}

@@ -195,10 +195,24 @@ func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	return &provider.Answer{Status: http.StatusOK, ContentType: JSONType, Body: body}, nil
 }
 
-// hasEvent reports whether a request contains an event, which makes it a delivery.
+// hasEvent reports whether a request contains an event, which makes it a delivery. A body with
+// nothing but the value to echo has none, even if the source's key is a hash of any content.
 func (p *ownProbe) hasEvent(r *provider.Request) bool {
+	if root, err := ParseJSON(r.Body); err == nil && isOnly(root, jsonpointer.Tokens(p.Echo.Field)) {
+		return false
+	}
 	events, err := p.events(r)
 	return err == nil && len(events) > 0
+}
+
+// isOnly reports whether a JSON object has no member, or only the one at the end of a path.
+func isOnly(object gjson.Result, path []string) bool {
+	only := object.IsObject()
+	object.ForEach(func(key, value gjson.Result) bool {
+		only = only && len(path) > 0 && key.Str == path[0] && (len(path) == 1 || isOnly(value, path[1:]))
+		return only
+	})
+	return only
 }
 
 // isSigned reports whether a request carries a signature, valid or not.
