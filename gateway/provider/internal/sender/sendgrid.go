@@ -60,8 +60,8 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 				"One delivery carries many events, in no order, and some arrive more than once.",
 				"SendGrid gives up on an event 24 hours after it happened.",
 				"No tolerance for the signed time is documented, so none is checked unless the source sets one.",
-				"Inbound Parse is a multipart form and is not signed: receive it with `provider: basic`, `event_id: {fields: [\"form:headers\"]}` and " +
-					"`type: {fixed: inbound}`. The headers of a mail contain its Message-ID.",
+				"Inbound Parse is a multipart form and is not signed: receive it with `provider: basic`, `event_id: {fields: [\"form:envelope\"], " +
+					"optional: [\"form:headers\", \"form:email\"]}` and `type: {fixed: inbound}`. Raw mail is in the field email, parsed mail has the field headers.",
 				"Unconfirmed: batches of up to 768 kB, and a deadline of about 10 seconds.",
 			},
 			Docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
