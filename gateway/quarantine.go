@@ -33,17 +33,26 @@ func (g *Gateway) keepsRefused(src *source) bool {
 	return src != nil && src.cell.Quarantine != nil && !src.QuarantineOff
 }
 
-// keep offers a refused request with a body to the quarantine if the request may prove genuine
+// keep offers a refused request with content to the quarantine if the request may prove genuine
 // once the configuration is corrected. It does not offer replays, or requests refused through
 // Hooklatch's own fault, whose senders try again.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
-	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || len(rx.request.Body) == 0 {
+	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || !rx.source.hasContent(rx.request) {
 		return
 	}
 	rx.source.cell.Quarantine.Keep(identity.Source(rx.source.Name), rx.flight.from.address, len(rx.request.Body), func() quarantine.Refused {
 		return rx.refused(r)
 	})
+}
+
+// hasContent reports whether a request has a body, or an event in its URL or headers.
+func (s *source) hasContent(request *provider.Request) bool {
+	if len(request.Body) > 0 {
+		return true
+	}
+	events, err := s.Provider.Events(request)
+	return err == nil && len(events) > 0
 }
 
 // refused builds the request that the quarantine keeps. It puts the secrets that the request

@@ -211,6 +211,64 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
 }
 
+// A delivery without a body is kept if its event is in its URL or in its headers.
+func TestADeliveryWithoutABodyIsKeptInQuarantine(t *testing.T) {
+	t.Parallel()
+	twilio, err := catalog.New("twilio", provider.Options{})
+	require.NoError(t, err)
+	byHeaders, err := catalog.New("token", provider.Options{
+		Header: "X-Goog-Channel-Token", Type: provider.Field{Header: "X-Goog-Resource-State"},
+		EventID: provider.EventID{Join: []string{"header:X-Goog-Channel-ID", "header:X-Goog-Message-Number"}},
+	})
+	require.NoError(t, err)
+	calendar := &provider.Request{Method: http.MethodPost, URL: mustURL("https://hooks.example.com/webhooks/real"), Header: http.Header{}}
+	calendar.Header.Set("X-Goog-Channel-Id", "c1")
+	calendar.Header.Set("X-Goog-Message-Number", "7")
+	calendar.Header.Set("X-Goog-Resource-State", "exists")
+	status := &provider.Request{Method: http.MethodGet, URL: mustURL("https://hooks.example.com/webhooks/real?MessageSid=SM1&MessageStatus=delivered"), Header: http.Header{}}
+	for _, c := range []struct {
+		name    string
+		p       *provider.Provider
+		r       *provider.Request
+		id      string
+		without string // another request without a body, which has no event
+	}{
+		{"its URL", twilio, status, "SM1:delivered", ""},
+		{"its headers", byHeaders, calendar, "c1:7", "X-Goog-Channel-Id"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			right, wrong := secret.New("a long secret that is right"), secret.New("a long secret that is wrong")
+			sourceWith := func(key secret.Value) []gateway.Source {
+				return []gateway.Source{{Name: "real", Provider: c.p, Secrets: []gateway.Secret{{Value: key}}}}
+			}
+			q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
+				o.PublicURL, o.Sources = mustURL("https://hooks.example.com"), sourceWith(wrong)
+			})
+			require.NoError(t, c.p.Sign(c.r, right, time.Now()))
+			send := func(header http.Header) int {
+				r, err := http.NewRequestWithContext(t.Context(), c.r.Method, q.url+c.r.URL.RequestURI(), http.NoBody)
+				require.NoError(t, err)
+				r.Header = header
+				return q.do(t, r).status
+			}
+			require.Equal(t, http.StatusUnauthorized, send(c.r.Header.Clone()))
+			if c.without != "" {
+				header := c.r.Header.Clone()
+				header.Del(c.without)
+				require.Equal(t, http.StatusUnauthorized, send(header))
+			}
+			kept := q.kept(t)
+			require.Len(t, kept, 1)
+			require.NoError(t, q.gateway.SetSources(sourceWith(right)))
+			a, err := q.gateway.AcceptAgain(t.Context(), &kept[0])
+			require.NoError(t, err)
+			require.Equal(t, 1, a.New())
+			require.Equal(t, c.id, string(a.Events[0].EventID))
+		})
+	}
+}
+
 // The quarantine delays no response, even if its statements wait for a table lock.
 func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	t.Parallel()
