@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,13 +55,15 @@ type contentGuards struct{ Contents []contentKey }
 
 type moveContentGuards struct{ Contents []windowRow }
 
+// contentKey returns the key of an event's content. The type is part of the content: some senders name
+// the type in a header, and send one body under several types.
 func (a arrival) contentKey(j int) guardKey {
-	return guardKey{source: a.Source, hash: [sha256.Size]byte(a.hashes[j])}
+	return guardKey{source: a.Source, hash: sha256.Sum256(append(slices.Clone(a.hashes[j]), a.Events[j].Type...))}
 }
 
 func (a arrival) window(j int) windowRow {
 	return windowRow{
-		contentKey: contentKey{Source: a.Source, Hash: a.hashes[j]}, EventID: a.Events[j].ID,
+		contentKey: a.contentKey(j).argument(), EventID: a.Events[j].ID,
 		AcceptanceID: a.acceptanceIDs[j], WindowSeconds: a.ContentWindow.Seconds(),
 	}
 }
@@ -103,7 +106,7 @@ func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, re
 		key := a.contentKey(e.event)
 		if !asked[key] {
 			asked[key] = true
-			contents = append(contents, contentKey{Source: a.Source, Hash: a.hashes[e.event]})
+			contents = append(contents, key.argument())
 		}
 		if _, found := first[key]; !found && replayed[e.arrival].action != ReplayHold {
 			first[key] = e

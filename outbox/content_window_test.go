@@ -23,7 +23,7 @@ const orphans = `
 		AND NOT EXISTS (
 			SELECT FROM hooklatch.processed_events AS p
 			WHERE p.source = g.source AND p.event_id = g.event_id AND p.acceptance_id = g.acceptance_id
-				AND p.payload_hash = g.hash AND p.outcome <> 'held' AND p.received_at = g.accepted_at
+				AND g.hash = sha256(p.payload_hash || convert_to(p.event_type, 'UTF8')) AND p.outcome <> 'held' AND p.received_at = g.accepted_at
 		)`
 
 // expire ends all windows.
@@ -406,4 +406,40 @@ func TestStatementsOfContentWindows(t *testing.T) {
 	require.Equal(t, 4, asked(content(time.Minute, "a", "two")), "statements for known ids, the new window, open windows and the insert")
 	require.Equal(t, 4, asked(content(time.Minute, "b", "two")), "the same statements, with a look-up of its own id instead of the insert")
 	require.Equal(t, 1, asked(content(time.Minute, "a", "two")), "a known id needs no window")
+}
+
+// Senders that name the type in a header send one body under several types. Each type is an event,
+// and its own repeats are its duplicates.
+func TestContentOfAnotherTypeIsAnotherEvent(t *testing.T) {
+	t.Parallel()
+	typed := func(id, kind string) Delivery {
+		d := content(time.Minute, id, "one")
+		d.Events[0].Type = kind
+		return d
+	}
+	for name, together := range map[string]bool{"in one transaction": true, "one after another": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			deliveries := []Delivery{typed("a", "orders/create"), typed("b", "orders/paid"), typed("c", "orders/paid"), typed("d", "orders/create")}
+			var got []AcceptedEvent
+			if together {
+				var err error
+				got, err = b.together(deliveries...)
+				require.NoError(t, err)
+			} else {
+				for _, d := range deliveries {
+					events, err := b.together(d)
+					require.NoError(t, err)
+					got = append(got, events...)
+				}
+			}
+			var statuses []string
+			for _, e := range got {
+				statuses = append(statuses, string(e.Status)+" "+string(e.SameAs))
+			}
+			require.Equal(t, []string{"accepted ", "accepted ", "duplicate b", "duplicate a"}, statuses)
+			require.Zero(t, b.number(t, orphans))
+		})
+	}
 }

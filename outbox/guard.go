@@ -71,6 +71,9 @@ type contentKey struct {
 	Hash   []byte
 }
 
+// argument returns the key as an argument of statements.
+func (k guardKey) argument() contentKey { return contentKey{Source: k.source, Hash: k.hash[:]} }
+
 type proofRow struct {
 	contentKey
 

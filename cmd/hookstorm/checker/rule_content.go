@@ -1,6 +1,9 @@
 package checker
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
@@ -40,6 +43,16 @@ func (j *judge) repeats(d *delivery) bool {
 	return j.storedContents()[content{identity.Source(d.source), d.hash}]
 }
 
+// contentOf returns the content of an event as content windows have it: the body together with the type.
+func contentOf(row *eventRow) string {
+	hash, err := hex.DecodeString(row.PayloadHash)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(append(hash, row.EventType...))
+	return hex.EncodeToString(sum[:])
+}
+
 // windowsOfStored checks I1 for sources that deduplicate by content. Each content window belongs
 // to an event that is stored with the window's body, because the gateway acknowledges repeats of
 // this body while the window is open.
@@ -49,8 +62,8 @@ func (j *judge) windowsOfStored() {
 		switch {
 		case e.row == nil:
 			j.eventViolatedf("I1", e, "a window is open for the event, but the event is not stored")
-		case e.row.AcceptanceID != w.AcceptanceID || e.row.PayloadHash != w.Hash:
-			j.eventViolatedf("I1", e, "a window is open for the body %s, but the event is stored with %s", short(w.Hash), short(e.row.PayloadHash))
+		case e.row.AcceptanceID != w.AcceptanceID || w.Hash != e.row.PayloadHash && w.Hash != contentOf(e.row): // earlier releases hashed the body only
+			j.eventViolatedf("I1", e, "a window is open for the content %s, but the event is stored with %s", short(w.Hash), short(contentOf(e.row)))
 		}
 	}
 }
