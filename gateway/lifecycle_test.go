@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -180,4 +181,43 @@ func TestSetSourcesUnderTraffic(t *testing.T) {
 	}
 	traffic.Wait()
 	require.Len(t, b.accepter.all(), 200, "every delivery found its source")
+}
+
+// A body that is still arriving is no work that a stop must wait for: its sender gets a 503 in time,
+// and the stop succeeds.
+func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
+	t.Parallel()
+	chunk := strings.Repeat("x", 256<<10) // at the required rate, it lasts for 25 s
+	for name, request := range map[string]struct{ header, body string }{
+		"with a length": {"Content-Length: 1000000\r\n\r\n", chunk},
+		"chunked":       {"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(chunk), chunk)},
+		"continued":     {"Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n", chunk},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, nil)
+			conn := b.dial(t)
+			answers := bufio.NewReader(conn)
+			write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"+request.header)
+			if name == "continued" {
+				line, err := answers.ReadString('\n')
+				require.NoError(t, err)
+				require.Equal(t, "HTTP/1.1 100 Continue\r\n", line)
+				_, err = answers.ReadString('\n')
+				require.NoError(t, err)
+			}
+			write(t, conn, request.body)
+			require.Eventually(t, func() bool { return b.counts(t, "hooklatch.inflight")[""] == 1 }, 2*time.Minute, time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+			defer cancel()
+			stopped := make(chan error, 1)
+			go func() { stopped <- b.gateway.Stop(ctx) }()
+			requireDraining(t, b)
+			response := statusOf(t, answers)
+			require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+			require.NotEmpty(t, response.Header.Get("Retry-After"))
+			require.True(t, response.Close)
+			require.NoError(t, <-stopped)
+		})
+	}
 }

@@ -76,9 +76,23 @@ func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 		if slowest == nil {
 			return reason
 		}
-		f.arrived(slowest)
-		f.forgetUnproven(slowest)
-		slowest.throwOut()
+		f.evict(slowest)
+	}
+}
+
+// evict stops the reading of a body and frees the delivery's slot. f.mu is held.
+func (f *flights) evict(one *flight) {
+	f.arrived(one)
+	f.forgetUnproven(one)
+	one.throwOut()
+}
+
+// evictArriving evicts all bodies that are still arriving.
+func (f *flights) evictArriving() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.bodies) > 0 {
+		f.evict(f.bodies[len(f.bodies)-1])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -158,7 +159,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	// Shutdown must wait, because it closes new requests' connections without a response.
 	err := failpoint.Hit("gateway.draining")
 	if err == nil {
-		err = drain.Wait(ctx, &g.flights.underway) // including deliveries through Handler
+		err = g.drainFlights(ctx)
 	}
 	if err == nil {
 		err = ignoreClosed(g.server.Shutdown(ctx))
@@ -170,6 +171,21 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	g.serving.Wait()
 	g.log.flush()
 	return errors.Join(err, g.meters.stop())
+}
+
+// answerTime is the time before the end of a drain in which evicted senders get their response.
+const answerTime = 2 * time.Second
+
+// drainFlights waits for the deliveries in flight, including those through Handler. Near the end of
+// ctx it evicts the bodies that are still arriving, because their senders may take longer than ctx
+// allows.
+func (g *Gateway) drainFlights(ctx context.Context) error {
+	if end, limited := ctx.Deadline(); limited {
+		left := time.Until(end)
+		evict := time.AfterFunc(left-min(answerTime, left/2), g.flights.evictArriving)
+		defer evict.Stop()
+	}
+	return drain.Wait(ctx, &g.flights.underway)
 }
 
 func (g *Gateway) stopListening() {
