@@ -32,7 +32,28 @@ func (p proxies) ipExtractor() echo.IPExtractor {
 			Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen()),
 		}))
 	}
-	return echo.ExtractIPFromXFFHeader(trust...)
+	forwarded := echo.ExtractIPFromXFFHeader(trust...)
+	return func(r *http.Request) string { return forwarded(withoutPorts(r)) }
+}
+
+// withoutPorts returns a request whose X-Forwarded-For has addresses only. Some proxies add ports,
+// and Echo ignores a header with ports.
+func withoutPorts(r *http.Request) *http.Request {
+	var addresses []string
+	ports := false
+	for _, value := range r.Header[echo.HeaderXForwardedFor] {
+		for address := range strings.SplitSeq(value, ",") {
+			address = strings.TrimSpace(address)
+			if peer, err := netip.ParseAddrPort(address); err == nil {
+				address, ports = peer.Addr().String(), true
+			}
+			addresses = append(addresses, address)
+		}
+	}
+	if !ports {
+		return r
+	}
+	return &http.Request{RemoteAddr: r.RemoteAddr, Header: http.Header{echo.HeaderXForwardedFor: {strings.Join(addresses, ",")}}}
 }
 
 // addressOf returns the unit of per-address limits: an IPv4 address, or the /64 network of one

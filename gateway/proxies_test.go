@@ -119,3 +119,29 @@ func TestRemoteAddress(t *testing.T) {
 		})
 	}
 }
+
+// Some proxies write the port into X-Forwarded-For. Without the address, all senders behind such a
+// proxy would share one address, and the first accepted delivery would make all of them known.
+func TestTheAddressOfAForwardedForWithPorts(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) {
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
+	})
+	for i, c := range []struct{ forwarded, want string }{
+		{"203.0.113.9", "203.0.113.9"},
+		{"203.0.113.9:4711", "203.0.113.9"},
+		{"198.51.100.1:1, 203.0.113.9:4711, 10.0.0.1:80", "203.0.113.9"},
+		{"203.0.113.9:4711,10.0.0.1", "203.0.113.9"},
+		{"[2001:db8::1]:443", "2001:db8::1"},
+		{"2001:db8::1", "2001:db8::1"},
+		{"[2001:db8::1]", "2001:db8::1"},
+		{"203.0.113.9:http", "127.0.0.1"},
+		{"nonsense", "127.0.0.1"},
+	} {
+		got := b.post(t, "orders", `{"id":"a","type":"x"}`, withHeaders("X-Signature", "00", "X-Forwarded-For", c.forwarded))
+		require.Equal(t, http.StatusUnauthorized, got.status)
+		lines := b.logs.lines(t, "delivery refused")
+		require.Len(t, lines, i+1)
+		require.Equal(t, c.want, lines[i]["remote"], c.forwarded)
+	}
+}
