@@ -122,6 +122,7 @@ func parseWith(name string, data []byte, env LookupEnv, deprecated []DeprecatedK
 	// The checks also run on a partly invalid file, so that all problems are reported together.
 	// They skip values that already have a problem.
 	cfg.fillIn()
+	d.checkZeros(cfg)
 	cfg.check(d)
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()

@@ -45,12 +45,14 @@ type decoder struct {
 	unknown map[string]bool
 	// expanded are the scalars with a reference, as written in the file.
 	expanded map[string]string
+	// zeros are the numbers, sizes and durations that are 0, as written in the file.
+	zeros map[string]string
 }
 
 func newDecoder(o *origin, env LookupEnv) *decoder {
 	return &decoder{
 		origin: o, env: env, dir: filepath.Dir(o.file),
-		anchors: map[string]ast.Node{}, unknown: map[string]bool{}, expanded: map[string]string{},
+		anchors: map[string]ast.Node{}, unknown: map[string]bool{}, expanded: map[string]string{}, zeros: map[string]string{},
 	}
 }
 

@@ -69,6 +69,20 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 	}
 	if problem := setScalar(target, text, isText, isText && !expanded); problem != "" {
 		d.reportf(path, "%s %s", shown, problem)
+	} else if target.IsZero() && (target.CanInt() || target.CanFloat()) {
+		d.zeros[path] = shown
+	}
+}
+
+// checkZeros reports each 0 that would be replaced by a default.
+func (d *decoder) checkZeros(c *Config) {
+	if len(d.zeros) == 0 {
+		return
+	}
+	for _, s := range settingsIn("", printer{}.value("", reflect.ValueOf(*c))) {
+		if given, is := d.zeros[s.Field]; is {
+			d.reportf(s.Field, "%s would mean the default, %s; leave it out, or give a value above 0", given, s.Value)
+		}
 	}
 }
 
