@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -83,6 +84,8 @@ func (o EmailOptions) Validate() error {
 	var c option.Check
 	if o.Host == "" {
 		c.Missing("host", "has no host")
+	} else if _, err := netip.ParseAddr(o.Host); err != nil && strings.ContainsAny(o.Host, ":/@[] ") {
+		c.Failf("host", o.Host, "is not the name or address of a server; allowed: one like mail.example.com, with port, tls and username in their own fields")
 	}
 	c.Between("port", int64(o.Port), 1, 65535, "a port")
 	if o.From == "" {

@@ -51,6 +51,9 @@ func (b Breaker) WithDefaults() Breaker {
 	return b
 }
 
+// minWindow is the minimum Window. The parts of a window must be longer than a tick of the clock.
+const minWindow = time.Millisecond
+
 // Validate checks a breaker after WithDefaults. Its error is option.Faults.
 func (b Breaker) Validate() error {
 	if b.Off {
@@ -61,6 +64,9 @@ func (b Breaker) Validate() error {
 	c.Between("percent", int64(b.Percent), 1, 100, "a percentage")
 	c.AtLeast("min_calls", int64(b.MinCalls), 1)
 	c.Positive("window", b.Window)
+	if b.Window > 0 && b.Window < minWindow {
+		c.Failf("window", b.Window, "is too short; it must be at least %s", minWindow)
+	}
 	c.Positive("probe", b.Probe)
 	if b.MaxProbe < b.Probe {
 		c.Failf("max_probe", b.MaxProbe, "is shorter than probe, %s", b.Probe)

@@ -146,11 +146,13 @@ func (a Admin) Asks() bool {
 func (a Admin) check(d *decoder, g Gateway) {
 	var c option.Check
 	host, ok := c.Address("listen", a.Listen)
-	if a.ConsoleURL != "" {
-		c.URL("console_url", a.ConsoleURL)
-	}
-	if a.RiverUI != "" {
-		c.URL("river_ui", a.RiverUI)
+	for field, base := range map[string]string{"console_url": a.ConsoleURL, "river_ui": a.RiverUI} {
+		if base == "" {
+			continue
+		}
+		if u, ok := c.URL(field, base); ok && (u.RawQuery != "" || u.ForceQuery) {
+			c.Failf(field, base, "has a query, to which no path can be appended; allowed: scheme, host and path")
+		}
 	}
 	if a.TestEvents != "" && a.TestEvents != TestEventsOff {
 		c.URL("test_events", a.TestEvents)

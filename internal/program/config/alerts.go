@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/alarm"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // Alerts configures notifications about conditions that need attention. Workers send them;
@@ -69,6 +70,29 @@ func (c *Config) TeamOf(name string) string {
 	return c.Sources[name].Team
 }
 
+// checkRecipients refuses addresses to which no email can be sent: the workers would then notify
+// nobody at all.
+func checkRecipients(list []*mail.Address) error {
+	to := make([]string, len(list))
+	for i, one := range list {
+		to[i] = one.String()
+	}
+	return destination.Message{To: to, Subject: "alert", Text: "alert"}.Validate()
+}
+
+// Teams returns the names of the teams that own a source or destination, in order.
+func (c *Config) Teams() []string {
+	teams := map[string]bool{}
+	for _, s := range c.Sources {
+		teams[s.Team] = true
+	}
+	for _, d := range c.Destinations {
+		teams[d.Team] = true
+	}
+	delete(teams, "")
+	return slices.Sorted(maps.Keys(teams))
+}
+
 func (c *Config) checkAlerts(d *decoder) {
 	for i, to := range c.Alerts.To {
 		d.faults(fmt.Sprintf("alerts.to[%d]", i), c.checkTarget(to))
@@ -102,8 +126,10 @@ func (c *Config) checkTarget(to AlertTarget) error {
 		check.Failf("recipient", to.Recipient, "has no effect with http")
 	}
 	if to.Recipient != "" {
-		if _, err := mail.ParseAddressList(to.Recipient); err != nil {
+		if list, err := mail.ParseAddressList(to.Recipient); err != nil {
 			check.Failf("recipient", to.Recipient, "is not a list of addresses; allowed: ops@example.com, Ann <ann@example.com>")
+		} else if err := checkRecipients(list); err != nil {
+			check.Failf("recipient", nil, "cannot be used: %s", err)
 		}
 	}
 	if to.Format != "" {

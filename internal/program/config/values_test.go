@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,4 +70,42 @@ func TestAZeroIsNotTheDefault(t *testing.T) {
 		}
 	}
 	require.Greater(t, tried, 40)
+}
+
+// A value that no connection or message can have is refused when the file is read.
+func TestValuesThatNothingCanUseAreRefused(t *testing.T) {
+	t.Parallel()
+	mail := func(fields string) string {
+		return "destinations: {d: {smtp: {from: a@example.com, " + fields + "}}}\n"
+	}
+	toMany := make([]string, 101)
+	for i := range toMany {
+		toMany[i] = fmt.Sprintf("a%d@example.com", i)
+	}
+	alerts := func(recipient string) string {
+		return mail("host: localhost") + fmt.Sprintf("alerts: {to: [{destination: d, recipient: %q}]}\n", recipient)
+	}
+	for text, path := range map[string]string{
+		mail(`host: "mail.example.com:587"`):                                                  "destinations.d.smtp.host",
+		mail(`host: "smtp://mail.example.com"`):                                               "destinations.d.smtp.host",
+		mail(`host: "me@mail.example.com"`):                                                   "destinations.d.smtp.host",
+		mail(`host: "mail example"`):                                                          "destinations.d.smtp.host",
+		mail(`host: "[::1]"`):                                                                 "destinations.d.smtp.host",
+		alerts(strings.Join(toMany, ", ")):                                                    "alerts.to[0].recipient",
+		alerts(strings.Repeat("a", 400) + "@e.com"):                                           "alerts.to[0].recipient",
+		"admin: {console_url: \"https://h/?a=b\"}\n":                                          "admin.console_url",
+		"admin: {river_ui: \"https://h/?a=b\"}\n":                                             "admin.river_ui",
+		`destinations: {d: {http: {url: "http://localhost"}, breaker: {window: 1ns}}}` + "\n": "destinations.d.breaker.window",
+	} {
+		_, err := Parse("hooklatch.yaml", []byte(text), lookup)
+		require.Error(t, err, text)
+		require.Contains(t, err.Error(), path+": ")
+	}
+	for _, text := range []string{
+		mail(`host: mail.example.com`), mail(`host: "::1", tls: none`), mail(`host: 127.0.0.1, tls: none`), mail(`host: bücher.example`),
+		alerts("ops@example.com, Ann <ann@bücher.example>"),
+	} {
+		_, err := Parse("hooklatch.yaml", []byte(text), lookup)
+		require.NoError(t, err, text)
+	}
 }
