@@ -103,7 +103,11 @@ func (c *cli) printEffect(d life.Effect) {
 	field("state", string(e.State)+": "+life.Meaning(e))
 	attempts := strconv.Itoa(e.Attempt)
 	if e.UncountedAttempts > 0 {
-		attempts += fmt.Sprintf(", including %d probes that do not count", e.UncountedAttempts)
+		do := "do"
+		if e.UncountedAttempts == 1 {
+			do = "does"
+		}
+		attempts += fmt.Sprintf(", including %s that %s not count", counted(e.UncountedAttempts, "probe"), do)
 	}
 	field("attempts", attempts)
 	if !e.MaybeAppliedSince.IsZero() {

@@ -93,7 +93,7 @@ func (m manyOrder) carryRefused(ctx context.Context, r *runs.Runs) error {
 
 // printRetried prints the result of a verification.
 func (c *cli) printRetried(accepted, duplicates int64, refused map[string]int64) {
-	fmt.Fprintf(c.stdout, "%s accepted, including %d duplicates\n", refusedCount(accepted), duplicates)
+	fmt.Fprintf(c.stdout, "%s accepted, including %s\n", refusedCount(accepted), counted(int(duplicates), "duplicate"))
 	c.printRefused(refused)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/life"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -33,4 +34,15 @@ func TestWhatBecameOfARunIsToldWhole(t *testing.T) {
 		require.NoError(t, s.tell(run))
 		require.Equal(t, want, out.String())
 	}
+}
+
+func TestOneOfAThingIsInTheSingular(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := &cli{process: &process{stdout: &out, name: testName}}
+	c.printRetried(1, 1, nil)
+	require.Equal(t, "1 refused delivery accepted, including 1 duplicate\n", out.String())
+	out.Reset()
+	c.printEffect(life.Effect{Effect: ledger.Effect{State: ledger.EffectPending, Attempt: 3, UncountedAttempts: 1}})
+	require.Contains(t, out.String(), "3, including 1 probe that does not count\n")
 }
