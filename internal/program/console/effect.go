@@ -188,12 +188,12 @@ func sendBody(r *request) error {
 
 func commandsOfEffect(e ledger.Effect, stored bool) []command {
 	list := []command{{"show", "Show this effect", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
-	for _, v := range desk.Possible(desk.Effects, string(e.State)) {
-		text := "hooklatch effects " + v.Name + " " + safetext.Operands(e.IdempotencyKey)
-		if v.TakesRequest {
+	for _, o := range subjectOfEffect(e).offers(desk.Effects) {
+		text := "hooklatch effects " + o.Name + " " + safetext.Operands(e.IdempotencyKey)
+		if o.TakesRequest {
 			text += " --edit --reason WHY"
 		}
-		list = append(list, command{v.Name, v.Button, text})
+		list = append(list, command{o.Name, o.Button, text})
 	}
 	if stored && strings.HasPrefix(e.Request.URL, "http") {
 		list = append(list, command{"curl", "Send the same request manually, without the destination's credentials", curl(e)})

@@ -130,12 +130,12 @@ func explain(r *request, l *life.Event) {
 
 func commandsOfEvent(e *inbox.Event) []command {
 	name := safetext.Operands(string(e.Source), string(e.EventID))
-	list := []command{
-		{"show", "Show this event", "hooklatch events show " + name},
-		{"raw", "Print its exact bytes", "hooklatch events show --raw " + name},
+	list := []command{{"show", "Show this event", "hooklatch events show " + name}}
+	if e.Body != nil && e.ErasedAt.IsZero() {
+		list = append(list, command{"raw", "Print its exact bytes", "hooklatch events show --raw " + name})
 	}
-	for _, v := range desk.Possible(desk.Events, string(e.Outcome)) {
-		list = append(list, command{v.Name, v.Button, "hooklatch events " + v.Name + " " + name})
+	for _, o := range subjectOfEvent(e).offers(desk.Events) {
+		list = append(list, command{o.Name, o.Button, "hooklatch events " + o.Name + " " + name})
 	}
 	return list
 }

@@ -51,9 +51,24 @@ func (s subject) at(verb string) string {
 // offers returns the currently possible verbs.
 func (s subject) offers(of desk.Thing) (list []offer) {
 	for _, v := range desk.Possible(of, s.State) {
-		list = append(list, offer{v, s.at(v.Name)})
+		if s.has(v) {
+			list = append(list, offer{v, s.at(v.Name)})
+		}
 	}
 	return list
+}
+
+// has reports whether the thing still has the content that a verb needs.
+func (s subject) has(v desk.Verb) bool {
+	switch {
+	case s.event != nil && v.Action == ledger.ActionReplayEvent:
+		return s.event.Body != nil && s.event.ErasedAt.IsZero() && s.event.RedactedAt.IsZero()
+	case s.effect != nil && v.TakesRequest:
+		return s.effect.CheckResend() == nil
+	case s.effect != nil && v.Action == ledger.ActionRetryEffect:
+		return s.effect.ErasedAt.IsZero()
+	}
+	return true
 }
 
 // door describes the pages for operator actions on one kind of thing.
