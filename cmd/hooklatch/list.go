@@ -98,16 +98,8 @@ func printRest[Row any](c *cli, cmd *cobra.Command, p find.Page[Row]) {
 func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "cursor":
-		case "database-url": // may contain a password
-			words = append(words, "--database-url ...")
-		default:
-			if f.Value.Type() == "bool" {
-				words = append(words, "--"+f.Name)
-				return
-			}
-			words = append(words, "--"+f.Name, safetext.Shell(f.Value.String()))
+		if f.Name != "cursor" {
+			words = append(words, flagWords(f)...)
 		}
 	})
 	words = append(words, "--cursor "+safetext.Shell(string(at)))
@@ -115,6 +107,22 @@ func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 		words = append(words, safetext.Operands(args...))
 	}
 	return strings.Join(words, " ")
+}
+
+// flagWords returns a flag as words of a command line.
+func flagWords(f *pflag.Flag) []string {
+	value := f.Value.String()
+	switch {
+	case f.Name == "database-url": // may contain a password
+		return []string{"--database-url ..."}
+	case f.Value.Type() == "bool" && value == "true":
+		return []string{"--" + f.Name}
+	case f.Value.Type() == "bool": // its value cannot be a separate word
+		return []string{"--" + f.Name + "=" + value}
+	case f.Value.Type() == "stringSlice": // String adds brackets
+		value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
+	}
+	return []string{"--" + f.Name, safetext.Shell(value)}
 }
 
 // followInterval is the time between two queries of --follow.

@@ -122,16 +122,8 @@ func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) str
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		_, stands := still[f.Name]
-		switch {
-		case stands, f.Name == "yes", f.Name == "json":
-		case f.Name == "database-url": // may contain a password
-			words = append(words, "--database-url ...")
-		case f.Value.Type() == "bool":
-			words = append(words, "--"+f.Name)
-		case f.Value.Type() == "stringSlice":
-			flag(f.Name, strings.Trim(f.Value.String(), "[]"))
-		default:
-			flag(f.Name, f.Value.String())
+		if !stands && f.Name != "yes" && f.Name != "json" {
+			words = append(words, flagWords(f)...)
 		}
 	})
 	if reason && !cmd.Flags().Changed("reason") {
