@@ -23,6 +23,16 @@ func limitFlag(cmd *cobra.Command, limit *int) {
 	cmd.Flags().IntVar(limit, "limit", 50, fmt.Sprintf("list at most this many, up to %d", maxLimit))
 }
 
+// cut returns the first rows of a list that was asked for one row more than its limit. It prints to
+// stderr that there are more.
+func cut[Row any](c *cli, rows []Row, limit int) []Row {
+	if len(rows) <= limit {
+		return rows
+	}
+	fmt.Fprintf(c.stderr, "there are more than %d; list more with --limit, up to %d\n", limit, maxLimit)
+	return rows[:limit]
+}
+
 func checkLimit(limit int) error {
 	if limit < 1 || limit > maxLimit {
 		return misused("--limit %d: allowed are 1 to %d", limit, maxLimit)

@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // shellWords returns the words of a command line as a shell reads them.
@@ -51,5 +54,31 @@ func TestAPrintedCommandHasTheFlagsOfItsCommand(t *testing.T) {
 				require.Equal(t, cmd.Flags().Lookup(f.Name).Value.String(), again.Flags().Lookup(f.Name).Value.String(), line)
 			}
 		})
+	}
+}
+
+// A list that has more rows than its limit says so.
+func TestAListSaysThatItWasCut(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{noWorker: true, change: func(cfg *config.Config) { // only the gateway has this secret
+		stripe := cfg.Sources["stripe"]
+		stripe.Secrets = []config.Secret{{Value: secret.New("whsec_not_the_right_one_0123")}}
+		cfg.Sources["stripe"] = stripe
+	}})
+	for range 3 {
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "stripe")...))
+		must(t, s.args("events", "replay", "--state", "skipped", "--yes", "--detach")...)
+	}
+	require.Eventually(t, func() bool { return s.counts(t, 3, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, patience, tick)
+	for _, list := range []string{"quarantine list", "runs list"} {
+		for limit, cut := range map[string]bool{"2": true, "3": false, "50": false} {
+			var c command
+			require.Zero(t, c.run(t.Context(), s.args(append(strings.Fields(list), "--limit", limit)...)...))
+			require.Equal(t, cut, strings.Contains(c.stderr.String(), "--limit"), "%s --limit %s: %s", list, limit, c.stderr.String())
+		}
+		var c command
+		require.Zero(t, c.run(t.Context(), s.args(append(strings.Fields(list), "--limit", "2", "--json")...)...))
+		require.Contains(t, c.stderr.String(), "--limit")
 	}
 }

@@ -88,6 +88,7 @@ func (c *cli) newQuarantineList() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				found = cut(c, found, limit)
 				header := []string{"ARRIVED", "SOURCE", "REASON", "FROM", "BYTES", "ID"}
 				return printList(c, found, "no refused deliveries", header, func(d quarantine.Delivery) []string {
 					return []string{shown(d.RejectedAt), string(d.Source), d.Reason, d.From, strconv.Itoa(d.Bytes), d.ID.String()}

@@ -63,11 +63,11 @@ counted, out of the matches selected so far.`,
 				return err
 			}
 			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
-				found, err := runsOf(o).List(cmd.Context(), 0, limit)
+				found, err := runsOf(o).List(cmd.Context(), 0, limit+1)
 				if err != nil {
 					return err
 				}
-				return c.printRuns(found)
+				return c.printRuns(cut(c, found, limit))
 			})
 		},
 	}
