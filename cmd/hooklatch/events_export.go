@@ -82,7 +82,7 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, 
 		}
 		page, err := finder(o).EventsOnward(ctx, filter, at, size)
 		if err != nil {
-			return err
+			return ofCursor(err)
 		}
 		if err := c.writeExport(ctx, o, page, e.payload); err != nil {
 			return err

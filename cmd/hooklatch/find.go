@@ -122,11 +122,15 @@ func (f *finding) search(ctx context.Context, o *outbox.Outbox, limit int) error
 		}
 		return page, err
 	})
-	if errors.Is(err, find.ErrCursor) {
-		return misused("--cursor: %s", err)
+	if _, misuse := errors.AsType[*usageError](err); misuse {
+		return err
+	}
+	source := ""
+	if filter.Source != "" {
+		source = " --source " + safetext.Shell(string(filter.Source))
 	}
 	fmt.Fprintf(f.stderr, "%s whose payload contains the text; the same condition:\n  %s\n",
-		counted(len(found.Rows), "event"), f.command("events list --contains "+safetext.Shell(filter.Contains)))
+		counted(len(found.Rows), "event"), f.command("events list"+source+" --contains "+safetext.Shell(filter.Contains)))
 	printRest(f.cli, f.cmd, found)
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 	for all.More && len(all.Rows) < limit {
 		page, err := ask(ctx, all.Next, limit-len(all.Rows))
 		if err != nil {
-			return all, err
+			return all, ofCursor(err)
 		}
 		all.Rows, all.Cursors = append(all.Rows, page.Rows...), append(all.Cursors, page.Cursors...)
 		all.More, all.Next = page.More, page.Next
@@ -88,6 +89,14 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 		progress("%d found; searched %d, back to %s\n", len(all.Rows), all.Looked, shown(all.Back))
 	}
 	return all, nil
+}
+
+// ofCursor returns the error of a list for the user: a cursor of another list is a misuse.
+func ofCursor(err error) error {
+	if errors.Is(err, find.ErrCursor) {
+		return misused("--cursor: %s", err)
+	}
+	return err
 }
 
 // printRest prints to stderr how many rows a list left out and why, and the command that continues

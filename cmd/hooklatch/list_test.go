@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox/secret"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // shellWords returns the words of a command line as a shell reads them.
@@ -80,5 +81,16 @@ func TestAListSaysThatItWasCut(t *testing.T) {
 		var c command
 		require.Zero(t, c.run(t.Context(), s.args(append(strings.Fields(list), "--limit", "2", "--json")...)...))
 		require.Contains(t, c.stderr.String(), "--limit")
+	}
+}
+
+// A cursor that does not belong to a list is a mistake in the command line.
+func TestACursorOfAnotherListIsMisuse(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, pgtest.URL(t, pgtest.New(t)))
+	for _, list := range []string{"events list", "effects list", "events export", "audit", "find text", "routes diff " + path} {
+		var c command
+		require.Equal(t, exitMisused, c.run(t.Context(), append(strings.Fields(list), "--cursor", "nonsense", "--config", path)...), "%s: %s", list, c.stderr.String())
+		require.Contains(t, c.stderr.String(), "--cursor", list)
 	}
 }

@@ -116,7 +116,7 @@ func (c *cli) diffRoutes(cmd *cobra.Command, path string, asked find.Events, d r
 			progress("%d compared, back to %s; %d routed differently\n", r.Looked, shown(r.Back), r.Different)
 		})
 		if err != nil && view.Looked == 0 {
-			return err
+			return ofCursor(err)
 		}
 		err = errors.Join(err, c.printDiff(old, next, view))
 		if view.More && view.Looked > 0 {
