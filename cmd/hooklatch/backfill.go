@@ -44,6 +44,9 @@ With --dry-run the exit code is 1 if events are missing.`,
 			if f.dryRun && f.yes {
 				return misused("--dry-run fetches nothing: omit --yes")
 			}
+			if f.limit < 0 {
+				return misused("--limit %d: it must be at least 1, or 0 for no limit", f.limit)
+			}
 			order, err := f.order(time.Now())
 			if err != nil {
 				return err

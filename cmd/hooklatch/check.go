@@ -67,8 +67,13 @@ transactions in the same database.`,
 			if yes && !fix {
 				return misused("--yes belongs to --fix")
 			}
-			if fix && server != "" {
+			switch {
+			case fix && server != "":
 				return misused("--fix changes the configuration, and --engine does not read it: give one of them")
+			case c.database.url != "" && server != "":
+				return misused("--database-url belongs to a check of the configured database: omit it with --engine")
+			case fix && c.asJSON:
+				return misused("--fix prints no JSON: omit --json")
 			}
 			if fix {
 				cfg, err := c.loadConfig()

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -131,6 +133,23 @@ func (l *listenFlags) register(cmd *cobra.Command, kind serveKind) {
 		cmd.Flags().StringVar(&l.gateway, "listen", "", "`address` of the gateway (default gateway.listen in the configuration)")
 	}
 	cmd.Flags().StringVar(&l.admin, "admin-listen", "", "`address` of the admin listener (default admin.listen in the configuration)")
+}
+
+// check rejects a flag that is not an address.
+func (l *listenFlags) check() error {
+	if err := checkAddress("listen", l.gateway); err != nil {
+		return err
+	}
+	return checkAddress("admin-listen", l.admin)
+}
+
+// checkAddress rejects a flag that is set but is not an address to listen on.
+func checkAddress(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if _, notNumber := strconv.ParseUint(port, 10, 16); address != "" && (err != nil || notNumber != nil) {
+		return misused("--%s %q: it must be a host and a port, such as 127.0.0.1:8080", flag, address)
+	}
+	return nil
 }
 
 // override applies the flags to the configuration.

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -101,9 +100,11 @@ is the URL of the embedded Postgres.`,
 func (d *dev) checkArguments(cmd *cobra.Command) error {
 	for _, flag := range []string{"listen", "admin-listen", "receiver-listen", "smtp-listen"} {
 		address := cmd.Flags().Lookup(flag).Value.String()
-		_, port, err := net.SplitHostPort(address)
-		if _, notNumber := strconv.ParseUint(port, 10, 16); err != nil || notNumber != nil {
-			return misused("--%s %q: it must be a host and a port, such as 127.0.0.1:8080", flag, address)
+		if address == "" {
+			return misused("--%s is empty: it must be a host and a port, such as 127.0.0.1:8080", flag)
+		}
+		if err := checkAddress(flag, address); err != nil {
+			return err
 		}
 	}
 	if d.pgPort < 0 || d.pgPort > math.MaxUint16 {
@@ -114,6 +115,9 @@ func (d *dev) checkArguments(cmd *cobra.Command) error {
 		if given != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil) {
 			return misused("--%s %q: it must be an http or https URL without user and password", flag, given)
 		}
+	}
+	if d.database.url != "" && cmd.Flags().Changed("pg-port") {
+		return misused("--pg-port is the port of the embedded Postgres, which does not run with --database-url: omit it")
 	}
 	if d.configPath != "" {
 		return checkOwnArguments(cmd)

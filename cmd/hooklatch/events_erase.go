@@ -60,6 +60,8 @@ before now, such as 36h.`,
 			switch {
 			case ways > 1:
 				return misused("an event, a selection by flags, --again and --list exclude each other")
+			case list != 0 && (f.yes || cancel):
+				return misused("--list only prints: omit --yes and --cancel")
 			case len(args) > 0:
 				ref, err := eventRef(args)
 				if err != nil {

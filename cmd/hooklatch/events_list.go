@@ -35,7 +35,7 @@ such as 36h.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := selected.filter()
-			if err := errors.Join(err, l.check(filter.Span)); err != nil {
+			if err := errors.Join(err, l.check(cmd, filter.Span)); err != nil {
 				return err
 			}
 			read := c.showOutbox

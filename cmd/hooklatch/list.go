@@ -54,9 +54,9 @@ func (l *list) register(cmd *cobra.Command) {
 	limitFlag(cmd, &l.limit)
 }
 
-func (l *list) check(asked find.Span) error {
-	if l.follow && (l.cursor != "" || asked != find.Span{}) {
-		return misused("--follow waits for new rows: omit --cursor, --since and --until")
+func (l *list) check(cmd *cobra.Command, asked find.Span) error {
+	if l.follow && (l.cursor != "" || cmd.Flags().Changed("limit") || asked != find.Span{}) {
+		return misused("--follow waits for new rows: omit --cursor, --limit, --since and --until")
 	}
 	return checkLimit(l.limit)
 }

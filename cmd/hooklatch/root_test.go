@@ -85,6 +85,9 @@ func TestMisuseIsExitCode2(t *testing.T) {
 		"quarantine show x", "retention run --dry-run --yes", "alerts mute breaker_open --for -1h", "repair --restored-to 2026-11-21 --promoted",
 		"send", "send stripe --times 0", "send stripe --parallel 0", "send stripe --id x --new-ids", "send stripe --header x", "send stripe --url ftp://x", "send a b c",
 		"serve --log-level loud", "serve --log-format xml", "serve --bogus", "check extra",
+		"check --fix --json", "check --engine x --database-url y", "send stripe --show --json", "backfill stripe --limit -1",
+		"events list --follow --limit 5", "effects list --follow --limit 5", "serve --listen x", "gateway --listen 127.0.0.1:http", "worker --admin-listen :99999", "events erase --list 7 --yes", "events erase --list 7 --cancel",
+		"dev --database-url x --pg-port 5",
 		"dev --forward ftp://x", "dev --public-url x", "dev --secret x", "dev --secret nobody=x", "dev --listen x", "dev --admin-listen 127.0.0.1:http", "dev --pg-port 70000", "dev --log-level loud", "dev --config x --forward http://x",
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -54,6 +54,8 @@ delivery but the first is marked as a suspected replay.`,
 				return wrongCount("parallel", opts.parallel)
 			case opts.newIDs && opts.id != "":
 				return misused("--id and --new-ids exclude each other")
+			case opts.show && c.asJSON:
+				return misused("--show and --json exclude each other")
 			}
 			s, err := c.newSender(args[0], opts)
 			if err != nil {

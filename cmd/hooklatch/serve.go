@@ -30,6 +30,9 @@ a second signal, the process exits immediately. SIGHUP reloads the configuration
 sources, routes and certificates take effect. An invalid file changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := listen.check(); err != nil {
+				return err
+			}
 			logger, err := c.logger(slog.LevelInfo)
 			if err != nil {
 				return err
