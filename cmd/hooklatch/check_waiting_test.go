@@ -48,3 +48,34 @@ routes:
 	require.Equal(t, "Postgres accepts the 2 statements of all sql destinations", found.of("statements")[0].Message)
 	require.Equal(t, "nothing is waiting; no worker is running", found.of("waiting")[0].Message)
 }
+
+// A team that owns nothing is a mistake in the command line: its status would be empty, as if all
+// were well.
+func TestStatusOfAnUnknownTeamIsMisuse(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	database := pgtest.URL(t, pgtest.New(t))
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `database: {url: %s}
+sources: {stripe: {provider: stripe, secrets: [whsec_0123456789abcdef], team: billing}}
+destinations: {app: {http: {url: "http://localhost/"}, team: shop}}
+`, scalar(database)), 0o600))
+	for _, args := range [][]string{{"status", "--team", "biling", "--config", path}, {"status", "--team", "biling", "--json", "--config", path}} {
+		var c command
+		require.Equal(t, exitMisused, c.run(t.Context(), args...))
+		require.Empty(t, c.stdout.String())
+		require.Contains(t, c.stderr.String(), `--team "biling"`)
+		require.Contains(t, c.stderr.String(), "billing, shop")
+	}
+	var c command
+	c.run(t.Context(), "status", "--team", "billing", "--config", path)
+	require.Contains(t, c.stdout.String(), "stripe")
+	c = command{env: map[string]string{"DATABASE_URL": database}}
+	require.Equal(t, exitMisused, c.run(t.Context(), "status", "--team", "billing", "--config", writeTeamless(t, database)))
+}
+
+func writeTeamless(t *testing.T, database string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "database: {url: %s}\n", scalar(database)), 0o600))
+	return path
+}

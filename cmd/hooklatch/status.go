@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,6 +51,9 @@ seconds old; table sizes and the charts of the last day are up to five minutes o
 			cfg, err := c.loadForDatabase()
 			if err != nil {
 				return err
+			}
+			if teams := cfg.Whole().Teams(); team != "" && !slices.Contains(teams, team) {
+				return misused("--team %q: no source or destination in the configuration belongs to this team; teams are %s", team, cmp.Or(strings.Join(teams, ", "), "none"))
 			}
 			if c.database.cell == "" && len(cfg.Cells) > 0 {
 				return c.showStatus(cmd.Context(), watch, c.statusOfCells(cfg.CellNames(), read))
