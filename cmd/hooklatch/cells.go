@@ -94,6 +94,8 @@ func (c *cli) leaves(cfg *config.Config, source, to string) (string, error) {
 		return "", err
 	case !slices.Contains(cfg.CellNames(), to):
 		return "", misused("--to %s: %s has no such cell; its cells are %s", to, cfg.Path(), strings.Join(cfg.CellNames(), ", "))
+	case s.InCell() == to && s.MovedFrom == "":
+		return "", fmt.Errorf("%s does not say that the source moves: set moved_from to the cell that has had the events of the source %s until now, and reload all processes", cfg.Path(), source)
 	case s.InCell() != to || s.MovedFrom == "":
 		return "", fmt.Errorf("%s does not say that the source moves: set cell: %s and moved_from: %s for the source %s, and reload all processes", cfg.Path(), to, s.InCell(), source)
 	}

@@ -236,3 +236,13 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.NotContains(t, status.stdout.String(), "hooklatch send shop")
 	require.Contains(t, must(t, s.args("audit")...), "moved to the cell payments")
 }
+
+// If the configuration lacks only the old cell, the command does not advise to name the new cell twice.
+func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {
+	t.Parallel()
+	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("cells", "move", "pay", "--to", "payments", "--yes")...))
+	require.NotContains(t, c.stderr.String(), "moved_from: payments")
+	require.Contains(t, c.stderr.String(), "moved_from")
+}
