@@ -246,3 +246,21 @@ func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {
 	require.NotContains(t, c.stderr.String(), "moved_from: payments")
 	require.Contains(t, c.stderr.String(), "moved_from")
 }
+
+// The new cell of a moved source does not say that another system accepted the events of the old cell.
+func TestAMovedEventIsNotFromAnotherSystem(t *testing.T) {
+	t.Parallel()
+	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
+	imported := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
+	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
+	written, err := os.ReadFile(s.configPath)
+	require.NoError(t, err)
+	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, cell: payments, moved_from: main}", 1)
+	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
+	must(t, s.args("cells", "move", "shop", "--to", "payments", "--yes")...)
+	require.Contains(t, must(t, s.args("events", "show", "shop", "evt_1", "--cell", "payments")...), "another cell or another system accepted the event")
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "replay", "shop", "evt_1", "--cell", "payments")...))
+	require.Contains(t, c.stderr.String(), "another cell or another system accepted it")
+}

@@ -105,7 +105,7 @@ func (c *cli) printEvent(e *inbox.Event) {
 	field("duplicates", duplicates)
 	switch {
 	case e.Outcome == inbox.Imported:
-		field("body", "never received: another system accepted the event, and its key was imported")
+		field("body", "never received here: another cell or another system accepted the event, and its key was imported")
 	case !e.ErasedAt.IsZero():
 		field("body", e.Error+" on "+shown(e.ErasedAt))
 	case e.Body == nil:

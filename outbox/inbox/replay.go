@@ -147,7 +147,7 @@ func (i *Inbox) whyNotReplayed(ctx context.Context, tx pgx.Tx, ref identity.Even
 			return fmt.Errorf("%w: its delivery has expired and was deleted", ErrNotReplayable)
 		}
 	case Imported:
-		return fmt.Errorf("%w: another system accepted it, and its delivery was never stored here", ErrNotReplayable)
+		return fmt.Errorf("%w: another cell or another system accepted it, and its delivery was never stored here", ErrNotReplayable)
 	case Received:
 	}
 	return fmt.Errorf("%w: it waits for its dispatch", ErrNotReplayable)

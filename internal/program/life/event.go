@@ -115,7 +115,7 @@ func WhyNone(e *inbox.Event) string {
 	case inbox.Dropped:
 		return ": an operator dropped it"
 	case inbox.Imported:
-		return ": another system accepted it"
+		return ": another cell or another system accepted it"
 	case inbox.Dispatched, inbox.Failed:
 	}
 	return ""
