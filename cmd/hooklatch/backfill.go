@@ -55,6 +55,11 @@ With --dry-run the exit code is 1 if events are missing.`,
 			if err != nil {
 				return err
 			}
+			if cfg.Path() != "" { // without a configuration, no source is known
+				if _, err := sourceOf(cfg, args[0]); err != nil {
+					return err
+				}
+			}
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				return c.runBackfill(cmd.Context(), o, cfg, args[0], order, f)
 			})

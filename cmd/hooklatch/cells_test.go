@@ -264,3 +264,48 @@ func TestAMovedEventIsNotFromAnotherSystem(t *testing.T) {
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "replay", "shop", "evt_1", "--cell", "payments")...))
 	require.Contains(t, c.stderr.String(), "another cell or another system accepted it")
 }
+
+// The command that send prints finds the event in the cell of its source.
+func TestSendNamesTheCellOfTheEvent(t *testing.T) {
+	t.Parallel()
+	payments := pgtest.URL(t, pgtest.New(t))
+	s := newSystem(t, systemOptions{yaml: func(d *devSettings) string {
+		return fmt.Sprintf(`
+database: {url: %s}
+cells: {payments: {url: %s, allow: [fsync_off]}}
+gateway: {listen: "127.0.0.1:0"}
+admin: {listen: "localhost:0"}
+sources:
+  shop: {provider: stripe, secrets: [the-secret-0123456789]}
+  pay: {provider: stripe, secrets: [the-secret-0123456789], cell: payments}
+destinations: {app: {http: {url: "http://127.0.0.1:9/"}}}
+routes: [{name: app, from: "*", to: app}]
+`, scalar(d.database.Reveal()), scalar(payments))
+	}})
+	for _, source := range []string{"shop", "pay"} {
+		var out string
+		require.Eventually(t, func() bool { // a cell starts by itself
+			var c command
+			code := c.run(t.Context(), s.args("send", source)...)
+			out = c.stdout.String()
+			return code == exitOK
+		}, patience, tick)
+		_, command, found := strings.Cut(out, "show it with: hooklatch ")
+		require.True(t, found, out)
+		require.Contains(t, must(t, strings.Fields(command)...), source+"/evt_")
+	}
+}
+
+// A command on a source of another cell names that cell.
+func TestACommandOnASourceOfAnotherCellNamesTheCell(t *testing.T) {
+	t.Parallel()
+	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
+	for _, args := range []string{"events show pay evt_1", "events replay pay evt_1", "events release pay evt_1", "events drop pay evt_1", "events erase pay evt_1", "events erase pay evt_1 --yes", "backfill pay"} {
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args(strings.Fields(args)...)...), args)
+		require.Contains(t, c.stderr.String(), "--cell payments", args)
+		c = command{}
+		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append(strings.Fields(args), "--cell", "payments")...)...), args)
+		require.NotContains(t, c.stderr.String(), "--cell payments", args)
+	}
+}

@@ -44,11 +44,21 @@ func eventRef(args []string) (identity.EventRef, error) {
 }
 
 // orNoSuchEvent replaces ErrNotFound with an error that names the event.
-func orNoSuchEvent(err error, ref identity.EventRef) error {
+func (c *cli) orNoSuchEvent(err error, ref identity.EventRef) error {
 	if errors.Is(err, ledger.ErrNotFound) {
-		return noSuchEvent(ref)
+		return c.noSuchEvent(ref)
 	}
 	return err
 }
 
-func noSuchEvent(ref identity.EventRef) error { return fmt.Errorf("no event is stored as %s", ref) }
+// noSuchEvent returns the error for an event that is not stored in the cell of the command. If the
+// source is in another cell, the error names that cell.
+func (c *cli) noSuchEvent(ref identity.EventRef) error {
+	if cfg, err := c.loadForDatabase(); err == nil {
+		s, known := cfg.Whole().Sources[string(ref.Source)]
+		if cell := s.InCell(); known && len(cfg.Whole().Cells) > 0 && cell != cfg.Cell() {
+			return fmt.Errorf("no event is stored as %s in the cell %s; the source is in another cell: add --cell %s", ref, cfg.Cell(), cell)
+		}
+	}
+	return fmt.Errorf("no event is stored as %s", ref)
+}

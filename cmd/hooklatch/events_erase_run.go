@@ -26,7 +26,7 @@ func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRe
 	if !yes {
 		e, err := o.Inbox().Recall(ctx, ref)
 		if err != nil {
-			return orNoSuchEvent(err, ref)
+			return r.orNoSuchEvent(err, ref)
 		}
 		links, err := o.Ledger().EffectsOfEvent(ctx, ref)
 		if err != nil {
@@ -41,7 +41,7 @@ func (r *eraser) one(ctx context.Context, o *outbox.Outbox, ref identity.EventRe
 	}
 	erased, err := o.Erasure().Event(ctx, ref, r.by, erasure.Order{Cancel: r.cancel})
 	if err != nil {
-		return orCancel(orNoSuchEvent(err, ref))
+		return orCancel(r.orNoSuchEvent(err, ref))
 	}
 	if r.asJSON {
 		return printJSON(r.stdout, erasureView{

@@ -150,7 +150,7 @@ func (c *cli) replayOne(ctx context.Context, o *outbox.Outbox, ref identity.Even
 	}
 	done, err := o.Inbox().Replay(ctx, ref, by, opts)
 	if err != nil {
-		return orNoSuchEvent(err, ref)
+		return c.orNoSuchEvent(err, ref)
 	}
 	if c.asJSON {
 		return printJSON(c.stdout, replayView{

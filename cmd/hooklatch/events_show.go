@@ -38,7 +38,7 @@ the event was dispatched with other routes, the output says so.`,
 			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				e, err := o.Inbox().Recall(cmd.Context(), ref)
 				if err != nil {
-					return orNoSuchEvent(err, ref)
+					return c.orNoSuchEvent(err, ref)
 				}
 				if raw {
 					return c.printBody(e)

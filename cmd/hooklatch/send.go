@@ -125,6 +125,9 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	if c.configPath != "" {
 		configFlag = " --config " + safetext.Shell(c.configPath)
 	}
+	if len(cfg.Cells) > 0 {
+		c = c.inCell(cfg.Sources[source].InCell()) // for the command that shows the event
+	}
 	return &sender{cli: c, Sender: made, configFlag: configFlag, opts: opts, source: source}, nil
 }
 
@@ -196,7 +199,7 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	if report.EventID != "" && report.Accepted > 0 && !s.asJSON {
-		fmt.Fprintf(s.stdout, "show it with: %s events show%s %s\n", s.name, s.configFlag, safetext.Operands(s.source, report.EventID))
+		fmt.Fprintf(s.stdout, "show it with: %s%s %s\n", s.command("events show"), s.configFlag, safetext.Operands(s.source, report.EventID))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

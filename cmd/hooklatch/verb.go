@@ -59,7 +59,7 @@ func (c *cli) whyNot(d deed, err error) error {
 	case !desk.NoSuch(err):
 		return err
 	case d.On == desk.Events:
-		return noSuchEvent(d.target.Event)
+		return c.noSuchEvent(d.target.Event)
 	case d.On == desk.Destinations:
 		return c.noSuchDestination(d.target.Name)
 	}
