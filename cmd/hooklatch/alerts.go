@@ -84,9 +84,9 @@ sent when the mute ends, if their conditions still hold. --for 0s ends a mute im
 					return err
 				}
 				if length == 0 {
-					_, err = fmt.Fprintf(c.stdout, "%s is no longer muted\n", args[0])
+					_, err = fmt.Fprintf(c.stdout, "%s is no longer muted%s\n", args[0], c.within)
 				} else {
-					_, err = fmt.Fprintf(c.stdout, "%s is muted for %s\n", args[0], clock.Roughly(length))
+					_, err = fmt.Fprintf(c.stdout, "%s is muted for %s%s\n", args[0], clock.Roughly(length), c.within)
 				}
 				return err
 			})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/cells"
@@ -308,4 +309,40 @@ func TestACommandOnASourceOfAnotherCellNamesTheCell(t *testing.T) {
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append(strings.Fields(args), "--cell", "payments")...)...), args)
 		require.NotContains(t, c.stderr.String(), "--cell payments", args)
 	}
+}
+
+// A destination and an alert exist in every cell: a command that changes one of them says in which
+// cell.
+func TestACommandOnOneOfManyCellsNamesTheCell(t *testing.T) {
+	t.Parallel()
+	first, payments := pgtest.New(t), pgtest.New(t)
+	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
+	for _, pool := range []*pgxpool.Pool{first, payments} {
+		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('app', 'http', 'dst_app', '')`)
+		require.NoError(t, err)
+	}
+	for _, args := range []string{"destinations pause app", "destinations resume app", "destinations probe app", "alerts mute breaker_open", "alerts mute breaker_open --for 0s"} {
+		require.Contains(t, must(t, s.args(strings.Fields(args)...)...), " in the cell main", args)
+		require.Contains(t, must(t, s.args(append(strings.Fields(args), "--cell", "payments")...)...), " in the cell payments", args)
+		require.NotContains(t, must(t, append(strings.Fields(args), "--config", writeConfig(t, pgtest.URL(t, first)))...), "cell", args)
+	}
+	require.Contains(t, must(t, s.args("destinations", "retire", "app")...), "app is retired in the cell main")
+}
+
+// What is not found in one of several cells may be in another one.
+func TestWhatIsNotFoundMayBeInAnotherCell(t *testing.T) {
+	t.Parallel()
+	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
+	for _, args := range []string{"effects show hl_1", "effects retry hl_1", "effects erase hl_1", "quarantine show 0197b2c4-0000-7000-8000-000000000000", "quarantine drop 0197b2c4-0000-7000-8000-000000000000"} {
+		for _, cell := range [][]string{nil, {"--cell", "payments"}} {
+			var c command
+			require.Equal(t, exitFailed, c.run(t.Context(), s.args(append(strings.Fields(args), cell...)...)...), args)
+			_, advised, found := strings.Cut(strings.TrimSpace(c.stderr.String()), "search all cells with: hooklatch ")
+			require.True(t, found, c.stderr.String())
+			require.Contains(t, must(t, s.args(shellWords(t, advised)...)...), "cell payments\n", "it searches all cells")
+		}
+	}
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), "effects", "show", "hl_1", "--config", writeConfig(t, pgtest.URL(t, pgtest.New(t)))))
+	require.NotContains(t, c.stderr.String(), "cell")
 }

@@ -21,7 +21,8 @@ type cli struct {
 	logLevel   string
 	logFormat  string
 	database   databaseFlag
-	asJSON     bool // --json
+	asJSON     bool   // --json
+	within     string // " in the cell NAME" if the command works on one of several cells
 }
 
 // connsOfCommand is the maximum number of a command's connections.
@@ -57,6 +58,9 @@ func (c *cli) withDatabase(ctx context.Context, f func(database) error) error {
 	cfg, err := c.loadForDatabase()
 	if err != nil {
 		return err
+	}
+	if len(cfg.Whole().Cells) > 0 {
+		c.within = " in the cell " + cfg.Cell()
 	}
 	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {

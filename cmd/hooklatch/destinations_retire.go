@@ -50,7 +50,7 @@ destination in its configuration registers the destination again.`,
 				if c.asJSON {
 					return errors.Join(err, printJSON(c.stdout, retiredView{Destination: name, Parked: run.Changed}))
 				}
-				fmt.Fprintf(c.stdout, "%s is retired; %s parked\n", name, counted(int(run.Changed), "effect"))
+				fmt.Fprintf(c.stdout, "%s is retired%s; %s parked\n", name, c.within, counted(int(run.Changed), "effect"))
 				return err
 			})
 		},

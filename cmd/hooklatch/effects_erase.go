@@ -43,7 +43,7 @@ erased until --yes is given. An erasure cannot be undone.`,
 				view := erasureView{Action: erasure.ActionEraseEffect, Target: key, Preview: !yes, Selected: 1}
 				e, err := o.Ledger().Effect(cmd.Context(), key)
 				if errors.Is(err, ledger.ErrNotFound) {
-					return noSuchEffect(args[0])
+					return c.noSuchEffect(args[0])
 				}
 				if err == nil && yes {
 					view.Erased = 1

@@ -77,7 +77,7 @@ Use 'hooklatch effects retry' to send a failed effect again under its own key.`,
 func (c *cli) resend(ctx context.Context, o *outbox.Outbox, v desk.Verb, key string, f resendFlags, by ledger.Operator) error {
 	e, err := o.Ledger().Effect(ctx, key)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return noSuchEffect(key)
+		return c.noSuchEffect(key)
 	}
 	if err := cmp.Or(err, e.CheckResend()); err != nil {
 		return err

@@ -34,7 +34,7 @@ receiver's response, whether the attempt was applied, and the next step.`,
 			return c.showOutbox(cmd.Context(), func(o *outbox.Outbox) error {
 				effect, err := life.ReadEffect(cmd.Context(), o, args[0])
 				if errors.Is(err, ledger.ErrNotFound) {
-					return noSuchEffect(args[0])
+					return c.noSuchEffect(args[0])
 				}
 				if err != nil {
 					return err

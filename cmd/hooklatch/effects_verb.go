@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,8 +16,17 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-func noSuchEffect(key string) error {
-	return fmt.Errorf("no effect has the key %s", safetext.Shown(key))
+func (c *cli) noSuchEffect(key string) error {
+	return c.notFound(fmt.Sprintf("no effect has the key %s", safetext.Shown(key)), key)
+}
+
+// notFound returns the error for a name that the command did not find. If the command looked in one
+// of several cells, the error says how to look in all.
+func (c *cli) notFound(problem, name string) error {
+	if c.within == "" {
+		return errors.New(problem)
+	}
+	return fmt.Errorf("%s%s; search all cells with: %s find --exact %s", problem, c.within, c.name, safetext.Operands(name))
 }
 
 // newEffectsVerb returns the command that applies a verb to one or many effects.

@@ -84,7 +84,7 @@ func (c *cli) newQuarantineList() *cobra.Command {
 				return err
 			}
 			return c.withQuarantine(cmd, func(_ *outbox.Outbox, q *quarantine.Quarantine) error {
-				found, err := q.List(cmd.Context(), flags.filter(), limit)
+				found, err := q.List(cmd.Context(), flags.filter(), limit+1)
 				if err != nil {
 					return err
 				}
@@ -122,7 +122,7 @@ func (c *cli) newQuarantineShow() *cobra.Command {
 					return err
 				}
 				if len(found) == 0 {
-					return fmt.Errorf("no delivery in quarantine has the id %s", id)
+					return c.notFound(fmt.Sprintf("no delivery in quarantine has the id %s", id), id.String())
 				}
 				if raw {
 					_, err = c.stdout.Write(found[0].Body)

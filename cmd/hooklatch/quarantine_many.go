@@ -52,7 +52,7 @@ func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 		case err != nil:
 			return err
 		case len(args) == 1 && len(shares) == 0:
-			return fmt.Errorf("no delivery in quarantine has the id %s", args[0])
+			return c.notFound(fmt.Sprintf("no delivery in quarantine has the id %s", filter.ID), filter.ID.String())
 		case len(args) == 1:
 			return one(cmd.Context(), o, q, filter.ID, f.by.operator())
 		case !f.yes:

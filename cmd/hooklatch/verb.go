@@ -47,7 +47,11 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 	if c.asJSON {
 		return printJSON(c.stdout, deedView{Action: d.Action, Target: d.target.String(), Result: done})
 	}
-	_, err := fmt.Fprintf(c.stdout, "%s is %s\n", safetext.Shown(d.target.String()), done)
+	within := ""
+	if d.On == desk.Destinations { // every cell has it
+		within = c.within
+	}
+	_, err := fmt.Fprintf(c.stdout, "%s is %s%s\n", safetext.Shown(d.target.String()), done, within)
 	return err
 }
 
@@ -63,7 +67,7 @@ func (c *cli) whyNot(d deed, err error) error {
 	case d.On == desk.Destinations:
 		return c.noSuchDestination(d.target.Name)
 	}
-	return noSuchEffect(d.target.Name)
+	return c.noSuchEffect(d.target.Name)
 }
 
 // longOf returns a verb's long help: its result, then more.
