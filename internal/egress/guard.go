@@ -45,7 +45,7 @@ type Options struct {
 // address for `localhost`. The last exemption applies only to that URL's host and port. A URL
 // computed from event data with another host or port never has it. AllowPrivate must list the
 // address of a cloud metadata service individually: a network that contains the address is not
-// enough.
+// enough. An IPv6 address that is translated to an IPv4 address is reachable if both are.
 type Guard struct {
 	host      string // as configured, canonical
 	port      string
@@ -180,6 +180,9 @@ func (g *Guard) checkAddr(host string, ip netip.Addr, own bool) error {
 	}
 	if g.addresses.SafeAddr(ip.WithZone("")) != nil {
 		return g.blocked(host, ip, "is not a global address", "")
+	}
+	if v4, is := translated(ip); is {
+		return g.checkAddr(host, v4, false)
 	}
 	return nil
 }

@@ -20,3 +20,25 @@ func isMetadataService(ip netip.Addr) bool {
 	}
 	return false
 }
+
+// translations are the IPv6 networks whose addresses contain an IPv4 address, to which a NAT64 (RFC 6052,
+// RFC 8215) or a 6to4 relay (RFC 3056) sends, with the position of that address in bytes.
+var translations = []struct {
+	network netip.Prefix
+	at      int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+}
+
+// translated returns the IPv4 address to which an IPv6 address leads.
+func translated(ip netip.Addr) (v4 netip.Addr, is bool) {
+	for _, t := range translations {
+		if t.network.Contains(ip.WithZone("")) {
+			all := ip.As16()
+			return netip.AddrFrom4([4]byte(all[t.at : t.at+4])), true
+		}
+	}
+	return netip.Addr{}, false
+}

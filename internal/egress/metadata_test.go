@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,5 +39,35 @@ func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 	require.NoError(t, err)
 	for _, neighbour := range []string{"100.100.100.201", "fd00:ec2::255", "169.254.1.1"} {
 		require.NoError(t, g.checkAddr("x", netip.MustParseAddr(neighbour), false), neighbour)
+	}
+}
+
+// An address that contains an IPv4 address leads to that address: NAT64 and 6to4 relays translate it.
+func TestGuardChecksTheAddressInsideAnAddress(t *testing.T) {
+	t.Parallel()
+	wide := []netip.Prefix{netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16")}
+	inside := map[string][]string{ // by the IPv4 address
+		"169.254.169.254": {"64:ff9b::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1"},
+		"10.0.0.1":        {"64:ff9b::a00:1", "64:ff9b:1::a00:1", "2002:a00:1::1"},
+		"127.0.0.1":       {"64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2002:7f00:1::1"},
+	}
+	for v4, all := range inside {
+		for _, address := range all {
+			ip := netip.MustParseAddr(address)
+			for _, allowed := range [][]netip.Prefix{nil, wide} {
+				g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: allowed})
+				require.NoError(t, err)
+				require.Error(t, g.checkAddr("evil.example.com", ip, false), "%s, which is %s", address, v4)
+			}
+			both := append(slices.Clone(wide), netip.PrefixFrom(netip.MustParseAddr(v4), 32))
+			g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: both})
+			require.NoError(t, err)
+			require.NoError(t, g.checkAddr("hooks.example.com", ip, true), address)
+		}
+	}
+	g, err := New(Options{Host: "hooks.example.com", Port: "443", AllowPrivate: wide})
+	require.NoError(t, err)
+	for _, public := range []string{"64:ff9b::808:808", "2002:808:808::1"} {
+		require.NoError(t, g.checkAddr("hooks.example.com", netip.MustParseAddr(public), true), public)
 	}
 }
