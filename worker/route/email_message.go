@@ -79,7 +79,11 @@ type emailRequest struct {
 	recipient           *expression
 	values              map[string]*expression
 	subject, text, html *template // nil when the field is empty
+	computesLayout      bool
 }
+
+// pipe examines a pipeline of a template.
+func (m *emailRequest) pipe(text string) { m.computesLayout = m.computesLayout || computesLayout(text) }
 
 func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 	compiled := &emailRequest{values: make(map[string]*expression, len(m.Values))}
@@ -100,20 +104,26 @@ func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 		if text == "" {
 			return nil
 		}
-		t, err := texttemplate.New(field).Option("missingkey=error").Parse(text)
+		t, err := texttemplate.New(field).Funcs(templateFuncs).Option("missingkey=error").Parse(text)
 		if err != nil {
 			fail(field, text, err)
 			return nil
+		}
+		for _, one := range t.Templates() {
+			ticks(one.Root, compiled.pipe)
 		}
 		return &template{source: text, compiled: t}
 	}
 	compiled.subject = parseText("email.subject", m.Subject)
 	compiled.text = parseText("email.text", m.Text)
 	if m.HTML != "" {
-		t, err := htmltemplate.New("email.html").Option("missingkey=error").Parse(m.HTML)
+		t, err := htmltemplate.New("email.html").Funcs(htmltemplate.FuncMap(templateFuncs)).Option("missingkey=error").Parse(m.HTML)
 		if err != nil {
 			fail("email.html", m.HTML, err)
 		} else {
+			for _, one := range t.Templates() {
+				ticks(one.Tree.Root, compiled.pipe)
+			}
 			compiled.html = &template{source: m.HTML, compiled: t}
 		}
 	}

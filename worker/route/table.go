@@ -65,7 +65,11 @@ func Compile(o Options) (*Table, error) {
 			fail("name", "", errors.New("is given twice"))
 		}
 		seen[r.Name] = true
-		table.routes = append(table.routes, compileRoute(envs, r, o.Targets, fail))
+		compiled := compileRoute(envs, r, o.Targets, fail)
+		if email, is := compiled.request.(*emailRequest); is && o.Typed && email.computesLayout {
+			fail("email", "", errors.New("computes the layout of a time; write it as a literal text"))
+		}
+		table.routes = append(table.routes, compiled)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
