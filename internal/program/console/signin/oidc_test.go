@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -171,4 +172,17 @@ func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	now = now.Add(5 * time.Second)
 	d.begun(t, "192.0.2.1")
 	require.EqualValues(t, 2, p.discoveries.Load())
+}
+
+// Whoever hangs up while the provider is asked for its endpoints does not keep others from signing in.
+func TestAStrangerWhoHangsUpStopsNobody(t *testing.T) {
+	t.Parallel()
+	p, now := newCountedProvider(t), time.Now()
+	d := atProvider(t, p, &now)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	r := httptest.NewRequest(http.MethodGet, "/auth/oidc", http.NoBody)
+	r.Header.Set("Accept", "text/html")
+	d.Handler(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r.WithContext(gone))
+	d.begun(t, "203.0.113.1")
 }

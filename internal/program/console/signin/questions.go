@@ -81,7 +81,8 @@ func (d *discovery) get(ctx context.Context, issuer string) (*discovered, error)
 	if d.err != nil && d.now().Sub(d.failed) < discoverAgain {
 		return nil, d.err
 	}
-	provider, err := oidc.NewProvider(ctx, issuer)
+	// Every caller gets the result, also if the one that asks hangs up.
+	provider, err := oidc.NewProvider(context.WithoutCancel(ctx), issuer)
 	if err != nil {
 		d.failed, d.err = d.now(), err
 		return nil, err
