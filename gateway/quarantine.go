@@ -74,7 +74,7 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	if src.Provider.SignsURL && len(src.Provider.SecretQuery) == 0 && original.URL.RawQuery != "" {
 		kept.Target += "?" + original.URL.RawQuery
 	}
-	kept.Headers = src.storedHeaders(original.Header)
+	kept.Headers = src.storedHeaders(rx.request.Header)
 	if shown := shownSecrets(kept.Secrets); len(shown) > 0 {
 		for name, values := range kept.Headers {
 			for _, value := range values {

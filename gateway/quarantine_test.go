@@ -286,3 +286,28 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	require.Less(t, time.Since(began), 2*time.Minute, "if responses waited for the quarantine, each would take its time-out")
 	require.NoError(t, tx.Rollback(t.Context()))
 }
+
+// An erasure finds a refused copy by its body, which is stored unpacked. A packed body that is kept as
+// it was unpacked is accepted again.
+func TestAPackedBodyIsKeptUnpacked(t *testing.T) {
+	t.Parallel()
+	const body = `{"id":"a","type":"x","email":"jane@example.com"}`
+	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) { o.Sources = []gateway.Source{gzipSource(gateway.GzipUnpacked)} })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, q.url+"/webhooks/orders", strings.NewReader(gzipped(t, body)))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Encoding", "gzip")
+	r.Header.Set("X-Signature", sign("another secret 0123456789", []byte(body)))
+	require.Equal(t, http.StatusUnauthorized, q.do(t, r).status)
+	kept := q.kept(t)
+	require.Len(t, kept, 1)
+	require.Equal(t, body, string(kept[0].Body))
+	require.NotContains(t, kept[0].Headers, "Content-Encoding")
+
+	source := gzipSource(gateway.GzipUnpacked)
+	source.Secrets = []gateway.Secret{{Value: secret.New("another secret 0123456789")}}
+	require.NoError(t, q.gateway.SetSources([]gateway.Source{source}))
+	_, err = q.gateway.AcceptAgain(t.Context(), &kept[0])
+	require.NoError(t, err)
+	require.Equal(t, 1, q.count(t, "SELECT count(*) FROM hooklatch.processed_events AS p JOIN hooklatch.rejected_deliveries AS r ON r.body_hash = p.payload_hash"))
+}

@@ -126,7 +126,9 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 		if refused != nil {
 			return nil, refused
 		}
-		request = inside
+		if request = inside; rx.request != nil {
+			rx.request = inside // the quarantine keeps it as the erasure of an event finds it
+		}
 	}
 	if handshake, refused := rx.handshake(proof, request); handshake != nil || refused != nil {
 		return handshake, refused
