@@ -113,7 +113,7 @@ func (l *Line) erase(noted notes) (changed bool, err error) {
 		}
 		n, is := noted[e.EventRef]
 		switch {
-		case is && row.ErasedAt == nil && !(n.redacting && row.RedactedAt != nil):
+		case is && row.ErasedAt == nil && !(n.redacting && row.RedactedAt != nil && !row.RedactedAt.Before(n.requestedAt)): // a redaction is repeated with other rules
 			if err := e.erase(n); err != nil {
 				return false, err
 			}

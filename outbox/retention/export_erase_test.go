@@ -162,3 +162,46 @@ func (w *world) finish(t *testing.T, source, id string) {
 	t.Helper()
 	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictDone, ResponseStatus: 200})
 }
+
+// A source that redacts more than it did when the day was exported redacts the export too.
+func TestNewRulesOfARedactionReachTheExport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	redact := func(pointers ...string) {
+		_, err := w.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "a", Pointers: pointers}})
+		require.NoError(t, err)
+	}
+	w.batch(t, "a", map[string]string{"one": canary, "two": canary}, "one", "two")
+	w.finish(t, "a", "one")
+	w.finish(t, "a", "two")
+	redact("/name")
+	w.passDays(t, 7)
+	require.Contains(t, contents(t, dir), canary, "the former rules do not name the value")
+	redact("/name", "/to")
+	w.passDays(t, 1)
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+}
+
+// A body that was redacted before its day was exported stays in the export.
+func TestARedactedBodyIsExported(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.batch(t, "b", map[string]string{"earlier": "someone"}, "earlier")
+	w.finish(t, "b", "earlier")
+	w.passDays(t, 3)
+	w.batch(t, "a", map[string]string{"one": canary}, "one")
+	w.finish(t, "a", "one")
+	w.passDays(t, 3)
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.exported_days WHERE events > 0`))
+	for _, pointers := range [][]string{{"/to"}, {"/to", "/name"}} {
+		_, err := w.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "a", Pointers: pointers}})
+		require.NoError(t, err)
+	}
+	w.passDays(t, 4)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+	require.JSONEq(t, `[{"id":"one","to":"redacted"}]`, string(w.shown(t, "a", "one").Event.Body))
+}
