@@ -32,12 +32,14 @@ var (
 // mistake, records the line of every path, expands ${NAME} only in scalars, and never shows a
 // secret field's text.
 type decoder struct {
-	origin   *origin
-	env      LookupEnv
-	dir      string // base directory for relative paths
-	anchors  map[string]ast.Node
-	problems Problems
-	warnings Problems // warnings about the files that were read
+	origin  *origin
+	env     LookupEnv
+	dir     string // base directory for relative paths
+	anchors map[string]ast.Node
+	// noAliases refuses aliases.
+	noAliases bool
+	problems  Problems
+	warnings  Problems // warnings about the files that were read
 
 	deprecated Problems // deprecated keys, which apply nevertheless
 

@@ -80,6 +80,11 @@ func (d *decoder) resolve(node ast.Node, path string) (ast.Node, bool) {
 		case *ast.AnchorNode:
 			node = n.Value
 		case *ast.AliasNode:
+			if d.noAliases {
+				d.unknown[path] = true
+				d.reportf(path, "*%s is an alias; aliases are not allowed here, write the value itself", n.Value.String())
+				return nil, false
+			}
 			target, known := d.anchors[n.Value.String()]
 			if !known {
 				d.unknown[path] = true

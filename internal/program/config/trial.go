@@ -18,6 +18,7 @@ const trialName = "route"
 func (c *Config) WithRoute(text string) (*Config, error) {
 	o := &origin{file: trialName, lines: map[string]int{}, files: map[string]string{}, deprecatedKeys: c.origin.deprecatedKeys}
 	d := newDecoder(o, func(name string) (string, bool) { return "${" + name + "}", true })
+	d.noAliases = true // a short text with aliases can stand for millions of values
 	var wrapped struct {
 		Routes []route.Route `yaml:"routes"`
 	}
@@ -49,10 +50,12 @@ func (c *Config) WithRoute(text string) (*Config, error) {
 	d.value(body, path, target, 0)
 	trial := *c
 	trial.origin, trial.Routes = o, wrapped.Routes
-	if len(d.problems) == 0 && len(trial.Routes) != 1 {
-		d.reportf("", "has %d routes; one is expected", len(trial.Routes))
+	switch n := len(trial.Routes); {
+	case n == 1:
+		trial.checkRoutes(d)
+	case len(d.problems) == 0:
+		d.reportf("", "has %d routes; one is expected", n)
 	}
-	trial.checkRoutes(d)
 	if len(d.problems) > 0 {
 		return nil, d.problems.sorted()
 	}
