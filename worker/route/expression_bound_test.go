@@ -32,6 +32,9 @@ func worstValues() map[types.Kind][]any {
 		long, long[:mebi/2] + "b", "", "a", strings.Repeat("a,", mebi/2), strings.Repeat("%s", 1000), "(a|a|a|a)*b", strings.Repeat("(a*)*", 5000),
 		"[" + strings.Repeat("1,", mebi/2-1) + "1]", "- " + strings.Repeat("[", 10_000), strings.Repeat("- 1\n", mebi/4),
 	}
+	// Each alias of a YAML document stands for a whole text or list. The parser refuses a document of
+	// which more than 99 % are aliases.
+	text = append(text, "p: ["+strings.Repeat("1,", 1000)+"1]\na: &a "+strings.Repeat("x", 8<<10)+"\nb: &b ["+strings.Repeat("*a,", 100)+"]\nc: ["+strings.Repeat("*b,", 250)+"]")
 	lists := []any{numbers, texts, equal, nested, []any{}, []any{long, long, long}, []any{"a"}}
 	whole := []any{int64(0), int64(1), int64(many), int64(1) << 40, int64(-1)}
 	return map[types.Kind][]any{

@@ -2,6 +2,8 @@ package route
 
 import (
 	"context"
+	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -84,4 +86,39 @@ func TestGuardedCallsAnswerAsCELDoes(t *testing.T) {
 	}
 	_, err = compileExpression(envs.dispatch, `body.s.matches("(")`, wantBool)
 	require.Error(t, err)
+}
+
+// CEL replaces each alias of a YAML document with a copy.
+//
+//nolint:paralleltest // it measures what the process allocates
+func TestAliasesOfYAMLAreCounted(t *testing.T) {
+	envs, err := newExpressionEnvs()
+	require.NoError(t, err)
+	parse, err := compileExpression(envs.dispatch, `yaml.parse(body.s).hasValue()`, wantBool)
+	require.NoError(t, err)
+	// The parser itself refuses a document of which more than 99 % are aliases.
+	plain := "p: [" + strings.Repeat("1,", 2000) + "1]\n"
+	long := plain + "a: &a " + strings.Repeat("x", 8<<10) + "\nb: &b [" + strings.Repeat("*a,", 100) + "]\n"
+	for _, c := range []struct {
+		name, text string
+		allowed    bool
+	}{
+		{"few", "a: &a {b: c}\nd: [*a, *a]\ne: 2 * 3\n", true},
+		{"long", long + "c: [" + strings.Repeat("*b,", 250) + "]", false},
+		{"nested", plain + "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d]", false},
+	} {
+		body, err := json.Marshal(map[string]string{"s": c.text})
+		require.NoError(t, err)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := parse.evalBool(newEventScope(t.Context(), &inbox.Event{ContentType: jsonContentType, Body: body}))
+		runtime.ReadMemStats(&after)
+		require.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(64), c.name)
+		if c.allowed {
+			require.NoError(t, err, c.name)
+			require.True(t, got, c.name)
+			continue
+		}
+		require.ErrorContains(t, err, "too much to do", c.name)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+	"go.yaml.in/yaml/v3"
 )
 
 // Weights in bytes of work. With these weights, 16 MiB of work takes about a tenth of a second and
@@ -50,7 +51,7 @@ func workOf(function string) (rule workRule, known bool) {
 	case "json.parse":
 		return linear(jsonWeight), true
 	case "yaml.parse":
-		return linear(yamlWeight), true
+		return yamlWork, true
 	case "contains":
 		return func(args []ref.Val, limit int) int {
 			return (sizeOf(args[0], limit) + sizeOf(args[1], limit)) / scanWeight
@@ -112,6 +113,49 @@ func linear(weight int) workRule {
 		}
 		return work
 	}
+}
+
+// yamlWork counts what the aliases of a document stand for: CEL replaces each with a copy.
+func yamlWork(args []ref.Val, limit int) int {
+	work := linear(yamlWeight)(args, limit)
+	text, _ := args[0].(types.String)
+	if work > limit || !strings.Contains(string(text), "*") {
+		return work
+	}
+	var document yaml.Node
+	if yaml.Unmarshal([]byte(text), &document) != nil {
+		return work // the call returns the same error
+	}
+	return work + mul(copiedSize(&document, map[*yaml.Node]int{}), jsonWeight)
+}
+
+// copiedSize weighs the copies that replace the aliases in a node. known has the weights of the nodes
+// behind aliases, with their own aliases replaced.
+func copiedSize(n *yaml.Node, known map[*yaml.Node]int) int {
+	const most = 1 << 40
+	if n.Kind == yaml.AliasNode {
+		size, is := known[n.Alias]
+		if !is {
+			known[n.Alias] = most // while it is weighed: an alias of itself is endless
+			size = min(most, plainSize(n.Alias)+copiedSize(n.Alias, known))
+			known[n.Alias] = size
+		}
+		return size
+	}
+	size := 0
+	for _, part := range n.Content {
+		size = min(most, size+copiedSize(part, known))
+	}
+	return size
+}
+
+// plainSize weighs a node without what its aliases stand for.
+func plainSize(n *yaml.Node) int {
+	size := valueWeight + len(n.Value)
+	for _, part := range n.Content {
+		size += plainSize(part)
+	}
+	return size
 }
 
 func allWithAll(args []ref.Val, limit int) int {
