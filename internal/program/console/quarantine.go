@@ -82,6 +82,9 @@ func listQuarantine(r *request) error {
 	if shown.List, err = r.opts.Quarantine.List(r.Context(), refusedFilter(shown.Query), maxRefused); err != nil {
 		return err
 	}
+	for i := range shown.List {
+		r.seen(shown.List[i].Source).ConcealRefused(&shown.List[i])
+	}
 	return r.render(http.StatusOK, "quarantine", shown)
 }
 
@@ -187,10 +190,11 @@ func showRefused(r *request) error {
 	now, unclear := r.opts.Quarantine.WouldVerify(r.Context(), d)
 	body := pretty.Of(d.Body, true)
 	if whyNot := r.seen(d.Source).WhyNot(); whyNot != "" {
-		body, d.Headers, d.Body = pretty.Hidden(whyNot), nil, nil
+		body = pretty.Hidden(whyNot)
 	} else if err := r.noteRead(d.ID.String() + "/body"); err != nil {
 		return err
 	}
+	r.seen(d.Source).ConcealRefused(d)
 	shown := refusedPage{
 		view: r.view("quarantine", d.ID.String()), Delivery: d, Means: doctor.Meaning(d.Reason),
 		Payload: body, Headers: headersOf(d.Headers),

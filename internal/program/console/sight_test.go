@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -211,4 +212,25 @@ func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	page := b.as(signin.Viewer, path).Body.String()
 	require.Contains(t, page, "Payloads require the role operator. Your role is viewer.")
 	require.Contains(t, page, "The delivery would be accepted now")
+}
+
+// A sender puts data of customers into the query of a URL as well.
+func TestTheQueryOfARefusedDeliveryIsForTheSame(t *testing.T) {
+	t.Parallel()
+	for name, sight := range map[string]desk.Sight{
+		"role": {Payloads: signin.Operator}, "mask": {Mask: map[string][]string{"stripe": {"/data/email"}}},
+	} {
+		b := setup(t, func(o *console.Options) { o.Sight = sight })
+		b.refuse(t, `{}`)
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.rejected_deliveries SET target = target || '?email=ada%40example.com'`)
+		require.NoError(t, err)
+		list, err := b.refused.List(t.Context(), quarantine.Filter{}, 1)
+		require.NoError(t, err)
+		path := "/quarantine/" + list[0].ID.String()
+		for _, at := range []string{"/quarantine", "/api/quarantine", path, "/api" + path} {
+			got := b.as(signin.Viewer, at)
+			require.Equal(t, http.StatusOK, got.Code, at)
+			require.NotContains(t, got.Body.String(), "ada%40", "%s: %s", name, at)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
@@ -12,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
@@ -119,6 +121,15 @@ func (v View) ConcealEffect(e *life.Effect) {
 func (v View) Conceal(e *ledger.Effect) {
 	if v.WhyNot() != "" {
 		e.Request.URL, e.Request.Body, e.Request.Headers, e.ResponseExcerpt = "", nil, nil, ""
+	}
+}
+
+// ConcealRefused clears fields of a refused delivery that the caller must not see. The query of its
+// address may contain the same data as its body.
+func (v View) ConcealRefused(d *quarantine.Delivery) {
+	if v.WhyNot() != "" {
+		d.Headers, d.Body = nil, nil
+		d.Target, _, _ = strings.Cut(d.Target, "?")
 	}
 }
 
