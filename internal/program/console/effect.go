@@ -126,7 +126,7 @@ func showEffect(r *request) error {
 	switch {
 	case stored && s.WhyNot() != "":
 		body, stored = pretty.Hidden(s.WhyNot()), false
-	case stored:
+	case stored, s.ShowsResponse(e):
 		if err := r.noteRead(e.IdempotencyKey + "/body"); err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func showEvent(r *request) error {
 	explain(r, l)
 	s := r.seen(e.Source)
 	shown := s.Payload(e)
-	if shown.Stored {
+	if shown.Stored || slices.ContainsFunc(l.Effects, s.ShowsResponse) {
 		if err := r.noteRead(e.EventRef.String() + "/payload"); err != nil {
 			return err
 		}

@@ -234,3 +234,31 @@ func TestTheQueryOfARefusedDeliveryIsForTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A response may repeat the whole event, so a page that shows one is recorded, also if the body that was
+// sent is no longer stored.
+func TestWhoReadsResponsesIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	reads, err := signin.NewReads(pool, "")
+	require.NoError(t, err)
+	b := setupOn(t, pool, func(o *console.Options) { o.Reads = reads })
+	key := b.private(t)
+	_, err = pool.Exec(t.Context(), `UPDATE hooklatch.effects SET request_body = NULL`)
+	require.NoError(t, err)
+	_, err = pool.Exec(t.Context(), `DELETE FROM hooklatch.deliveries`)
+	require.NoError(t, err)
+	for path, target := range map[string]string{
+		"/api/events/stripe/evt_1": "stripe/evt_1/payload", "/effects/" + key: key + "/body", "/api/effects/" + key: key + "/body",
+	} {
+		_, err := pool.Exec(t.Context(), `DELETE FROM hooklatch.operator_log`)
+		require.NoError(t, err)
+		got := b.as(signin.Viewer, path)
+		require.Equal(t, http.StatusOK, got.Code, path)
+		require.Contains(t, got.Body.String(), "no ada@example.com here", path)
+		list, err := b.box.Ledger().OperatorLog(t.Context(), time.Time{}, 0)
+		require.NoError(t, err)
+		require.Len(t, list, 1, path)
+		require.Equal(t, target, list[0].Target)
+	}
+}

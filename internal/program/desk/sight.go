@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/payload"
@@ -115,6 +116,11 @@ func (v View) ConcealEffect(e *life.Effect) {
 			e.Attempts[i].ResponseExcerpt = ""
 		}
 	}
+}
+
+// ShowsResponse reports whether the caller sees a response of the receiver. It may repeat the event.
+func (v View) ShowsResponse(e life.Effect) bool {
+	return v.WhyNot() == "" && (e.ResponseExcerpt != "" || slices.ContainsFunc(e.Attempts, func(a ledger.Attempt) bool { return a.ResponseExcerpt != "" }))
 }
 
 // Conceal clears fields of a row that the caller must not see.
