@@ -204,7 +204,7 @@ func commandsOfEffect(e ledger.Effect, stored bool) []command {
 // curl returns a shell command that sends an effect's request. Each attempt adds credentials, which
 // are not part of the command.
 func curl(e ledger.Effect) string {
-	words := []string{"curl", "--request", safetext.Shell(e.Request.Method), "--url", safetext.Shell(e.Request.URL), "--header", safetext.Shell("Idempotency-Key: " + e.WireKey)}
+	words := []string{"curl", "--globoff", "--request", safetext.Shell(e.Request.Method), "--url", safetext.Shell(e.Request.URL), "--header", safetext.Shell("Idempotency-Key: " + e.WireKey)}
 	if e.Request.ContentType != "" {
 		words = append(words, "--header", safetext.Shell("Content-Type: "+e.Request.ContentType))
 	}
@@ -215,7 +215,7 @@ func curl(e ledger.Effect) string {
 	}
 	body := e.Request.Body
 	if utf8.Valid(body) && !strings.ContainsRune(string(body), 0) {
-		return strings.Join(append(words, "--data-binary", safetext.Shell(string(body))), " ")
+		return strings.Join(append(words, "--data-raw", safetext.Shell(string(body))), " ")
 	}
 	return "base64 --decode <<< " + safetext.Shell(base64.StdEncoding.EncodeToString(body)) + " | " + strings.Join(append(words, "--data-binary", "@-"), " ")
 }

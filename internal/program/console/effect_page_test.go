@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"html"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +47,18 @@ func TestAnEffectLinksToItsRoute(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET route = 'removed' WHERE idempotency_key = $1`, key)
 	require.NoError(t, err)
 	require.Contains(t, b.page(t, "/effects/"+key), "by route removed,")
+}
+
+// curl would read a file whose name follows an @, and a sender can begin a body with it.
+func TestACopiedCommandSendsNoFile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.accept(t, "evt_1", "invoice.paid", "@/etc/passwd")
+	key := b.dispatch(t, e, ledger.AtLeastOnce)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET request_url = 'https://app.example/{a,b}[1-9]'`)
+	require.NoError(t, err)
+	page := html.UnescapeString(b.page(t, "/effects/"+key))
+	require.Contains(t, page, "--data-raw @/etc/passwd")
+	require.NotContains(t, page, "--data-binary @")
+	require.Contains(t, page, "curl --globoff ", "curl would send several requests")
 }
