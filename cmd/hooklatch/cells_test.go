@@ -346,3 +346,32 @@ func TestWhatIsNotFoundMayBeInAnotherCell(t *testing.T) {
 	require.Equal(t, exitFailed, c.run(t.Context(), "effects", "show", "hl_1", "--config", writeConfig(t, pgtest.URL(t, pgtest.New(t)))))
 	require.NotContains(t, c.stderr.String(), "cell")
 }
+
+// An erasure says which cells may still have the data: it works on one cell.
+func TestAnErasureNamesTheCellsThatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	first, payments := pgtest.New(t), pgtest.New(t)
+	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
+	imported := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\nevt_2,2026-11-21T08:00:00Z\n"), 0o600))
+	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
+	erase := func(args ...string) (told string) {
+		var c command
+		require.Zero(t, c.run(t.Context(), s.args(append([]string{"events", "erase"}, args...)...)...), args)
+		return c.stderr.String()
+	}
+	const others = "this was done in the cell main only; the cell payments may have the data too: repeat the command with --cell payments"
+	require.Contains(t, erase("--contains", "ada@example.com"), others)
+	require.Contains(t, erase("--contains", "ada@example.com", "--yes"), others)
+	require.NotContains(t, erase("--contains", "ada@example.com", "--cell", "main"), "repeat the command")
+	require.NotContains(t, erase("shop", "evt_1", "--yes"), "repeat the command", "the source is in one cell")
+	require.NotContains(t, erase("--source", "shop", "--yes"), "repeat the command", "the source is in one cell")
+
+	// The events of a source that has moved are in the former cell, and the new cell knows only their ids.
+	written, err := os.ReadFile(s.configPath)
+	require.NoError(t, err)
+	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, moved_from: payments}", 1)
+	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
+	require.Contains(t, erase("shop", "evt_1", "--yes"), others)
+	require.Contains(t, erase("--source", "shop"), others)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/internal/program/cells"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
 // ofOneCell are the flags of lists that have a meaning in one cell only.
@@ -127,4 +129,22 @@ func (r *rowsOfCells) flush() error {
 		return nil
 	}
 	return printJSON(r.out, r.array)
+}
+
+// tellLeftOut says which cells a command has left out that may have events of a source, or of any source
+// if it is empty. It says nothing if --cell names the cell.
+func (c *cli) tellLeftOut(source string) {
+	cfg, err := c.loadForDatabase()
+	if err != nil || c.database.cell != "" || len(cfg.Whole().Cells) == 0 {
+		return
+	}
+	all := cfg.Whole().CellNames()
+	if of, known := cfg.Whole().Sources[source]; known {
+		all = slices.DeleteFunc(all, func(name string) bool { return name != of.InCell() && name != of.MovedFrom })
+	}
+	for _, name := range all {
+		if name != config.MainCell {
+			fmt.Fprintf(c.stderr, "this was done in the cell %s only; the cell %s may have the data too: repeat the command with --cell %s\n", config.MainCell, name, name)
+		}
+	}
 }

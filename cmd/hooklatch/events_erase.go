@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -86,6 +88,18 @@ before now, such as 36h.`,
 			}
 			return c.carryOutMany(ctx, m)
 		},
+	}
+	erase := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := erase(cmd, args)
+		source, _ := cmd.Flags().GetString("source") // declared below
+		if len(args) > 0 {
+			source = args[0]
+		}
+		if _, misuse := errors.AsType[*usageError](err); !misuse && list == 0 {
+			c.tellLeftOut(source)
+		}
+		return err
 	}
 	f.register(cmd, "erase ")
 	c.jsonFlag(cmd)
