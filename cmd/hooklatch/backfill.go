@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/gateway/backfill"
@@ -15,6 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 // backfillFlags are the flags of the backfill command.
@@ -118,6 +120,14 @@ func (c *cli) runBackfill(ctx context.Context, o *outbox.Outbox, cfg *config.Con
 		progress("%s: %s listed, %d missing, %d recovered, %d redeliveries requested\n", source, counted(int(r.Listed), "event"), r.Missing, r.Recovered, r.Asked)
 	}
 	order.Met = func(i backfill.Item, fate backfill.Fate) { view.add(i, fate) }
+	if !order.DryRun {
+		order.Record = func(ctx context.Context) error {
+			what := ledger.Instruction{Action: coverage.ActionRun, Target: source}
+			return o.Ledger().Act(ctx, f.by.operator(), what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {
+				return ledger.Consequence{Result: "begun"}, nil
+			})
+		}
+	}
 	if view.Runs, err = made.Run(ctx, source, order); err != nil {
 		return err
 	}

@@ -178,6 +178,7 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	require.Equal(t, 1, written(), "nothing was written")
 
 	fetched := must(t, s.args("backfill", "github", "--since", "6h", "--via", "pull", "--yes", "--as", "ann")...)
+	require.Regexp(t, `(?m)^.*\bann\b.*\bbackfill\.run\b.*\bgithub\b`, must(t, s.args("audit")...), "it caused real effects")
 	require.Contains(t, fetched, "RECOVERED")
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE origin = 'backfill'`))
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.backfill_runs WHERE requested_by = 'ann' AND recovered = 2 AND mode = 'ordered'`))

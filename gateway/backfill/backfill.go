@@ -141,6 +141,8 @@ type Order struct {
 	Types        []string  // nil: the types in the settings
 	Via          Via       // empty: the value in the settings
 	Limit        int       // maximum number of missing events; 0: no limit
+	// Record is called before the first pass, to record the order. May be nil.
+	Record func(context.Context) error
 	// Met is called for each listed item. May be nil.
 	Met func(Item, Fate)
 	// Progress is called after each batch. May be nil.
@@ -162,6 +164,11 @@ func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.
 		}
 		if age := time.Since(o.Since); !o.Since.IsZero() && s.Remembered > 0 && age >= s.Remembered {
 			return nil, fmt.Errorf("keys of events of %s are kept for %s (retention.dedup): an earlier event that was stored and deleted would be accepted again; start later", source, s.Remembered)
+		}
+		if o.Record != nil {
+			if err := o.Record(ctx); err != nil {
+				return nil, err
+			}
 		}
 		var runs []coverage.Run
 		for _, account := range s.Settings.streams() {
