@@ -275,10 +275,10 @@ func TestPlansSurviveALostCommit(t *testing.T) {
 // A plan of a delivery that was not stored ends with the error of the delivery.
 func TestPlansEndWithTheirDelivery(t *testing.T) {
 	t.Parallel()
-	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = time.Second })
+	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 5 * time.Second })
 	spy := &plannerSpy{claims: true}
 	b.PlanWith(spy)
-	f.Arm(fault.LoseRequest, 1000)
+	f.Arm(fault.LoseRequest, 1_000_000)
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	require.NoError(t, b.Stop(t.Context()))

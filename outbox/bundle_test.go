@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle
 	for _, option := range options {
 		option(&opts)
 	}
+	opts.AcceptTimeout = cmp.Or(opts.AcceptTimeout, time.Minute) // a busy machine must not make a delivery unavailable
 	o, err := New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -338,9 +338,13 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 	order.PerSecond = 0.001
 	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
-	for range 3 { // each worker has less time than the pause between two batches
+	for workers := 0; workers < 3; workers++ { // each worker has less time than the pause between two batches
 		run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
 		require.NoError(t, err)
+		for run.Changed == 0 && workers == 0 { // a busy machine may leave the first worker no time for a change
+			run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
+			require.NoError(t, err)
+		}
 		require.Equal(t, int64(1), run.Changed)
 		require.Equal(t, int64(1), run.Selected, "targets that wait for their turn are not counted yet")
 		require.False(t, run.Worked)

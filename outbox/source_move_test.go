@@ -106,6 +106,18 @@ func (r *relocation) move(tell func(moves.Step)) *moves.Move {
 	}
 }
 
+// moved moves the source. On a busy machine, the old cell may not finish its work under one fence.
+func (r *relocation) moved(t *testing.T, v *moves.Move) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		err := v.Run(t.Context())
+		if err != nil {
+			t.Log(err)
+		}
+		return err == nil
+	}, 2*time.Minute, time.Millisecond)
+}
+
 // counts returns the number of rows with a value in both databases together.
 func (r *relocation) counts(t *testing.T, query string) map[string]int {
 	t.Helper()
@@ -164,7 +176,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 	}
 	require.Same(t, r.new, r.stored(t))
 	sent := r.sent.Load()
-	require.Eventually(t, func() bool { return r.sent.Load() > sent+300 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return r.sent.Load() > sent+300 }, 2*time.Minute, time.Millisecond)
 	stop()
 	working.Wait()
 
@@ -200,7 +212,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 		defer stop()
 		back := r.move(nil)
 		back.From, back.To = back.To, back.From
-		require.NoError(t, back.Run(t.Context()))
+		r.moved(t, back)
 		_, err := r.new.Accept(t.Context(), delivery(string(mover), "later"))
 		require.True(t, moves.Refused(err), "%v", err)
 		for id := range r.counts(t, storedEvents) {
@@ -212,7 +224,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Accepted, came.Events[0].Status)
 
-		require.NoError(t, r.move(nil).Run(t.Context()), "and leaves again")
+		r.moved(t, r.move(nil)) // and leaves again
 		came, err = r.new.Accept(t.Context(), delivery(string(mover), "later"))
 		require.NoError(t, err)
 		require.Equal(t, Duplicate, came.Events[0].Status)
@@ -238,7 +250,7 @@ func TestAnInterruptedMoveLeavesTheSourceOpen(t *testing.T) {
 	require.Equal(t, 1, r.old.count(t, "SELECT count(*) FROM hooklatch.source_moves WHERE fenced_until = '2026-01-01'"), "without a fence")
 	_, err = r.old.Accept(t.Context(), delivery(string(mover), "next"))
 	require.NoError(t, err)
-	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = now() + interval '1 second'")
+	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = now() + interval '5 seconds'")
 	require.NoError(t, err)
 	_, err = r.old.Accept(t.Context(), delivery(string(mover), "fenced"))
 	require.True(t, moves.Refused(err), "%v", err)
@@ -264,7 +276,7 @@ func TestAMovedSourceBringsItsMemory(t *testing.T) {
 		_, err := r.old.pool.Exec(t.Context(), write)
 		require.NoError(t, err)
 	}
-	require.NoError(t, r.move(nil).Run(t.Context()))
+	r.moved(t, r.move(nil))
 	for table, row := range map[string]string{
 		"replay_guards":   "to_jsonb(x)",
 		"content_guards":  "to_jsonb(x)",

@@ -35,7 +35,8 @@ func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	return &replicated{bundle: onPool(t, pool, options...), admin: admin}
+	brief := func(opts *Options) { opts.AcceptTimeout = time.Second } // COMMITs wait for the standby that long
+	return &replicated{bundle: onPool(t, pool, append([]func(*Options){brief}, options...)...), admin: admin}
 }
 
 // standbys sets synchronous_standby_names.

@@ -12,7 +12,7 @@ import (
 // A member that got ErrBusy is released immediately, not only when a committer reaches it.
 func TestGroupCommitReleasesMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap, opts.Timeout = 1, 300*time.Millisecond })
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap, opts.Timeout = 1, 5*time.Second })
 	var mu sync.Mutex
 	released := make(map[int]int)
 	g.opts.Release = func(n int, _ error) {

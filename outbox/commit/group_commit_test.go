@@ -324,7 +324,7 @@ func TestGroupCommitRefusesWhenFull(t *testing.T) {
 // has time.
 func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = 2 * time.Second })
+	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.Timeout = 5 * time.Second })
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = g.Submit(context.Background(), 1) })
 	<-g.entered
