@@ -167,7 +167,7 @@ func finish(t testing.TB, pool *pgxpool.Pool, db *database) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute): // on a busy machine, background work ends late
 		t.Errorf("pgtest: the test is over but %d of its connections were not given back to the pool", pool.Stat().AcquiredConns())
 	}
 	if t.Failed() {
