@@ -224,7 +224,7 @@ func TestAStopAwaitsNoEffectThatIsMissing(t *testing.T) {
 	require.Equal(t, 1, w.lanes["app"].Taken())
 	ended := w.births.stop(time.Hour)
 	defer ended()
-	require.Eventually(t, func() bool { return w.lanes["app"].Taken() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.lanes["app"].Taken() == 0 }, 2*time.Minute, time.Millisecond)
 	w.running.Wait()
 }
 
@@ -330,7 +330,7 @@ func TestSettlementsFreeTheSlotOfTheirCall(t *testing.T) {
 	b.start(t, w)
 	b.accept(t, "evt_1", false)
 	tx := <-held
-	require.Eventually(t, func() bool { return w.lanes["app"].Taken() == 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return w.lanes["app"].Taken() == 0 }, 2*time.Minute, time.Millisecond)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'started'`))
 	require.NoError(t, tx.Rollback(t.Context()))
 	waitFor(t, b, effectDone)

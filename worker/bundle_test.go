@@ -110,7 +110,7 @@ func (b *bundle) to(t *testing.T, receiver http.HandlerFunc, change ...func(*Des
 	server := httptest.NewServer(receiver)
 	t.Cleanup(server.Close)
 	sender, err := destination.NewHTTP(destination.HTTPOptions{
-		Name: "app", URL: server.URL, Timeout: 5 * time.Second, TracerProvider: b.opts.TracerProvider,
+		Name: "app", URL: server.URL, Timeout: time.Minute, TracerProvider: b.opts.TracerProvider,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })

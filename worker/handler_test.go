@@ -190,7 +190,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{true, false} {
 		name := "SecondRunWaitsAtTheFence"
-		idleLimit := time.Minute
+		idleLimit := time.Minute // of the first worker's transactions
 		if !waits {
 			name = "ServerEndsTheFirstTransaction"
 			idleLimit = 200 * time.Millisecond
@@ -205,19 +205,18 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			stalled, release := make(chan struct{}), make(chan struct{})
 			var runs atomic.Int32
 			handle := func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
-				run := runs.Add(1)
-				if err := write(ctx, tx, string(e.EventID), fmt.Sprint("run ", run)); err != nil {
-					return err
+				if err := write(ctx, tx, string(e.EventID), fmt.Sprint("run ", runs.Load()+1)); err != nil {
+					return err // on a busy machine, the server may have ended the transaction before
 				}
-				if run == 1 {
+				if runs.Add(1) == 1 {
 					close(stalled)
 					<-release // ignores ctx
 				}
 				return nil
 			}
 			first, second := b.worker(t), b.worker(t)
-			for _, w := range []*Worker{first, second} {
-				w.handlersTx = commit.TransactionOptions(idleLimit)
+			for w, limit := range map[*Worker]time.Duration{first: idleLimit, second: time.Minute} {
+				w.handlersTx = commit.TransactionOptions(limit)
 				w.Handle(testSource, "*", handle)
 			}
 			b.start(t, first)
@@ -255,14 +254,16 @@ func TestACancelledJobStillCommitsWhatItsHandlersWrote(t *testing.T) {
 	w := b.worker(t)
 	var runs atomic.Int32
 	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
+		if err := write(ctx, tx, string(e.EventID), "first"); err != nil {
+			return err // on a busy machine, the job may time out before
+		}
 		runs.Add(1)
-		err := write(ctx, tx, string(e.EventID), "first")
 		<-ctx.Done()
-		return err
+		return nil
 	})
 	b.start(t, w)
 	b.accept(t, "evt_1", true)
-	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND (state = 'completed' OR errors IS NOT NULL)`)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed'`)
 	require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
 	require.Equal(t, 1, b.written(t))
 	require.EqualValues(t, 1, runs.Load())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,7 @@ func TestDuplicatesArePlannedInVain(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	b.accept(t, "evt_1", false)
 	w := b.near(t)
-	other, err := outbox.New(outbox.Options{Pool: b.pool}) // it does not remember the event
+	other, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute}) // it does not remember the event
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Stop(context.Background())) })
 	b.outbox = other

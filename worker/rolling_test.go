@@ -54,7 +54,7 @@ func newFleet(t *testing.T, size int) *crew {
 	t.Cleanup(server.Close)
 	for i := range size {
 		name := fmt.Sprint("d", i)
-		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL, Timeout: 5 * time.Second})
+		sender, err := destination.NewHTTP(destination.HTTPOptions{Name: name, URL: server.URL, Timeout: time.Minute})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, sender.Close()) })
 		f.destinations = append(f.destinations, DestinationOptions{

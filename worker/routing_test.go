@@ -30,7 +30,7 @@ func newPrograms(t *testing.T) *programs {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
-	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: server.URL, Timeout: 5 * time.Second})
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: server.URL, Timeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
 	return &programs{bundle: setup(t), destination: DestinationOptions{Name: "app", Sender: sender}}

@@ -98,7 +98,7 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 			pool, err := pgxpool.NewWithConfig(t.Context(), config)
 			require.NoError(t, err)
 			t.Cleanup(pool.Close)
-			faulty, err := outbox.New(outbox.Options{Pool: pool})
+			faulty, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 			require.NoError(t, err)
 			sound := b.outbox
 			b.opts.Outbox = faulty

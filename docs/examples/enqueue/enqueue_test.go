@@ -58,7 +58,7 @@ func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "crm", URL: receiver.URL, Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	w, err := worker.New(worker.Options{Pool: pool, Outbox: box, Destinations: []worker.DestinationOptions{{Name: "crm", Sender: sender}}})

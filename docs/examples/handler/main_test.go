@@ -34,7 +34,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 	t.Parallel()
 	const events, minKills = 600, 20
 	pool := pgtest.New(t)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), paymentsTable+`;
 		CREATE TABLE writes (invoice text);

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,7 +25,7 @@ func TestEnqueueFromNode(t *testing.T) {
 	pool := pgtest.New(t)
 	_, err := pool.Exec(t.Context(), `CREATE TABLE orders (id bigint PRIMARY KEY, total numeric NOT NULL)`)
 	require.NoError(t, err)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []fleet.Destination{{Name: "crm", Kind: "http", Queue: "dst_crm"}}))
 

@@ -73,7 +73,7 @@ func newListWorld(t *testing.T, l sdkList) *listWorld {
 		}.WithDefaults(p.List)}
 		require.NoError(t, w.sources[name].Settings.Validate(0))
 	}
-	box, err := outbox.New(outbox.Options{Pool: w.pool})
+	box, err := outbox.New(outbox.Options{Pool: w.pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.WithoutCancel(t.Context()))) })
 	// A pass requests a redelivery only while a gateway is known to be running.

@@ -134,7 +134,7 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
-	r.box, err = outbox.New(outbox.Options{Pool: pool})
+	r.box, err = outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, r.box.Stop(context.Background())) })
 	w, err := worker.New(worker.Options{Pool: pool, Outbox: r.box, Destinations: []worker.DestinationOptions{{

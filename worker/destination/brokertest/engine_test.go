@@ -25,7 +25,7 @@ func policies(t *testing.T, b broker, f facts) {
 			p := newProxy(t, b.server())
 			s := with(t, b, through(p))
 			pool := pgtest.New(t, pgtest.MaxConns(20))
-			box, err := outbox.New(outbox.Options{Pool: pool})
+			box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 			require.NoError(t, err)
 			w, err := worker.New(worker.Options{
 				Pool: pool, Outbox: box, Logger: slog.New(slog.DiscardHandler),
