@@ -60,16 +60,14 @@ func TestATypedRouteIsCompiledInTurn(t *testing.T) {
 	status, text := asked("panic")
 	require.Equal(t, http.StatusUnprocessableEntity, status)
 	require.Contains(t, text, "cannot be compiled: in CEL")
-	began := time.Now()
 	status, _ = asked("slow")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	status, text = asked("true")
 	require.Equal(t, http.StatusServiceUnavailable, status, "the first compilation is still running")
 	require.Contains(t, text, strings.TrimPrefix(route.ErrCompileBusy.Error(), "the"))
-	require.Less(t, time.Since(began), 8*time.Second)
 	close(blocked)
 	require.Eventually(t, func() bool {
 		status, _ := asked("true")
 		return status == http.StatusOK
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }

@@ -57,7 +57,7 @@ func TestTheLastErrorIsFoundWithinABound(t *testing.T) {
 	pool := pgtest.New(t)
 	_, err := pool.Exec(t.Context(), effects)
 	require.NoError(t, err)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	measured, err := measure.NewReader(pool, "")
@@ -96,7 +96,7 @@ func TestCountsAreOfTheHourAndTheDay(t *testing.T) {
 		(date_trunc('hour', now(), 'UTC') - interval '2 hours', 'route', 'a', 'created', 40), (date_trunc('hour', now(), 'UTC') - interval '24 hours', 'route', 'a', 'created', 500),
 		(date_trunc('hour', now(), 'UTC') - interval '5 hours', 'route', 'a', 'failed', 2)`)
 	require.NoError(t, err)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 	measured, err := measure.NewReader(pool, "")
