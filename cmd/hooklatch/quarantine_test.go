@@ -28,7 +28,7 @@ func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return s.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`) == 3
-	}, 30*time.Second, 10*time.Millisecond)
+	}, patience, tick)
 
 	var listed []quarantine.Delivery
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("quarantine", "list", "--source", "stripe", "--json")...)), &listed))

@@ -72,7 +72,7 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 			pool := pgtest.New(t, pgtest.MaxConns(2))
 			fleet := []*process{newProcess(t, pool, "worker", "allow_empty: true\n"), newProcess(t, pool, "gateway", ""), newProcess(t, pool, "gateway", "")}
 			for _, p := range fleet {
-				p.client.Timeout = time.Second
+				p.client.Timeout = 5 * time.Second
 				p.start(t)
 			}
 			// holder returns the process that exports the waiting work. No process may export old

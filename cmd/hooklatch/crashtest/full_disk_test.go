@@ -18,6 +18,7 @@ func TestAFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))
 	g := newProcess(t, pool, "serve", quickAndSlow(newBlockedReceiver(t)))
+	g.impatient(t)
 	g.start(t)
 	g.deliverMany(t, "evt", 1)
 	for _, table := range []string{"deliveries", "processed_events", "river_job"} {

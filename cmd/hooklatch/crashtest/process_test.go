@@ -76,7 +76,8 @@ routes:
 `
 
 // newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and the
-// configuration in more. The method start starts the process.
+// configuration in more. A busy machine must not make a delivery unavailable; impatient undoes that.
+// The method start starts the process.
 func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
 	t.Helper()
 	free := freeAddresses(t, 2)
@@ -84,7 +85,7 @@ func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process
 	config := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
 database: {url: %q, allow: [fsync_off]}
-gateway: {listen: %q}
+gateway: {listen: %q, accept_timeout: 60s}
 admin: {listen: %q}
 sources:
   stripe: {provider: stripe, secrets: [%q]}
@@ -98,6 +99,12 @@ sources:
 		}
 	})
 	return g
+}
+
+// impatient makes the gateway answer 503 soon while it cannot commit.
+func (g *process) impatient(t *testing.T) {
+	t.Helper()
+	g.reconfigure(t, "accept_timeout: 60s", "accept_timeout: 2s")
 }
 
 // start starts the process, modified by each of with, and returns when the process is ready.

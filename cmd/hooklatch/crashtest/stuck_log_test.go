@@ -25,9 +25,14 @@ import (
 )
 
 // softStop is worker.soft_stop of these processes, and stopBound is the maximum duration of a
-// shutdown with it.
-const (
-	softStop  = 2 * time.Second
+// shutdown with it. In the short form, a busy machine must not interrupt work.
+var (
+	softStop = func() time.Duration {
+		if long() {
+			return 2 * time.Second
+		}
+		return 30 * time.Second
+	}()
 	stopBound = softStop + 5*time.Second
 )
 
