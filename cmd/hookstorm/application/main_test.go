@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -53,7 +54,7 @@ func newDatabase(t *testing.T) (*pgxpool.Pool, *outbox.Outbox) {
 	pool := pgtest.New(t)
 	_, err := pool.Exec(t.Context(), scenario.Tables)
 	require.NoError(t, err)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
 	require.NoError(t, box.Fleet().RegisterDestinations(t.Context(), []fleet.Destination{
 		{Name: application.Direct, Kind: "http", Queue: "dst_direct", Policy: ledger.AtLeastOnce},

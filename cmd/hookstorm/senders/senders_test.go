@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -273,9 +274,13 @@ func TestOnlyDuplicatesBringNothingNew(t *testing.T) {
 	b.OnlyDuplicates(true)
 	// All open events end first.
 	require.Eventually(t, func() bool { return b.Open() == 0 }, enough, 5*time.Millisecond)
-	before := b.stored(t)
-	b.acked(t, b.Acked()+200)
-	require.Equal(t, before, b.stored(t))
+	// A sender that does not retry may have hung up on a request that the gateway still works on.
+	var before map[keyOf]string
+	require.Eventually(t, func() bool {
+		before = b.stored(t)
+		b.acked(t, b.Acked()+200)
+		return maps.Equal(before, b.stored(t))
+	}, enough, time.Millisecond)
 	b.OnlyDuplicates(false)
 	require.Eventually(t, func() bool { return len(b.stored(t)) > len(before) }, enough, 50*time.Millisecond)
 	b.finish(t)

@@ -175,7 +175,11 @@ func TestLatencyCountsFromWhenAnEventWasDue(t *testing.T) {
 	s := newTaker(t)
 	s.hold = make(chan struct{})
 	// One connection: the second event is due while the first one waits.
-	time.AfterFunc(300*time.Millisecond, func() { close(s.hold) })
+	go func() {
+		defer close(s.hold)
+		require.Eventually(t, func() bool { return s.different(t) == 1 }, 2*time.Minute, time.Millisecond)
+		<-time.After(300 * time.Millisecond)
+	}()
 	run, err := s.dial(t, load.Options{Connections: 1}).Open(t.Context(), 3, 100)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, run.Latency(0.5), 250*time.Millisecond)
