@@ -14,7 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/hooklatch/hooklatch/internal/leaks"
 )
 
 // helperEnv turns the test binary into another program, which starts a server, reports it, and
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaks.Main(m))
 }
 
 // hello is the message that a helper prints once its server is ready.

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
+
+	"github.com/hooklatch/hooklatch/internal/leaks"
 )
 
 const (
@@ -53,7 +55,7 @@ func Main(m *testing.M, options ...goleak.Option) int {
 		code = max(code, 1)
 	}
 	if code == 0 {
-		if err := goleak.Find(options...); err != nil {
+		if err := leaks.Find(options...); err != nil {
 			fmt.Fprintf(os.Stderr, "pgtest: %v\n", err)
 			code = 1
 		}

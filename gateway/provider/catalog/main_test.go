@@ -1,9 +1,10 @@
 package catalog
 
 import (
+	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/hooklatch/hooklatch/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }

@@ -1,0 +1,39 @@
+// Package leaks finds goroutines that tests left behind. On a busy machine, goroutines end later
+// than goleak alone waits for them, which is less than half a second.
+package leaks
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is the maximum wait for the end of all goroutines.
+const patience = time.Minute
+
+// Main runs the tests of a package and returns the exit code. It is 1 if a goroutine does not end.
+func Main(m *testing.M, options ...goleak.Option) int {
+	code := m.Run()
+	if code == 0 {
+		if err := Find(options...); err != nil {
+			fmt.Fprintf(os.Stderr, "leaks: %v\n", err)
+			code = 1
+		}
+	}
+	return code
+}
+
+// Find returns an error that describes the goroutines that do not end.
+func Find(options ...goleak.Option) error { return find(patience, options) }
+
+func find(patience time.Duration, options []goleak.Option) error {
+	for over := time.Now().Add(patience); ; {
+		err := goleak.Find(options...)
+		if err == nil || time.Now().After(over) {
+			return err
+		}
+	}
+}
