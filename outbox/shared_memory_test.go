@@ -15,10 +15,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/internal/fault"
 	"github.com/hooklatch/hooklatch/internal/recent"
 	"github.com/hooklatch/hooklatch/internal/redisserver"
-	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/outbox/seen"

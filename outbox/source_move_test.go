@@ -29,7 +29,12 @@ type relocation struct {
 	old, new *bundle
 	acked    sync.Map // event id: true
 	sent     atomic.Int64
+	waiting  atomic.Int64 // events that are not dispatched
 }
+
+// backlog is the number of waiting events at which send pauses: a fence lasts a few seconds, and a slow
+// machine gets only as many events as it can dispatch meanwhile.
+const backlog = 50
 
 func newRelocation(t *testing.T) *relocation {
 	t.Helper()
@@ -52,14 +57,18 @@ func (r *relocation) send(ctx context.Context, t *testing.T) {
 	for ctx.Err() == nil {
 		id := fmt.Sprintf("live-%05d", r.sent.Add(1))
 		for range 2 {
+			for r.waiting.Load() > backlog && ctx.Err() == nil {
+				<-time.After(time.Millisecond)
+			}
 			cell := r.stored(t)
-			_, err := cell.Accept(t.Context(), delivery(string(mover), id))
+			came, err := cell.Accept(t.Context(), delivery(string(mover), id))
 			if moves.Refused(err) {
 				<-time.After(5 * time.Millisecond)
 				continue
 			}
 			if err == nil {
 				r.acked.Store(id, true)
+				r.waiting.Add(int64(came.New()))
 			}
 		}
 	}
@@ -77,6 +86,7 @@ func (r *relocation) dispatch(ctx context.Context, t *testing.T, cell *bundle) {
 			require.NoError(t, err)
 			_, err = cell.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, keyOf(id)), shared(planned(e, keyOf(id)))}})
 			require.NoError(t, err)
+			r.waiting.Add(-1)
 		}
 		if len(ids) == 0 {
 			<-time.After(2 * time.Millisecond)
@@ -151,6 +161,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 		}
 		_, err := r.old.Accept(t.Context(), d)
 		require.NoError(t, err)
+		r.waiting.Add(500)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
