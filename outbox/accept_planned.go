@@ -113,7 +113,7 @@ func (o *Outbox) planEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, ba
 	}
 	items, size := 0, 0
 	var now time.Time
-	planning, cancel := context.WithTimeout(ctx, planTimeout)
+	planning, cancel := context.WithTimeout(ctx, o.planTimeout)
 	defer cancel()
 	for i, row := range rows.events {
 		at := rows.at[i]

@@ -224,6 +224,7 @@ func TestAPlanOfAnOlderConfigurationIsNotStored(t *testing.T) {
 func TestPlansTakeLittleOfT1(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.planTimeout = planTimeout
 	spy := &plannerSpy{slow: true}
 	b.PlanWith(spy)
 	_, err := b.Accept(t.Context(), delivery("stripe", "evt_1", "evt_2", "evt_3"))

@@ -38,6 +38,7 @@ func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle
 	opts.AcceptTimeout = cmp.Or(opts.AcceptTimeout, time.Minute) // a busy machine must not make a delivery unavailable
 	o, err := New(opts)
 	require.NoError(t, err)
+	o.planTimeout = time.Minute
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()

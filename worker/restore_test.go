@@ -77,6 +77,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	patient := func(policy ledger.Policy) func(*DestinationOptions) {
 		return func(d *DestinationOptions) {
 			d.Policy, d.Breaker = policy, lane.Breaker{Off: true}
+			d.Timeout = 5 * time.Second // attempts of before the restore are over when their leases end
 			d.Retry = destination.Schedule{Initial: 2 * time.Second, Max: 2 * time.Second, Jitter: -1, MaxAttempts: 10_000}
 		}
 	}
