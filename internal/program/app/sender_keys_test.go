@@ -142,7 +142,7 @@ func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 		var n int
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.sender_keys WHERE source = 'bank' AND `+condition).Scan(&n))
 		return n == 1
-	}, patience, 10*time.Millisecond)
+	}, 3*time.Minute, 10*time.Millisecond)
 }
 
 // A restarted process knows its predecessor's key, whatever deliveries are forged, and even if the
