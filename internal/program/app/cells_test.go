@@ -27,6 +27,7 @@ const cellSecret = "the-secret-of-cells-0123456789"
 func celled(t *testing.T, shopDatabase, payDatabase, receiver string) *file {
 	t.Helper()
 	f := newFile(t, shopDatabase)
+	f.acceptTimeout = "5s" // a database may be away
 	f.write(t, fmt.Sprintf(`
 cells: {payments: {url: %q, allow: [fsync_off]}}
 sources:

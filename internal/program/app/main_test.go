@@ -37,18 +37,18 @@ func (s *syncBuffer) String() string {
 }
 
 // file is a configuration that changes while an App runs.
-type file struct{ path, database string }
+type file struct{ path, database, acceptTimeout string }
 
 func newFile(t *testing.T, database string) *file {
 	t.Helper()
-	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database}
+	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database, acceptTimeout: "60s"}
 }
 
 // write writes the file: the database, the listeners, and then rest. A busy machine must not make a
 // delivery unavailable.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()
-	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\", accept_timeout: 60s}\nadmin: {listen: \"localhost:0\"}\n" + rest
+	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\", accept_timeout: " + f.acceptTimeout + "}\nadmin: {listen: \"localhost:0\"}\n" + rest
 	require.NoError(t, os.WriteFile(f.path, []byte(text), 0o600))
 }
 
