@@ -6,11 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/fault"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // In a queue that destinations share, a job that cannot start is set aside once, where no process
@@ -135,4 +138,36 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	exec(`UPDATE hooklatch.river_job SET scheduled_at = now() - interval '1 minute' WHERE queue = 'dst_app'`)
 	hears(river.EventKindQueueResumed)
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
+}
+
+// A database that dies in the middle of a COMMIT does not hold up a stop: the pauses are refreshed by
+// the other processes, or by the next one.
+func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
+	t.Parallel()
+	sound := setup(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	f := new(fault.Fault)
+	f.Apply(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := onPool(t, pool)
+	b.to(t, failing(0))
+	w := b.worker(t)
+	b.start(t, w)
+	w.pauses.stop()
+	b.accept(t, "evt_1", true) // the search for work without a job has something to look at
+	_, err = sound.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
+	require.NoError(t, err)
+
+	f.Arm(fault.Hang, 1000)
+	k := w.keepPauses(w.client)
+	for range 2 { // one transaction of the pauses, and one of the search
+		<-f.Fired()
+	}
+	began := time.Now()
+	k.stop()
+	require.Less(t, time.Since(began), 5*time.Second, "each transaction is tried for 10 s")
+	f.Arm(fault.Hang, 0)
 }

@@ -88,7 +88,7 @@ func (r *Repairer) FollowPromotion(ctx context.Context) (bool, error) {
 	if err != nil || !state.Withheld || state.Known.SystemID != state.Here.SystemID || state.Known.Timeline >= state.Here.Timeline {
 		return false, err
 	}
-	err = r.opts.DB.Do(ctx, "follow_promotion", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err = r.opts.DB.Do(ctx, "follow_promotion", commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := r.sql.FollowPromotion.Exec(ctx, tx) // another process, or an earlier try, may have recorded it
 		return err
 	})

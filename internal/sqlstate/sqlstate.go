@@ -3,6 +3,7 @@
 package sqlstate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -28,6 +29,13 @@ const (
 
 // Of returns the server's error that err wraps, if any.
 func Of(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
+
+// Answered reports whether the server refused a statement and its session continues. The next
+// statement may then succeed.
+func Answered(err error) bool {
+	pg, answered := Of(err)
+	return answered && !Demoted(err) && cmp.Or(pg.SeverityUnlocalized, pg.Severity) == "ERROR"
+}
 
 // Is reports whether err is a server error with this code.
 func Is(err error, code string) bool {

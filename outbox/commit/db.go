@@ -74,15 +74,19 @@ type Limits struct {
 	// Once is for a check that may fail: it is not retried, and is cancelled with the caller's
 	// context.
 	Once bool
+	// Recurring is for work that its caller repeats anyway, such as upkeep. Its tries also end when
+	// the caller's context is cancelled, so that a stop does not wait for them. The caller's deadline
+	// does not end them. A COMMIT that was cancelled has an unknown outcome.
+	Recurring bool
 	// Undo is for trials: the transaction ends with ROLLBACK instead of COMMIT.
 	Undo bool
 }
 
 // Do runs f in its own transaction and commits it. It is for work that is too rare or too long to
 // share a transaction. After a temporary fault, a lock wait or an unknown outcome, Do retries on a
-// fresh connection, like a group commit, until limits.Timeout is over. Without limits.Once, ctx
-// does not cancel the transaction. If repeated is true, an earlier try may have been committed: f
-// must recognise its own rows. Errors: ErrUnavailable, and errors from f.
+// fresh connection, like a group commit, until limits.Timeout is over. Without limits.Once or
+// limits.Recurring, ctx does not cancel the transaction. If repeated is true, an earlier try may have
+// been committed: f must recognise its own rows. Errors: ErrUnavailable, and errors from f.
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
@@ -91,15 +95,34 @@ func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx conte
 		err := inTransaction(ctx, db.pool, name, settings, func(tx pgx.Tx) error { return f(ctx, tx, false) })
 		return unavailable(name, err)
 	}
+	caller := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(limits.Timeout, doTimeout))
 	defer cancel()
+	if limits.Recurring {
+		stopped := func() {
+			if errors.Is(caller.Err(), context.Canceled) {
+				cancel()
+			}
+		}
+		stopped() // immediately: AfterFunc calls it in a goroutine
+		defer context.AfterFunc(caller, stopped)()
+	}
 	repeated := false
+	var refused error // the server's last refusal
 	err := db.untilKnown(ctx, &settings, attempts{
-		name:  name,
-		run:   func(tx pgx.Tx) error { return f(ctx, tx, repeated) },
-		again: func(err error) bool { return isTransient(err) || isLockWait(err) },
+		name: name,
+		run:  func(tx pgx.Tx) error { return f(ctx, tx, repeated) },
+		again: func(err error) bool {
+			if sqlstate.Answered(err) {
+				refused = err
+			}
+			return isTransient(err) || isLockWait(err)
+		},
 		doubt: func() { repeated = true },
 	})
+	if err != nil && ctx.Err() != nil && !isAmbiguous(err) { // the time ended during a later try
+		err = cmp.Or(refused, err)
+	}
 	return unavailable(name, err)
 }
 

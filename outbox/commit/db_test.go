@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,41 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	var n int
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM numbers`).Scan(&n))
 	require.Equal(t, 1, n)
+}
+
+// Work that is repeated anyway does not hold up a stop: neither while it waits for a lock, nor before
+// it begins. A deadline of its caller does not end it.
+func TestRecurringWorkEndsWithAStop(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), `CREATE TABLE numbers (n integer PRIMARY KEY)`)
+	require.NoError(t, err)
+	db, err := New(Options{Pool: pool})
+	require.NoError(t, err)
+	holder, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `INSERT INTO numbers VALUES (1)`)
+	require.NoError(t, err)
+
+	caller, stop := context.WithCancel(t.Context())
+	tries := 0
+	insert := func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		if tries++; tries == 2 {
+			stop()
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO numbers VALUES (1) ON CONFLICT DO NOTHING`)
+		return err
+	}
+	require.ErrorIs(t, db.Do(caller, "test", Limits{Recurring: true, Timeout: time.Hour}, insert), ErrUnavailable)
+	require.Equal(t, 2, tries)
+	require.ErrorIs(t, db.Do(caller, "test", Limits{Recurring: true, Timeout: time.Hour}, insert), ErrUnavailable)
+	require.Equal(t, 2, tries, "it began after the stop")
+
+	require.NoError(t, holder.Rollback(t.Context()))
+	late, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	require.NoError(t, db.Do(late, "test", Limits{Recurring: true}, insert))
+	require.Equal(t, 3, tries)
 }
 
 // A trial leaves no rows, and functions registered with AfterCommit do not run.

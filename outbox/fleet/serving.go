@@ -221,9 +221,9 @@ func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 // Wake notifies every process that the queue contains a due job.
 func (f *Fleet) Wake(queue string) { f.jobs.Wake(queue) }
 
-// execute runs a repeatable statement in its own transaction.
+// execute runs a repeatable statement in its own transaction, which ends if ctx is cancelled.
 func (f *Fleet) execute(ctx context.Context, name commit.Name, change statement.Bound) (affected int64, err error) {
-	err = f.db.Do(ctx, name, commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err = f.db.Do(ctx, name, commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		tag, err := change.Exec(ctx, tx)
 		affected = tag.RowsAffected()
 		return err

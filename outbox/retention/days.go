@@ -166,7 +166,7 @@ func (k *Keeper) alterDay(ctx context.Context, p partition) error {
 
 // drop drops a detached day.
 func (k *Keeper) drop(ctx context.Context, p partition) error {
-	err := k.db.Do(ctx, "drop_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := k.db.Do(ctx, "drop_day", commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := k.sql.DropDay.With(oneDay{Whole: p.whole, Day: p.day}).Exec(ctx, tx)
 		return err
 	})

@@ -122,7 +122,7 @@ func (r *run) thin(ctx context.Context, p partition, numbers []int64) (left int6
 	if numbers == nil {
 		numbers = []int64{}
 	}
-	limits := commit.Limits{Statement: needTimeout, Timeout: needTimeout}
+	limits := commit.Limits{Statement: needTimeout, Timeout: needTimeout, Recurring: true}
 	err = r.db.Do(ctx, "thin_day", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return r.sql.ThinDay.With(thinDay{Whole: p.whole, Day: p.day, Numbers: numbers}).QueryRow(ctx, tx).Scan(&left)
 	})

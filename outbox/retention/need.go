@@ -46,7 +46,7 @@ func (n *needs) complete(after, until int64, count int) int64 {
 // need reads the current needs of effects.
 func (r *run) need(ctx context.Context) (*needs, error) {
 	var n needs
-	err := r.db.Do(ctx, "read_needs", commit.Limits{Statement: needTimeout, Timeout: needTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := r.db.Do(ctx, "read_needs", commit.Limits{Statement: needTimeout, Timeout: needTimeout, Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		n = needs{}
 		if err := r.sql.Clock.QueryRow(ctx, tx).Scan(&n.since); err != nil {
 			return err

@@ -144,7 +144,7 @@ func (r *run) keepDeliveries(ctx context.Context, p partition, events []int64) e
 	if len(events) == 0 {
 		return nil
 	}
-	err := r.db.Do(ctx, "keep_deliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := r.db.Do(ctx, "keep_deliveries", commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := r.sql.KeepDeliveries.With(keepDeliveries{Day: p.day, Events: events}).Exec(ctx, tx)
 		return err
 	})

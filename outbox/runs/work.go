@@ -39,7 +39,7 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 	var idle bool
 	err := r.db.Statement("run.idle", func(db pipeline.ByIndex) error { return r.sql.Idle.QueryRow(ctx, db).Scan(&idle) })
 	if err == nil && idle {
-		err = r.db.Do(ctx, "run.enqueue", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		err = r.db.Do(ctx, "run.enqueue", commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 			rows, err := r.sql.Enqueue.Query(ctx, tx)
 			if err != nil {
 				return err
