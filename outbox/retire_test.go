@@ -45,6 +45,13 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 		require.NoError(t, err)
 		return run.Changed
 	}
+	// One of the jobs was set aside, as if the destination had been paused in a shared queue.
+	var job int64
+	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT min(id) FROM hooklatch.river_job WHERE kind = 'effect'`).Scan(&job))
+	require.NoError(t, b.fleet.SetAside(t.Context(), "app", job))
+	_, err = b.fleet.SyncQueues(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`), "the destination still exists")
 	require.EqualValues(t, 3, retire())
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND finalized_at IS NULL`), "no job waits in a queue that no worker reads")
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error = 'parked by ann: the shop is closed (run 1)'`))

@@ -65,9 +65,12 @@ func AsideQueue(destination string) string {
 	return HashedQueue(asidePrefix, destination)
 }
 
+// IsAsideQueue reports whether the queue holds jobs that were set aside.
+func IsAsideQueue(queue string) bool { return strings.HasPrefix(queue, asidePrefix) }
+
 // IsReservedQueue reports whether a queue must not be used by a destination.
 func IsReservedQueue(queue string) bool {
-	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue) || strings.HasPrefix(queue, asidePrefix)
+	return queue == QueueDispatch || queue == QueueUpkeep || IsHandlersQueue(queue) || IsAsideQueue(queue)
 }
 
 // HashedQueue builds a queue name from a name that is not valid by itself: the characters that

@@ -166,6 +166,10 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 	if err != nil {
 		return 0, fmt.Errorf("sync queues: find unserved: %w", err)
 	}
+	aside, err := f.asideOfRetired(ctx, queues)
+	if err != nil {
+		return 0, fmt.Errorf("sync queues: %w", err)
+	}
 	queues = slices.DeleteFunc(queues, func(queue string) bool { return riverjob.IsReservedQueue(queue) || leave(queue) })
 	for more := len(queues) > 0; more && ctx.Err() == nil; {
 		n, err := f.execute(ctx, "move_jobs", f.sql.MoveJobs.With(moveJobs{Queues: queues, Limit: moveLimit}))
@@ -175,10 +179,8 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 		moved += n
 		more = n == moveLimit
 	}
-	if len(queues) == 0 {
-		return moved, nil
-	}
-	for more := true; more && ctx.Err() == nil; {
+	queues = append(queues, aside...)
+	for more := len(queues) > 0; more && ctx.Err() == nil; {
 		n, err := f.execute(ctx, "end_jobs", f.sql.EndJobs.With(endJobs{Queues: queues, Limit: moveLimit}))
 		if err != nil {
 			return moved, fmt.Errorf("sync queues: end jobs of retired destinations: %w", err)
@@ -186,6 +188,25 @@ func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave fu
 		more = n == moveLimit
 	}
 	return moved, nil
+}
+
+// asideOfRetired returns the queues among the given ones whose jobs were set aside for a destination
+// that no longer exists. Only Recall takes jobs from such a queue, and only for destinations that
+// exist.
+func (f *Fleet) asideOfRetired(ctx context.Context, queues []string) ([]string, error) {
+	queues = slices.DeleteFunc(slices.Clone(queues), func(queue string) bool { return !riverjob.IsAsideQueue(queue) })
+	if len(queues) == 0 {
+		return nil, nil
+	}
+	destinations, err := f.Destinations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range destinations {
+		aside := riverjob.AsideQueue(d.Name)
+		queues = slices.DeleteFunc(queues, func(queue string) bool { return queue == aside })
+	}
+	return queues, nil
 }
 
 // RendersElsewhere reports whether another process should render the requests of the source's events
