@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/repair"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -52,28 +54,41 @@ type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue fu
 // inSlice runs a slice and decides what to do with its result.
 type inSlice = func(ctx context.Context, run slice) error
 
-// lacking counts events and effects without a live job. It passes its slices to run.
+// lacking counts events and effects without a live job. It passes its slices to run. A slice that the
+// server refuses does not hold up the others.
 func (o *Outbox) lacking(ctx context.Context, grace time.Duration, run inSlice) (Reconciled, error) {
-	events, err := o.reconcileEvents(ctx, grace, run)
-	if err != nil {
-		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
+	var found Reconciled
+	var err error
+	if found.Events, err = o.reconcileEvents(ctx, grace, run); err == nil || sqlstate.Answered(err) {
+		var more error
+		found.Effects, more = o.ledger.Reconcile(ctx, grace, reconcileLook, run)
+		err = errors.Join(err, more)
 	}
-	effects, err := o.ledger.Reconcile(ctx, grace, reconcileLook, run)
 	if err != nil {
-		return Reconciled{}, fmt.Errorf("reconcile: %w", err)
+		return found, fmt.Errorf("reconcile: %w", err)
 	}
-	return Reconciled{Events: events, Effects: effects}, nil
+	return found, nil
 }
 
 // enqueueSlice runs a slice and enqueues its result, unless another process is reconciling.
 func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
-	return o.db.Do(ctx, "reconcile", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	return o.inTurn(ctx, run, nil)
+}
+
+// enqueueSliceInTurn does the same, but waits while another process is reconciling.
+func (o *Outbox) enqueueSliceInTurn(ctx context.Context, run slice) error {
+	return o.inTurn(ctx, run, commit.ErrTryAgain)
+}
+
+// inTurn runs a slice and enqueues its result. While another process is reconciling, it returns busy.
+func (o *Outbox) inTurn(ctx context.Context, run slice, busy error) error {
+	return o.db.Do(ctx, "reconcile", commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var locked bool
 		if err := o.sql.TryLock.With(tryLock{Name: string(o.schema) + ".reconcile"}).QueryRow(ctx, tx).Scan(&locked); err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
 		if !locked {
-			return nil
+			return busy
 		}
 		_, enqueue, err := run(ctx, tx)
 		if err != nil {
@@ -94,11 +109,11 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 	return repair.Jobs(found), err
 }
 
-// enqueueLacking calls Reconcile until a call enqueues nothing, and returns the totals.
+// enqueueLacking does what Reconcile does until nothing is left to enqueue, and returns the totals.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
 	for {
-		done, err := o.Reconcile(ctx)
+		done, err := o.lacking(ctx, reconcileGrace, o.enqueueSliceInTurn)
 		all.Events, all.Effects = all.Events+done.Events, all.Effects+done.Effects
 		if err != nil || done == (Reconciled{}) {
 			return all, err
@@ -125,6 +140,7 @@ func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration, run i
 		return 0, fmt.Errorf("find sources of undispatched events: %w", err)
 	}
 	healed := 0
+	var errs []error
 	for _, source := range sources {
 		found := 0
 		if err := run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
@@ -132,11 +148,15 @@ func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration, run i
 			found = len(jobs)
 			return found, func(ctx context.Context, tx pgx.Tx) error { return o.jobs.InsertDispatches(ctx, tx, jobs) }, err
 		}); err != nil {
-			return healed, err
+			errs = append(errs, fmt.Errorf("events of %s without a job: %w", source.Name, err))
+			if ctx.Err() != nil || !sqlstate.Answered(err) {
+				break
+			}
+			continue
 		}
 		healed += found
 	}
-	return healed, nil
+	return healed, errors.Join(errs...)
 }
 
 func (o *Outbox) eventsWithoutJob(ctx context.Context, in statement.DB, source undispatchedSource, grace time.Duration) ([]riverjob.DispatchJob, error) {

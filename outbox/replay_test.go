@@ -2,11 +2,14 @@ package outbox
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/repair"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -245,6 +248,42 @@ func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	}
 }
 
+// The jobs of one source or destination cannot be inserted. All others get theirs (I5).
+func TestReconcileIsNotHeldUpByOneSourceOrDestination(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		b.accepted(t, name, "waiting")
+		e := b.accepted(t, name, "done")
+		effect := planned(e, "done")
+		effect.Destination = name
+		_, err := b.Dispatch(t.Context(), Dispatch{Event: e, Effects: []ledger.NewEffect{effect}})
+		require.NoError(t, err)
+	}
+	_, err := b.pool.Exec(t.Context(), `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`)
+	require.NoError(t, err)
+	for _, what := range []string{"source", "destination"} {
+		for _, bad := range names {
+			want := Reconciled{Events: len(names), Effects: len(names)}
+			where := fmt.Sprintf("NEW.kind = 'dispatch' AND NEW.args ->> 'source' = '%s'", bad)
+			if want.Events--; what == "destination" {
+				want.Events, want.Effects = len(names), len(names)-1
+				where = fmt.Sprintf("NEW.kind = 'effect' AND NEW.args ->> 'destination' = '%s'", bad)
+			}
+			_, err = b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+			require.NoError(t, err)
+			_, err = b.pool.Exec(t.Context(), `CREATE TRIGGER refuse BEFORE INSERT ON hooklatch.river_job FOR EACH ROW WHEN (`+where+`) EXECUTE FUNCTION refuse()`)
+			require.NoError(t, err)
+			done, err := b.reconcile(t.Context(), 0)
+			require.ErrorContains(t, err, "of "+bad+" without a job")
+			require.Equal(t, want, done, where)
+			_, err = b.pool.Exec(t.Context(), `DROP TRIGGER refuse ON hooklatch.river_job`)
+			require.NoError(t, err)
+		}
+	}
+}
+
 // One process at a time reconciles: two would enqueue everything twice.
 func TestReconcileHasALock(t *testing.T) {
 	t.Parallel()
@@ -262,6 +301,36 @@ func TestReconcileHasALock(t *testing.T) {
 	done, err = b.reconcile(t.Context(), 0)
 	require.NoError(t, err)
 	require.Equal(t, Reconciled{Events: 1}, done)
+}
+
+// An operator's repair meets the reconciler of a worker. It waits for its turn: otherwise it would end
+// with most of the work undone.
+func TestARepairWaitsForTheReconciler(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accepted(t, "stripe", "waiting")
+	_, err := b.pool.Exec(t.Context(), `DELETE FROM hooklatch.river_job`)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
+	require.NoError(t, err)
+	other := b.begin(t)
+	_, err = b.Outbox.sql.TryLock.With(tryLock{Name: "hooklatch.reconcile"}).Exec(t.Context(), other)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	var done repair.Jobs
+	go func() {
+		var err error
+		done, err = b.Outbox.Repair().Enqueue(t.Context(), ann)
+		ended <- err
+	}()
+	select {
+	case <-ended:
+		t.Fatalf("it ended with %+v", done)
+	case <-time.After(200 * time.Millisecond):
+	}
+	require.NoError(t, other.Rollback(t.Context()))
+	require.NoError(t, <-ended)
+	require.Equal(t, repair.Jobs{Events: 1}, done)
 }
 
 func TestEnqueueTx(t *testing.T) {

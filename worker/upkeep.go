@@ -137,9 +137,6 @@ func (w *Worker) makePartitions(ctx context.Context) error {
 // or the leader may have another version.
 func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
-	if err != nil {
-		return fmt.Errorf("reconcile: %w", err)
-	}
 	for _, f := range []struct {
 		kind  string
 		count int
@@ -150,6 +147,9 @@ func (w *Worker) reconcile(ctx context.Context) error {
 		w.telemetry.reconciled.Add(ctx, int64(f.count), metric.WithAttributes(attribute.String(attrKind, f.kind)))
 		w.telemetry.logger.WarnContext(ctx, "work without a job enqueued again",
 			slog.String(logkey.Kind, f.kind), slog.Int(logkey.Count, f.count))
+	}
+	if err != nil {
+		return fmt.Errorf("reconcile: %w", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
@@ -26,7 +28,8 @@ type inSlice = func(ctx context.Context, run slice) error
 // Reconcile finds and counts unfinished effects that are overdue by more than grace and have no
 // live job. The function run decides whether these effects are enqueued again. Effects of a paused
 // destination are skipped. The parameter look limits the jobs of each state that a slice reads, and
-// the effects that it finds. The next call of Reconcile finds further effects.
+// the effects that it finds. The next call of Reconcile finds further effects. A destination that the
+// server refuses does not hold up the others.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
 	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {
@@ -40,16 +43,22 @@ func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, r
 		return 0, fmt.Errorf("find destinations of what is overdue: %w", err)
 	}
 	healed := 0
+	var errs []error
 	for _, d := range destinations {
 		queues := append(slices.Clone(d.Queues), riverjob.AsideQueue(d.Name))
 		slices.Sort(queues)
 		lacking := withoutJob{Destination: d.Name, Queues: slices.Compact(queues), GraceSeconds: grace.Seconds(), Look: look}
 		found, err := l.reconcileDestination(ctx, lacking, run)
-		if healed += found; err != nil {
-			return healed, fmt.Errorf("effects of %s without a job: %w", d.Name, err)
+		healed += found
+		if err == nil {
+			continue
+		}
+		errs = append(errs, fmt.Errorf("effects of %s without a job: %w", d.Name, err))
+		if ctx.Err() != nil || !sqlstate.Answered(err) {
+			break
 		}
 	}
-	return healed, nil
+	return healed, errors.Join(errs...)
 }
 
 // overdueDestination is a destination with unfinished effects.
@@ -101,5 +110,8 @@ func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run 
 		found = len(jobs)
 		return found, func(ctx context.Context, tx pgx.Tx) error { return l.jobs.InsertEffects(ctx, tx, jobs) }, nil
 	})
-	return found, next, err
+	if err != nil {
+		return 0, nil, err
+	}
+	return found, next, nil
 }
