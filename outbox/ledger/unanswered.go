@@ -78,7 +78,8 @@ func (u *unanswered) work() {
 }
 
 // retry settles claims. If the database is unavailable, it pauses and puts the remaining claims back
-// for the next round. After stop, it drops them.
+// for the next round. The claim that failed becomes the last: only its effect may be locked. After
+// stop, it drops them.
 func (u *unanswered) retry(claims []Claim) {
 	for i, c := range claims {
 		err := u.takeBack(context.Background(), c)
@@ -97,7 +98,7 @@ func (u *unanswered) retry(claims []Claim) {
 		case <-timer.C:
 		}
 		u.mu.Lock()
-		u.claims = append(u.claims, claims[i:]...)
+		u.claims = append(append(u.claims, claims[i+1:]...), c)
 		u.mu.Unlock()
 		return
 	}

@@ -1,10 +1,14 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -105,4 +109,40 @@ func TestTakingBackWaitsForTheClaim(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, <-done)
 	require.Equal(t, EffectPending, b.stands(t, c.ID).State)
+}
+
+// A claim whose effect another transaction keeps locked does not hold up the other claims.
+func TestAClaimThatCannotBeTakenBackHoldsUpNoOthers(t *testing.T) {
+	t.Parallel()
+	const claims = 4
+	for locked := range claims {
+		took := make(chan int, claims)
+		number := make(map[uuid.UUID]int, claims)
+		u := newUnanswered(func(_ context.Context, c Claim) error {
+			if number[c.ClaimID] == locked {
+				return commit.ErrUnavailable
+			}
+			took <- number[c.ClaimID]
+			return nil
+		}, slog.New(slog.DiscardHandler))
+		for i := range claims {
+			number[uuid.New()] = i
+		}
+		u.mu.Lock() // they are added together
+		for id := range number {
+			u.claims = append(u.claims, Claim{ClaimID: id})
+		}
+		slices.SortFunc(u.claims, func(a, b Claim) int { return cmp.Compare(number[a.ClaimID], number[b.ClaimID]) })
+		u.working, u.idle = true, make(chan struct{})
+		go u.work()
+		u.mu.Unlock()
+		for range claims - 1 {
+			select {
+			case <-took:
+			case <-time.After(2 * time.Minute):
+				t.Fatalf("claim %d is locked, and the others wait", locked)
+			}
+		}
+		require.NoError(t, u.stop(t.Context()))
+	}
 }
