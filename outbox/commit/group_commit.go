@@ -319,7 +319,14 @@ func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 		}
 	case isLockWait(err) && g.sideline(batch):
 	case isLockWait(err):
-		g.fail(batch, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, err))
+		// No lane is free. The committer finds a few blocked members itself, so that their neighbours
+		// are not refused with them.
+		stuck := batch
+		if len(batch) > 1 {
+			stuck = nil
+			g.bisect(batch, &stuck, maxBlockedLanes)
+		}
+		g.fail(stuck, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, err))
 	case mayBeOfOne(err) && len(batch) > 1:
 		half := len(batch) / 2
 		g.commit(batch[:half])

@@ -27,7 +27,7 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	g.underway.Go(func() {
 		defer func() { <-g.blocked }()
 		var stuck []*waiting[M, R]
-		g.bisect(batch, &stuck)
+		g.bisect(batch, &stuck, len(batch))
 		for _, w := range stuck {
 			g.await(w)
 		}
@@ -36,7 +36,12 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 }
 
 // bisect commits the members that can be committed now and collects the blocked members in stuck.
-func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
+// Once it has found most of them, it no longer tries the members that remain, and collects these too.
+func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R], most int) {
+	if len(*stuck) >= most {
+		*stuck = append(*stuck, batch...)
+		return
+	}
 	results, err := g.transact(batch, probeLockTimeout, 1)
 	waits := isLockWait(err) || isStatementOfMoment(err)
 	switch {
@@ -46,8 +51,8 @@ func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R]) {
 		}
 	case (waits || mayBeOfOne(err)) && len(batch) > 1:
 		half := len(batch) / 2
-		g.bisect(batch[:half], stuck)
-		g.bisect(batch[half:], stuck)
+		g.bisect(batch[:half], stuck, most)
+		g.bisect(batch[half:], stuck, most)
 	case waits:
 		*stuck = append(*stuck, batch[0])
 	case isBadData(err):

@@ -297,6 +297,27 @@ func TestGroupCommitRefusesMoreBlockedBatchesThanLanes(t *testing.T) {
 	}
 }
 
+// No lane is free, and a batch has one member that waits for a lock. Only that member is refused.
+func TestGroupCommitRefusesNoNeighboursOfABlockedMember(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, nil)
+	holder, err := g.pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = holder.Exec(t.Context(), `INSERT INTO numbers VALUES (5)`)
+	require.NoError(t, err)
+	for range maxBlockedLanes {
+		g.blocked <- struct{}{}
+	}
+	for n, err := range g.batch(t, 1, 2, 3, 4, 5, 6, 7, 8) {
+		if n == 5 {
+			require.ErrorIs(t, err, ErrBusy)
+			continue
+		}
+		require.NoError(t, err, n)
+	}
+	require.NoError(t, holder.Rollback(t.Context()))
+}
+
 func TestGroupCommitRefusesWhenFull(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, func(opts *GroupOptions[int, int]) { opts.QueueCap = 2 })
