@@ -58,6 +58,23 @@ func TestAcceptSurvivesALostCommit(t *testing.T) {
 	}
 }
 
+// Duplicates whose COMMIT gets no response are counted once, or not at all.
+func TestDuplicatesOfALostCommitAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[fault.Mode]int{fault.LoseAnswer: 3, fault.LoseRequest: 0, fault.Terminate: 3} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			b, sound, f := onFaultyPool(t)
+			e := b.accepted(t, "stripe", "evt_1")
+			f.Arm(mode, 1)
+			_, err := b.Outbox.duplicates.Submit(t.Context(), duplicateNote{ref: e.EventRef, count: 3, times: []time.Time{time.Now()}})
+			require.ErrorIs(t, err, commit.ErrUnavailable)
+			require.Equal(t, 1, f.Count(), "the fault did not happen")
+			require.Equal(t, want, sound.count(t, `SELECT duplicates FROM hooklatch.processed_events`))
+		})
+	}
+}
+
 // accepts delivers until the delivery is acknowledged: on a busy machine it may time out first.
 func (b *bundle) accepts(t *testing.T, d Delivery) {
 	t.Helper()

@@ -97,7 +97,7 @@ func (c *duplicateCount) write() {
 
 // noteDuplicates counts duplicates on the rows of the events that they repeat. It does so in the
 // background, because the response to a duplicate must not wait for a handler that has locked the
-// row. The counts are informational; a crash may lose some.
+// row. The counts are informational; a crash, or a COMMIT without a response, may lose some.
 func (o *Outbox) noteDuplicates(origin identity.Origin, a Acceptance) {
 	for _, e := range a.Events {
 		if e.Status != Duplicate {
@@ -144,13 +144,21 @@ func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []dupl
 	}
 	var source string
 	var overtaken bool
+	var sources []string
 	if _, err := pgx.ForEachRow(noted, []any{&source, &overtaken}, func() error {
 		if overtaken {
-			o.overtaken.Add(ctx, 1, metric.WithAttributes(attribute.String("source", source)))
+			sources = append(sources, source)
 		}
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("note duplicates: %w", err)
+	}
+	if tx, ours := tx.(interface{ AfterCommit(f func()) }); ours {
+		tx.AfterCommit(func() {
+			for _, source := range sources {
+				o.overtaken.Add(context.Background(), 1, metric.WithAttributes(attribute.String("source", source)))
+			}
+		})
 	}
 	return make([]struct{}, len(batch)), nil
 }

@@ -238,7 +238,7 @@ func New(opts Options) (*Outbox, error) {
 		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
 	})
 	o.duplicates = commit.NewGroup(o.acceptDB, "note_duplicates", commit.GroupOptions[duplicateNote, struct{}]{
-		Run: o.noteDuplicateBatch, Committers: 1, Timeout: noteTimeout,
+		Run: o.noteDuplicateBatch, Uncertain: true, Committers: 1, Timeout: noteTimeout,
 	})
 	o.counted = newDuplicateCount(o.duplicates.Offer)
 	o.overtaken, err = meterOf(opts).Int64Counter("hooklatch.backfill.overtaken",

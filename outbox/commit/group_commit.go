@@ -87,6 +87,9 @@ type GroupOptions[M, R any] struct {
 	// Release is called once for every submitted member, when the Group no longer needs the member.
 	// err is nil if the member is committed. May be nil.
 	Release func(m M, err error)
+	// Uncertain is true if Run cannot recognise its own rows. Members whose COMMIT has an unknown outcome
+	// are then not tried again, and get ErrUnavailable.
+	Uncertain bool
 	// Unheard is called for every member that may be committed without its submitter's knowledge,
 	// once its transactions have ended. May be nil.
 	Unheard func(M)
@@ -377,7 +380,7 @@ func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, t
 		},
 		again: func(err error) bool {
 			if !isStatementOfMoment(err) {
-				return isTransient(err)
+				return isTransient(err) && !(g.opts.Uncertain && isAmbiguous(err))
 			}
 			tries--
 			return tries != 0
