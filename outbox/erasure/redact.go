@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/internal/pipeline"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
@@ -48,31 +49,36 @@ type Redacted struct {
 	Events  int
 	Waiting int // events that wait, because their work has not ended long enough ago
 
-	jobs jobsOf // jobs to be deleted
+	jobs    jobsOf // jobs to be deleted
+	refused error  // why the first event of a source could not be redacted
 }
 
 // Redact replaces the values that sources do not keep, in the bodies of all events whose last
 // effect ended long enough ago. Every other byte stays. Requests, responses and errors of the
 // events' effects may contain the values in any position and form, so they are erased entirely. A
 // body that is neither JSON nor a form is also erased entirely. A redacted event is not dispatched
-// again. Redact returns when all work is done, or ctx is done.
+// again. Redact returns when all work is done, or ctx is done. An event that cannot be redacted waits
+// for the next call, and holds up no other event.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
+	var errs []error
 	for _, r := range redactions {
 		if len(r.Pointers) == 0 {
 			continue
 		}
-		if err := e.redactWaiting(ctx, r, &done); err != nil {
-			return done, fmt.Errorf("redact events of %s: %w", r.Source, err)
+		done.refused = nil
+		err := e.redactWaiting(ctx, r, &done)
+		if err == nil {
+			err = e.redactNew(ctx, r, &done)
 		}
-		if err := e.redactNew(ctx, r, &done); err != nil {
-			return done, fmt.Errorf("redact events of %s: %w", r.Source, err)
+		if err = cmp.Or(err, done.refused); err != nil {
+			errs = append(errs, fmt.Errorf("redact events of %s: %w", r.Source, err))
 		}
 	}
 	if ended(ctx) {
-		return done, nil // no time is left to delete jobs: River prunes them later
+		return done, errors.Join(errs...) // no time is left to delete jobs: River prunes them later
 	}
-	return done, e.eraseJobs(ctx, done.jobs, nil)
+	return done, errors.Join(append(errs, e.eraseJobs(ctx, done.jobs, nil))...)
 }
 
 // ended reports whether the run has used up its time. The next run continues.
@@ -92,10 +98,11 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 		if len(refs) == 0 || ended(ctx) {
 			return nil
 		}
+		last := refs[len(refs)-1].EventID // in the order of the page
 		if err := e.redactTogether(ctx, r, refs, nil, done); err != nil {
 			return err
 		}
-		page.After = refs[len(refs)-1].EventID
+		page.After = last
 	}
 }
 
@@ -153,27 +160,55 @@ func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs
 	return refs, last, nil
 }
 
-// redactTogether redacts events in one transaction, or notes that they wait. It updates the
-// progress in the same transaction.
+// lockedError is returned for an event that another transaction has locked. It hides the server's
+// error, so that the transaction is not tried again.
+type lockedError struct{ text string }
+
+// Error implements error.
+func (e *lockedError) Error() string { return e.text }
+
+// redactTogether redacts events, or notes that they wait. It updates the progress in the last
+// transaction. If the server refuses the transaction of several events, each half is tried alone. An
+// event that is refused alone waits.
 func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
+	err := e.redactAtOnce(ctx, r, refs, to, done)
+	_, locked := errors.AsType[*lockedError](err)
+	if err == nil || ended(ctx) || !locked && !sqlstate.Answered(err) || len(refs) == 0 {
+		return err
+	}
+	if half := len(refs) / 2; half > 0 {
+		if err := e.redactTogether(ctx, r, refs[:half], nil, done); err != nil {
+			return err
+		}
+		return e.redactTogether(ctx, r, refs[half:], to, done)
+	}
+	done.refused = cmp.Or(done.refused, err)
+	return e.inRedaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := e.sql.NoteWaiting.With(refs[0]).Exec(ctx, tx); err != nil {
+			return fmt.Errorf("%s: note that it waits: %w", refs[0], err)
+		}
+		return e.progressTo(ctx, tx, to)
+	})
+}
+
+// redactAtOnce redacts events in one transaction, which also updates the progress.
+func (e *Eraser) redactAtOnce(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
 	// Batches lock events in this order.
 	slices.SortFunc(refs, func(a, b identity.EventRef) int { return cmp.Compare(a.EventID, b.EventID) })
 	var came Redacted
 	var of jobsOf
-	err := e.db.Do(ctx, "redact", commit.Limits{Timeout: redactTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := e.inRedaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		came, of = Redacted{}, jobsOf{}
 		for _, ref := range refs {
-			if err := e.redactEvent(ctx, tx, r, ref, &came, &of); err != nil {
+			err := e.redactEvent(ctx, tx, r, ref, &came, &of)
+			if sqlstate.Is(err, sqlstate.LockNotAvailable) {
+				err = &lockedError{err.Error()}
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", ref, err)
 			}
 		}
-		if to == nil {
-			return nil
-		}
-		if _, err := e.sql.SetProgress.With(*to).Exec(ctx, tx); err != nil {
-			return fmt.Errorf("note progress: %w", err)
-		}
-		return nil
+		return e.progressTo(ctx, tx, to)
 	})
 	if err != nil {
 		return err
@@ -181,5 +216,22 @@ func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identit
 	done.Events += came.Events
 	done.Waiting += came.Waiting
 	done.jobs.add(of)
+	return nil
+}
+
+// inRedaction runs f in a transaction of the redaction.
+func (e *Eraser) inRedaction(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
+	limits := commit.Limits{Timeout: redactTimeout, Recurring: true}
+	return e.db.Do(ctx, "redact", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error { return f(ctx, tx) })
+}
+
+// progressTo updates the progress of a source. It does nothing if to is nil.
+func (e *Eraser) progressTo(ctx context.Context, tx pgx.Tx, to *setProgress) error {
+	if to == nil {
+		return nil
+	}
+	if _, err := e.sql.SetProgress.With(*to).Exec(ctx, tx); err != nil {
+		return fmt.Errorf("note progress: %w", err)
+	}
 	return nil
 }

@@ -119,3 +119,46 @@ func TestNewRulesRedactWhatIsThere(t *testing.T) {
 		require.Equal(t, `{"email":"redacted","phone":"redacted"}`, string(b.event(t, id).Body))
 	}
 }
+
+// One event of a batch cannot be redacted: another transaction keeps it locked, or the server refuses
+// the change. It waits, and every other event of every source is redacted.
+func TestAnEventThatCannotBeRedactedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	const events = 7
+	for _, how := range []string{"locked", "refused"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			for bad := range events {
+				b := setup(t)
+				for i := range events {
+					b.done(t, fmt.Sprint("evt_", i), `{"email":"jane@x"}`)
+				}
+				_, err := b.Accept(t.Context(), outbox.Delivery{Source: "other", Provider: "p", Body: []byte(`{"email":"jane@x"}`), ContentType: "application/json", Events: []outbox.Incoming{{ID: "evt", Type: "t"}}})
+				require.NoError(t, err)
+				b.exec(t, `UPDATE hooklatch.processed_events SET outcome = 'skipped', processed_at = now() WHERE source = 'other'`)
+				heal := func() { b.exec(t, `DROP TRIGGER refuse ON hooklatch.processed_events`) }
+				name := fmt.Sprint("evt_", bad)
+				if how == "refused" {
+					b.exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`)
+					b.exec(t, `CREATE TRIGGER refuse BEFORE UPDATE ON hooklatch.processed_events FOR EACH ROW WHEN (NEW.event_id = '`+name+`') EXECUTE FUNCTION refuse()`)
+				} else {
+					tx, err := b.pool.Begin(t.Context())
+					require.NoError(t, err)
+					_, err = tx.Exec(t.Context(), `SELECT FROM hooklatch.processed_events WHERE event_id = $1 FOR UPDATE`, name)
+					require.NoError(t, err)
+					heal = func() { require.NoError(t, tx.Rollback(t.Context())) }
+				}
+				redactions := []erasure.Redaction{{Source: "shop", Pointers: []string{"/email"}}, {Source: "other", Pointers: []string{"/email"}}}
+				for range 2 { // the second call meets it among the events that wait
+					_, err = b.Erasure().Redact(t.Context(), redactions)
+					require.ErrorContains(t, err, "redact events of shop: shop/"+name)
+					require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`), name)
+				}
+				heal()
+				_, err = b.Erasure().Redact(t.Context(), redactions)
+				require.NoError(t, err)
+				require.Equal(t, events+1, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`))
+			}
+		})
+	}
+}
