@@ -84,6 +84,34 @@ func TestPauseTruthTable(t *testing.T) {
 	}
 }
 
+// A destination whose row another transaction has locked keeps its queue as it is. The queues of all
+// others follow their destinations.
+func TestALockedDestinationHoldsUpNoOthersPause(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		b.register(t, fleet.Destination{Name: name, Kind: "http", Queue: "dst_" + name})
+	}
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET operator_paused = true`)
+	require.NoError(t, err)
+	for _, locked := range names {
+		tx, err := b.pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), `SELECT FROM hooklatch.destinations WHERE name = $1 FOR UPDATE`, locked)
+		require.NoError(t, err)
+		err = b.fleet.SyncPauses(t.Context())
+		require.ErrorIs(t, err, ErrUnavailable)
+		require.ErrorContains(t, err, "sync pause of "+locked)
+		for _, name := range names {
+			require.Equal(t, name != locked, b.destination(t, name).QueuePaused, "%s is locked: %s", locked, name)
+		}
+		require.NoError(t, tx.Rollback(t.Context()))
+		_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_queue SET paused_at = NULL`)
+		require.NoError(t, err)
+	}
+}
+
 // An operator who repaired the receiver need not wait for the next probe.
 func TestAProbeIsBroughtForward(t *testing.T) {
 	t.Parallel()

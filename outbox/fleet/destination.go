@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -202,7 +203,12 @@ func (f *Fleet) SyncPauses(ctx context.Context) error {
 	return errors.Join(f.followDestinations(ctx), f.tellPausesAgain(ctx))
 }
 
-// followDestinations pauses and resumes queues according to their destinations.
+// syncPauseTimeout limits the wait for a destination that another transaction has locked. The next
+// round tries again.
+const syncPauseTimeout = 2 * time.Second
+
+// followDestinations pauses and resumes queues according to their destinations. A locked destination
+// does not hold up the others.
 func (f *Fleet) followDestinations(ctx context.Context) error {
 	var names []string
 	err := f.db.Statement("wrong_pauses", func(db pipeline.ByIndex) error {
@@ -215,15 +221,21 @@ func (f *Fleet) followDestinations(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sync pauses: %w", err)
 	}
+	var errs []error
 	for _, name := range names {
-		if err := f.db.Do(ctx, "sync_pause", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		err := f.db.Do(ctx, "sync_pause", commit.Limits{Recurring: true, Timeout: syncPauseTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 			_, err := f.applyPause(ctx, tx, name, func() error { return nil })
 			return err
-		}); err != nil {
-			return fmt.Errorf("sync pause of %s: %w", name, err)
+		})
+		if err == nil {
+			continue
+		}
+		errs = append(errs, fmt.Errorf("sync pause of %s: %w", name, err))
+		if ctx.Err() != nil || !sqlstate.Answered(err) {
+			break
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // tellPausesAgain notifies the clients of all processes of the pause state of queues, if a client
