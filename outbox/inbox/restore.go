@@ -40,6 +40,9 @@ func (i *Inbox) restoreTx(ctx context.Context, tx pgx.Tx, found *export.Found) e
 	_, err := i.sql.RestoreEvent.With(restoreEvent{
 		EventRef: found.Event.EventRef, Event: found.Event.Row, Delivery: found.Line.Delivery, Body: body,
 	}).Exec(ctx, tx)
+	if err == nil {
+		_, err = i.sql.RestoreOutcome.With(restoreOutcome{EventRef: found.Event.EventRef, Event: found.Event.Row}).Exec(ctx, tx)
+	}
 	if err != nil {
 		return fmt.Errorf("restore event %s from the export: %w", found.Event.EventRef, err)
 	}

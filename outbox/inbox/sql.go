@@ -26,6 +26,7 @@ type statements struct {
 	ReleaseEvent   statement.Of[identity.EventRef]
 	ReplayEvent    statement.Of[replayEvent]
 	RestoreEvent   statement.Of[restoreEvent]
+	RestoreOutcome statement.Of[restoreOutcome]
 }
 
 func loadStatements(name schema.Name) (statements, error) {
@@ -60,6 +61,13 @@ type replayEvent struct {
 	RequestedBy string
 	Reason      string
 	RunID       *int64
+}
+
+// restoreOutcome has the event's row as a JSON object.
+type restoreOutcome struct {
+	identity.EventRef
+
+	Event []byte
 }
 
 // restoreEvent holds the rows of an exported event as JSON objects, and the delivery's body.

@@ -372,3 +372,36 @@ func TestARunReplaysEventsOfDroppedDays(t *testing.T) {
 	require.Equal(t, inbox.Received, w.loaded(t, "a", "two").Outcome)
 	require.Equal(t, bodyOf("two"), w.loaded(t, "a", "two").Body)
 }
+
+// A source that has moved to another cell leaves its earlier events here. An event whose delivery only
+// the export has is replayed like the others, while its row is stored and afterwards, alone and in a bulk
+// run.
+func TestAnExportedEventOfASourceThatMovedIsReplayed(t *testing.T) {
+	t.Parallel()
+	for days, stored := range map[int]int{7: 2, 14: 0} {
+		w := exporting(t, export.Directory(t.TempDir()))
+		w.done(t, "a", "one")
+		w.done(t, "a", "two")
+		w.passDays(t, days)
+		require.Equal(t, stored, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+		for _, statement := range []string{
+			`SELECT hooklatch.begin_move('a', 'processed_events')`,
+			`INSERT INTO hooklatch.source_moves (source, move_id, to_cell, moved_at) VALUES ('a', gen_random_uuid(), 'payments', now())`,
+		} {
+			_, err := w.pool.Exec(t.Context(), statement)
+			require.NoError(t, err)
+		}
+		replayed, err := w.Inbox().Replay(t.Context(), ref("a", "one"), ann, inbox.ReplayOptions{NewKeys: true})
+		require.NoError(t, err)
+		require.Equal(t, 2, replayed.Generation)
+		require.Equal(t, inbox.Received, w.loaded(t, "a", "one").Outcome)
+		require.Equal(t, bodyOf("one"), w.loaded(t, "a", "one").Body)
+		if stored == 0 {
+			continue
+		}
+		run, err := w.Runs().Through(t.Context(), runs.Order{Action: ledger.ActionReplayEvent, Events: find.Events{Content: find.Content{Contains: "two"}}}, ann, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, run.Changed)
+		require.Equal(t, inbox.Received, w.loaded(t, "a", "two").Outcome)
+	}
+}

@@ -1,10 +1,11 @@
 -- Stores an exported event and its delivery again, if they are not stored. The generation continues
--- after the last replay that is known.
+-- after the last replay that is known. The event is imported until restore_outcome.sql: a cell refuses
+-- every other event of a source that has moved to another cell, and this event is not new.
 WITH restored AS (
     INSERT INTO hooklatch.processed_events AS p
     SELECT (jsonb_populate_record(
         NULL::hooklatch.processed_events,
-        :event::jsonb || jsonb_build_object('generation', GREATEST((:event::jsonb ->> 'generation')::integer, (
+        :event::jsonb || jsonb_build_object('outcome', 'imported', 'generation', GREATEST((:event::jsonb ->> 'generation')::integer, (
             SELECT max(r.generation)
             FROM hooklatch.event_replays AS r
             WHERE r.source = :source
