@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
 const (
@@ -40,13 +42,22 @@ func (c *Counts) Tidy(ctx context.Context) error {
 	_, err = c.sql.MeasureSizes.Exec(ctx, c.pool)
 	do("measure tables", err)
 	old := keptFor{KeptSeconds: kept.Seconds()}
-	_, err = c.sql.DropMinutes.With(dropCounts{keptFor: keptFor{KeptSeconds: minutesKept.Seconds()}, Limit: droppedAtOnce}).Exec(ctx, c.pool)
-	do("drop old minutes", err)
-	_, err = c.sql.DropHours.With(dropCounts{keptFor: old, Limit: droppedAtOnce}).Exec(ctx, c.pool)
-	do("drop old hours", err)
+	do("drop old minutes", c.drop(ctx, c.sql.DropMinutes.With(dropCounts{keptFor: keptFor{KeptSeconds: minutesKept.Seconds()}, Limit: droppedAtOnce})))
+	do("drop old hours", c.drop(ctx, c.sql.DropHours.With(dropCounts{keptFor: old, Limit: droppedAtOnce})))
 	_, err = c.sql.DropLastSeen.With(old).Exec(ctx, c.pool)
 	do("drop what was seen long ago", err)
 	_, err = c.sql.DropSizes.With(old).Exec(ctx, c.pool)
 	do("drop old sizes", err)
 	return errors.Join(errs...)
+}
+
+// drop deletes all expired counts. A large installation writes more than droppedAtOnce of them between
+// two calls of Tidy.
+func (c *Counts) drop(ctx context.Context, some statement.Bound) error {
+	for {
+		tag, err := some.Exec(ctx, c.pool)
+		if err != nil || tag.RowsAffected() < droppedAtOnce {
+			return err
+		}
+	}
 }

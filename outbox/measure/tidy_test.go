@@ -92,3 +92,18 @@ func TestSizesAreThoseOfPostgres(t *testing.T) {
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE table_name LIKE 'deliveries%') FROM hooklatch.sizes`).Scan(&partitions))
 	require.EqualValues(t, 2, partitions, "one row for deliveries with its partitions, and one for deliveries_kept")
 }
+
+// With hundreds of sources and destinations, more minutes expire between two calls than one statement
+// deletes.
+func TestAllExpiredCountsAreDropped(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	counts := newCounts(t, pool)
+	for table, age := range map[string]string{"minutes": "27 hours", "hours": "401 days"} {
+		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.`+table+` SELECT date_trunc('hour', now() - $1::interval), 'source', n::text, 'accepted', 1 FROM generate_series(1, 25000) AS n`, age)
+		require.NoError(t, err)
+	}
+	require.NoError(t, counts.Tidy(t.Context()))
+	require.Empty(t, rows(t, pool, `SELECT 'minutes', name, what, n FROM hooklatch.minutes WHERE minute < now() - interval '26 hours'
+		UNION ALL SELECT 'hours', name, what, n FROM hooklatch.hours WHERE hour < now() - interval '400 days' LIMIT 3`))
+}
