@@ -140,6 +140,35 @@ func TestAProbeIsBroughtForward(t *testing.T) {
 	require.Equal(t, []int64{0, 0, 1, 0}, affected)
 }
 
+// Attempts that began before the breaker closed are no reason to open it again. Later ones are, whatever
+// else succeeds at the same time.
+func TestABreakerJudgesByAttemptsSinceItClosed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	trip := func(failing, succeeded time.Duration) bool {
+		opened, err := b.fleet.TripSince(t.Context(), "app", "down", time.Hour, fleet.Evidence{Failing: failing, Succeeded: succeeded})
+		require.NoError(t, err)
+		return opened
+	}
+	later := func(by string) {
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET succeeded_at = succeeded_at - $1::interval`, by)
+		require.NoError(t, err)
+	}
+	require.True(t, trip(time.Hour, 0), "it never closed")
+	require.False(t, trip(time.Hour, time.Minute), "it is open")
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE succeeded_at BETWEEN now() - interval '2 minutes' AND now() - interval '50 seconds'`))
+	require.NoError(t, failure(b.fleet.CloseBreaker(t.Context(), "app")))
+	later("1 minute")
+	require.False(t, trip(2*time.Minute, time.Second))
+	require.True(t, trip(30*time.Second, time.Second), "the success of another attempt does not count")
+
+	// A time of success from a wrong clock hides no failure.
+	require.NoError(t, failure(b.fleet.CloseBreaker(t.Context(), "app")))
+	later("-1 day")
+	require.True(t, trip(30*time.Second, 0))
+}
+
 func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

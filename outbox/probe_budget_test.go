@@ -22,6 +22,23 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 	return claimed
 }
 
+// The first success that is recorded for a destination was as long ago as the process says. A later time
+// would count probes against effects that failed after the success.
+func TestTheFirstSuccessIsNotLaterThanItWas(t *testing.T) {
+	t.Parallel()
+	for _, record := range map[string]func(*bundle) error{
+		"noted": func(b *bundle) error { return b.fleet.NoteSuccess(t.Context(), "app", time.Hour) },
+		"tripped": func(b *bundle) error {
+			return failure(b.fleet.TripSince(t.Context(), "app", "it is down", time.Millisecond, fleet.Evidence{Succeeded: time.Hour}))
+		},
+	} {
+		b := setup(t)
+		require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+		require.NoError(t, record(b))
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE succeeded_at BETWEEN now() - interval '70 minutes' AND now() - interval '1 hour'`))
+	}
+}
+
 // A probe is not counted, unless another effect succeeded after this effect failed: then this
 // effect may be at fault.
 func TestProbesCostNoAttempts(t *testing.T) {

@@ -41,6 +41,7 @@ type denied struct{ ledger.Claimed }
 type ended struct {
 	call
 
+	began   time.Time // not after the call
 	settled ledger.Settled
 	// err is the error of the settlement. If it is not nil, the ledger does not know the outcome yet.
 	err error

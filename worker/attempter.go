@@ -42,8 +42,9 @@ type attempter struct {
 	fleet     *fleet.Fleet
 	routing   *atomic.Pointer[routing]
 	telemetry *telemetry
-	trip      func(ctx context.Context, l *served, reason string) // pauses a destination
-	patience  time.Duration                                       // senderPatience, or less in tests
+	// trip pauses a destination whose attempts have failed for some time.
+	trip     func(ctx context.Context, l *served, reason string, failing time.Duration)
+	patience time.Duration // senderPatience, or less in tests
 }
 
 // eventReader loads an event with its body.
@@ -77,6 +78,7 @@ func (a *attempter) runClaim(ctx context.Context, l *served, t task, claim ledge
 // perform makes an attempt that the ledger granted. If err is not nil, the attempt cannot be
 // made and err is its outcome.
 func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledger.Claimed, leaseEnds time.Time, err error) attempt {
+	began := time.Now()
 	if err == nil {
 		err = a.ledger.LoadBody(ctx, &claimed.Effect)
 	}
@@ -91,7 +93,7 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 		t.called()
 	}
 	settled, err := a.settle(ctx, made.settlement(l, t, claimed.OwnFault))
-	return a.end(ctx, l, t, span, ended{call: made, settled: settled, err: err})
+	return a.end(ctx, l, t, span, ended{call: made, began: began, settled: settled, err: err})
 }
 
 // inTx applies an effect with a transaction: see destination.Transactional.
@@ -100,6 +102,7 @@ type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Ou
 // runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if it
 // does not learn whether it was committed.
 func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
+	first := time.Now()
 	var span trace.Span // shared by all repetitions; nil until the first
 	var last call
 	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
@@ -124,7 +127,7 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 		}
 		return a.notGranted(ctx, l, t, claimed, err)
 	}
-	return a.end(trace.ContextWithSpan(ctx, span), l, t, span, ended{call: last, settled: settled})
+	return a.end(trace.ContextWithSpan(ctx, span), l, t, span, ended{call: last, began: first, settled: settled})
 }
 
 // claimOf returns the claim for an attempt, with a new ClaimID. If the response to a claim is
@@ -292,7 +295,7 @@ func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span,
 	}
 	// A stop of this process is not the destination's fault. probeWorker evaluates probes itself.
 	if e.made && !t.probe && !errors.Is(ctx.Err(), context.Canceled) {
-		reason := l.Record(e.outcome, e.refusedFor())
+		reason, failing := l.RecordAttempt(e.outcome, e.refusedFor(), time.Since(e.began))
 		switch {
 		case reason != "":
 			reason += ", the last with: " + errorLine(e.outcome)
@@ -300,7 +303,7 @@ func (a *attempter) end(ctx context.Context, l *served, t task, span trace.Span,
 			reason = fmt.Sprintf("%d attempts were abandoned and have not returned", l.Abandoned())
 		}
 		if reason != "" {
-			a.trip(ctx, l, reason)
+			a.trip(ctx, l, reason, failing)
 		}
 	}
 	return e

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
@@ -158,6 +159,73 @@ func TestABreakerThatOpensWithoutAJobIsProbed(t *testing.T) {
 	stop(t, w)
 	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
 	require.Empty(t, b.lines(t, "probe not enqueued yet"))
+}
+
+// An attempt that was in flight when the breaker opened fails after a probe has closed the breaker. It
+// began before the destination worked again, and says nothing about it.
+func TestAFailureFromBeforeTheProbeOpensNoBreaker(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
+	require.NoError(t, err)
+	b.opts.Minutes = counts
+	var calls atomic.Int32
+	both, closed := make(chan struct{}), make(chan struct{})
+	b.addHTTP(t, "down", func(w http.ResponseWriter, _ *http.Request) {
+		switch calls.Add(1) {
+		case 1:
+			<-both
+			w.WriteHeader(http.StatusInternalServerError)
+		case 2:
+			close(both)
+			<-closed
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}, func(d *DestinationOptions) {
+		d.Concurrency = 4
+		d.Breaker = lane.Breaker{Failures: 1, Probe: time.Millisecond}
+	})
+	w := b.worker(t)
+	b.start(t, w)
+	for i := range 2 {
+		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
+	}
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'down' AND breaker_state = 'closed' AND epoch >= 3`)
+	close(closed)
+	waitFor(t, b, `SELECT (count(*) = 2)::int FROM hooklatch.effects WHERE state = 'done'`)
+	stop(t, w)
+	require.NoError(t, counts.Stop(t.Context()))
+	require.EqualValues(t, 1, b.counted(t, "hooklatch.breaker.trips", map[string]any{"destination": "down"}))
+	require.Equal(t, 1, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'timeline' AND name = 'down' AND what = 'breaker_opened'`))
+}
+
+// A process stood still during a probe, for longer than the lease. Another process has probed meanwhile.
+// What the process then learns is old, and closes no breaker.
+func TestAProbeThatIsLateClosesNoBreaker(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var calls atomic.Int32
+	b.addHTTP(t, "app", func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) > 1 {
+			return
+		}
+		_, err := b.pool.Exec(r.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second'`)
+		if err == nil {
+			_, err = b.outbox.Ledger().Claim(r.Context(), ledger.Claim{ID: b.effects(t)[0].EffectID, ClaimID: uuid.New(), Lease: time.Hour, Probe: true})
+		}
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}, func(d *DestinationOptions) { d.Breaker.Probe = time.Millisecond })
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	require.NoError(t, failure(b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond)))
+	b.start(t, w)
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 2`)
+	waitFor(t, b, `SELECT (count(*) = 0)::int FROM hooklatch.river_job WHERE kind = 'upkeep.probe' AND state = 'running'`)
+	require.EqualValues(t, 1, calls.Load())
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state = 'half_open'`))
 }
 
 // Probes start when they are due, long before the next poll of their queue.

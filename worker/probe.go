@@ -114,6 +114,9 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 	defer cancel()
 	counts, failed := lane.Counts(e.outcome)
 	switch {
+	case e.settled.Late:
+		// This process stood still for longer than the lease. Later probes know better.
+		return w.snoozeProbe(probeSoon)
 	case !e.made:
 		// The attempt says nothing about the destination: another run held the effect, or the
 		// request could not be made.

@@ -25,25 +25,24 @@ type tripper struct {
 	client    *river.Client[pgx.Tx] // set by Start, before the first attempt
 }
 
-// trip pauses a destination in all processes, and inserts its probe. ctx is an attempt's context.
-func (t *tripper) trip(ctx context.Context, l *served, reason string) {
+// trip pauses a destination in all processes, unless it has worked again since the failed attempts
+// began, and inserts its probe. ctx is an attempt's context.
+func (t *tripper) trip(ctx context.Context, l *served, reason string, failing time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
-	if succeeded := l.LastSuccess(); !succeeded.IsZero() {
-		// If this record is missing, a probe that should count as an attempt does not count.
-		if err := t.fleet.NoteSuccess(ctx, l.Name, time.Since(succeeded)); err != nil {
-			t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "last success of the destination not recorded", slog.String(logkey.Destination, l.Name), errAttr(err))
-		}
+	var succeeded time.Duration
+	if last := l.LastSuccess(); !last.IsZero() {
+		succeeded = time.Since(last)
 	}
-	opened, err := t.fleet.Trip(ctx, l.Name, reason, l.Breaker.Probe)
+	opened, err := t.fleet.TripSince(ctx, l.Name, reason, l.Breaker.Probe, fleet.Evidence{Failing: failing, Succeeded: succeeded})
 	if err != nil {
 		// The next failed attempts will try again.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return
 	}
 	if !opened {
-		return // another attempt of this or another process did, and this one was in flight
+		return // another attempt of this or another process did, or the destination works again, and this one was in flight
 	}
 	t.telemetry.tally.breaker(l.Name, measure.BreakerOpened)
 	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))

@@ -53,14 +53,20 @@ type moveJobs struct {
 }
 
 type noteSuccess struct {
-	Destination string
-	AgoSeconds  float64
+	Destination      string
+	SucceededSeconds float64
 }
 
 type openBreaker struct {
 	Destination  string
 	Reason       string
 	ProbeSeconds float64
+}
+
+type tripBreaker struct {
+	openBreaker
+
+	FailingSeconds, SucceededSeconds float64 // 0: unknown
 }
 
 type redirectJob struct{ JobID int64 }

@@ -18,7 +18,25 @@ import (
 // through after probeIn. A breaker that is not closed stays unchanged: the first call wins, and only
 // it returns true. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn time.Duration) (opened bool, err error) {
-	trip := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
+	return f.TripSince(ctx, destination, reason, probeIn, Evidence{})
+}
+
+// Evidence is what a process knows about the attempts at a destination, in times before now.
+type Evidence struct {
+	// Failing is the time since the earliest of the failed attempts began. 0: unknown.
+	Failing time.Duration
+	// Succeeded is the time since the last applied attempt. It is recorded with the pause: if an effect
+	// had failed before this success, a probe with that effect counts as one of its attempts. 0: none.
+	Succeeded time.Duration
+}
+
+// TripSince is like Trip, but leaves a breaker closed that has closed since the failed attempts began.
+// Errors: ErrUnknownDestination, ErrUnavailable.
+func (f *Fleet) TripSince(ctx context.Context, destination, reason string, probeIn time.Duration, e Evidence) (opened bool, err error) {
+	trip := tripBreaker{
+		openBreaker:    openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()},
+		FailingSeconds: e.Failing.Seconds(), SucceededSeconds: e.Succeeded.Seconds(),
+	}
 	if opened, err = f.changeDestination(ctx, "trip_breaker", destination, f.sql.TripBreaker.With(trip)); err != nil {
 		return false, fmt.Errorf("trip breaker of %s: %w", destination, err)
 	}
@@ -89,7 +107,7 @@ func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, pro
 // success, a probe with that effect counts as one of its attempts. Errors: ErrUnavailable.
 func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
 	err := f.db.Statement("note_success", func(db pipeline.ByIndex) error {
-		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, AgoSeconds: ago.Seconds()}).Exec(ctx, db)
+		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, SucceededSeconds: ago.Seconds()}).Exec(ctx, db)
 		return err
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ type statements struct {
 	SetPaused            statement.Of[setPaused]
 	TakeTokens           statement.Of[takeTokens]
 	TellPausesAgain      statement.Of[tellPausesAgain]
-	TripBreaker          statement.Of[openBreaker]
+	TripBreaker          statement.Of[tripBreaker]
 	UnservedQueues       statement.Of[seenWithin]
 	WaitingEffects       statement.Bound
 	WaitsFor             statement.Of[named]

@@ -92,6 +92,7 @@ type breaker struct {
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
+	since  time.Time // start of the earliest of these attempts
 	last   time.Time // time of the last failure
 
 	succeeded time.Time // time of the last success; Forget keeps it
@@ -101,6 +102,7 @@ type breaker struct {
 type breakerSlice struct {
 	begin         time.Time
 	calls, failed int
+	since         time.Time // start of the earliest failed attempt
 }
 
 func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts: b, now: now} }
@@ -110,9 +112,17 @@ func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts
 // refused, refusedFor is the time since the effect's refusals for that reason began. It is 0 if
 // the previous attempt was not refused for that reason.
 func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
+	reason, _ = b.RecordAttempt(sent, refusedFor, 0)
+	return reason
+}
+
+// RecordAttempt is like Record, for an attempt that took a while. It also returns how long ago the
+// earliest of the failed attempts began that are the reason for a pause. If the destination has worked
+// since, they say nothing about it: see fleet.Fleet.TripSince.
+func (b *breaker) RecordAttempt(sent destination.Outcome, refusedFor, took time.Duration) (reason string, failing time.Duration) {
 	counts, failed := Counts(sent)
 	if b.opts.Off || !counts {
-		return ""
+		return "", 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,8 +131,9 @@ func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (re
 		b.succeeded = now
 	}
 	if Unauthorized(sent.Status) && refusedFor > 0 && b.succeeded.After(now.Add(-refusedFor)) {
-		return ""
+		return "", 0
 	}
+	began := now.Add(-took)
 	length := b.opts.Window / breakerSlices
 	begin := now.Truncate(length)
 	current := &b.slices[begin.UnixNano()/int64(length)%breakerSlices]
@@ -132,29 +143,37 @@ func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (re
 	current.calls++
 	if !failed {
 		b.row = 0
-		return ""
+		return "", 0
 	}
-	current.failed++
+	if current.failed++; current.failed == 1 || began.Before(current.since) {
+		current.since = began
+	}
 	if now.Sub(b.last) > b.opts.Window {
 		b.row = 0
 	}
-	b.row, b.last = b.row+1, now
-	calls, failures := 0, 0
+	if b.row++; b.row == 1 || began.Before(b.since) {
+		b.since = began
+	}
+	b.last = now
+	calls, failures, since := 0, 0, began
 	for _, s := range b.slices {
 		if now.Sub(s.begin) < b.opts.Window {
 			calls, failures = calls+s.calls, failures+s.failed
+			if s.failed > 0 && s.since.Before(since) {
+				since = s.since
+			}
 		}
 	}
 	switch {
 	case b.row >= b.opts.Failures:
-		reason = noun.Counted(b.row, "attempt") + " in a row failed"
+		reason, since = noun.Counted(b.row, "attempt")+" in a row failed", b.since
 	case calls >= b.opts.MinCalls && 100*failures >= b.opts.Percent*calls:
 		reason = fmt.Sprintf("%d of %d attempts failed within %s", failures, calls, b.opts.Window)
 	default:
-		return ""
+		return "", 0
 	}
 	b.forget()
-	return reason
+	return reason, now.Sub(since)
 }
 
 // LastSuccess returns the time of the last successful attempt, or zero.

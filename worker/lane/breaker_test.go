@@ -105,3 +105,28 @@ func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 	require.Empty(t, b.Record(down, 2*time.Second))
 	require.NotEmpty(t, b.Record(down, 2*time.Second), "only a refusal can be the effect's fault")
 }
+
+// A reason names the start of the earliest failed attempt that it rests on, not its end.
+func TestBreakerKnowsHowLongADestinationHasFailed(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	good := destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
+	down := destination.Outcome{Verdict: ledger.VerdictMaybeApplied, Status: 503}
+	b := newBreaker(Breaker{Failures: 3, MinCalls: 4}.WithDefaults(), func() time.Time { return now })
+	record := func(sent destination.Outcome, took time.Duration) time.Duration {
+		reason, failing := b.RecordAttempt(sent, 0, took)
+		require.Equal(t, reason != "", failing > 0)
+		now = now.Add(time.Second)
+		return failing
+	}
+	require.Zero(t, record(down, time.Hour), "a success follows")
+	require.Zero(t, record(good, time.Second))
+	b.Forget()
+	require.Zero(t, record(down, time.Second))
+	require.Zero(t, record(down, 10*time.Second))
+	require.Equal(t, 11*time.Second, record(down, time.Second), "in a row")
+	require.Zero(t, record(good, time.Second))
+	require.Zero(t, record(down, 20*time.Second))
+	require.Zero(t, record(good, time.Second))
+	require.Equal(t, 22*time.Second, record(down, time.Second), "the share")
+}

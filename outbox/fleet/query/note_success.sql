@@ -1,3 +1,3 @@
 UPDATE hooklatch.destinations
-SET succeeded_at = GREATEST(LEAST(succeeded_at, clock_timestamp()), clock_timestamp() - make_interval(secs => :ago_seconds::float8))
+SET succeeded_at = {{succeeded}}
 WHERE name = :destination
