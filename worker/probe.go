@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/internal/logkey"
@@ -43,10 +42,7 @@ func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string)
 	_, err := client.Insert(ctx, probeArgs{Destination: name}, &river.InsertOpts{
 		MaxAttempts: 1, // the pauseKeeper inserts another probe
 		Queue:       riverjob.QueueUpkeep,
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
-			rivertype.JobStateRunning, rivertype.JobStateScheduled,
-		}},
+		UniqueOpts:  river.UniqueOpts{ByArgs: true, ByState: unfinished()},
 	})
 	if err != nil {
 		return fmt.Errorf("insert probe: %w", err)

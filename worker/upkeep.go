@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -90,8 +91,26 @@ func upkeep[Args river.JobArgs](work func(context.Context) error) river.Worker[A
 	return river.WorkFunc(func(ctx context.Context, _ *river.Job[Args]) error { return work(ctx) })
 }
 
-// periodicJobs returns the jobs that the leading process inserts. ByPeriod prevents duplicate jobs
-// when the leader changes. A failed run is not repeated: the next period begins soon.
+// unfinished returns the states of jobs that will run or are running.
+func unfinished() []rivertype.JobState {
+	return []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled,
+	}
+}
+
+// upkeepOpts returns the options of a periodic job. ByPeriod prevents duplicate jobs when the leader
+// changes. Only an unfinished job counts: after the leader's clock was set back, its periods are those
+// of jobs that have ended. A failed run is not repeated: the next period begins soon.
+func upkeepOpts(period time.Duration) *river.InsertOpts {
+	return &river.InsertOpts{
+		MaxAttempts: 1,
+		Queue:       riverjob.QueueUpkeep,
+		UniqueOpts:  river.UniqueOpts{ByPeriod: period, ByState: unfinished()},
+	}
+}
+
+// periodicJobs returns the jobs that the leading process inserts.
 func (w *Worker) periodicJobs() []*river.PeriodicJob {
 	always := func() bool { return true }
 	every := func(period time.Duration, args river.JobArgs, wanted func() bool) *river.PeriodicJob {
@@ -99,11 +118,7 @@ func (w *Worker) periodicJobs() []*river.PeriodicJob {
 			if !wanted() {
 				return nil, nil
 			}
-			return args, &river.InsertOpts{
-				MaxAttempts: 1,
-				Queue:       riverjob.QueueUpkeep,
-				UniqueOpts:  river.UniqueOpts{ByPeriod: period},
-			}
+			return args, upkeepOpts(period)
 		}
 		return river.NewPeriodicJob(river.PeriodicInterval(period), insert,
 			&river.PeriodicJobOpts{ID: args.Kind(), RunOnStart: true})

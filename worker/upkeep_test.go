@@ -1,0 +1,20 @@
+package worker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The clock of the process that leads was an hour ahead, and is right again. The upkeep of that hour has
+// run, and runs again.
+func TestUpkeepThatHasEndedPreventsNoUpkeep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.worker(t)
+	b.start(t, w)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'completed'`, kindPartitions)
+	inserted, err := w.client.Insert(t.Context(), partitionsArgs{}, upkeepOpts(partitionsEvery))
+	require.NoError(t, err)
+	require.False(t, inserted.UniqueSkippedAsDuplicate)
+}
