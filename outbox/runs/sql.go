@@ -23,7 +23,7 @@ type statements struct {
 	Enqueue      statement.Bound
 	Idle         statement.Bound
 	LockRun      statement.Of[leased]
-	Release      statement.Of[leased]
+	Release      statement.Of[givenBack]
 	RunOfRequest statement.Of[ofRequest]
 	Runs         statement.Of[askedRuns]
 	SetPace      statement.Of[setPace]
@@ -66,6 +66,14 @@ type begin struct {
 type leased struct {
 	ID     int64
 	Worker uuid.UUID
+}
+
+// givenBack is a run that its worker no longer holds. Error is why the run could not continue; empty:
+// another worker continues.
+type givenBack struct {
+	leased
+
+	Error string
 }
 
 type claim struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/outbox/commit"
@@ -165,9 +166,13 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	default:
 		err = fmt.Errorf("run %d: %w", mine.ID, err)
 	}
+	var stuck string // operators see why the run does not continue, until it does
+	if err != nil {
+		stuck = column.Reason(err.Error())
+	}
 	// A failed release costs only time: the lease ends by itself.
 	released := r.db.Statement("run.release", func(db pipeline.ByIndex) error {
-		_, err := r.sql.Release.With(mine).Exec(context.WithoutCancel(ctx), db)
+		_, err := r.sql.Release.With(givenBack{leased: mine, Error: stuck}).Exec(context.WithoutCancel(ctx), db)
 		return err
 	})
 	return errors.Join(err, released)

@@ -1,4 +1,5 @@
--- Moves a run's position, with the counts up to that position.
+-- Moves a run's position, with the counts up to that position. The run continues, whatever kept it from
+-- that before.
 UPDATE hooklatch.replay_runs
 SET
     leased_until = now() + :lease_seconds * interval '1 second',
@@ -10,6 +11,7 @@ SET
     in_doubt = :in_doubt,
     unrendered = :unrendered,
     unclear = :unclear,
-    came = :came
+    came = :came,
+    error = ''
 WHERE id = :id
     AND worker = :worker

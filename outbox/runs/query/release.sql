@@ -1,7 +1,8 @@
--- Lets another worker continue immediately.
+-- Lets another worker continue immediately. A reason stays until the run continues.
 UPDATE hooklatch.replay_runs
 SET
     worker = NULL,
-    leased_until = '-infinity'
+    leased_until = '-infinity',
+    error = CASE WHEN :error = '' THEN error ELSE :error END
 WHERE id = :id
     AND worker = :worker
