@@ -158,7 +158,7 @@ func afterUser(t *testing.T, text string) string {
 // compose.yaml pulls the newest release, and compose.dev.yaml builds the same services.
 func TestComposePullsTheNewestRelease(t *testing.T) {
 	t.Parallel()
-	newest := "0.1.0" // the first one
+	newest := "0.1.0" // the first release
 	if match := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindSubmatch(readFile(t, "CHANGELOG.md")); match != nil {
 		newest = string(match[1])
 	}

@@ -324,7 +324,8 @@ func TestMCPAnswersBadInput(t *testing.T) {
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
 }
 
-// On this machine a console without tokens needs none. The operator log has the user's name.
+// A client on the console's machine needs no token if none is configured. The operator log has the
+// user's name.
 func TestMCPOnThisMachineNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
