@@ -213,8 +213,8 @@ func (a *actor) retire(ctx context.Context, _ int) error {
 	if _, err := a.enqueue(ctx, name); err != nil {
 		return err
 	}
-	// The breaker stays open while the destination exists, so that an operator can have the
-	// destination probed.
+	// The breaker stays open while the destination exists, so that an operator can request a probe
+	// of the destination.
 	if _, err := a.pool.Exec(ctx, `UPDATE hooklatch.destinations SET breaker_state = 'open', opened_at = now(), probe_at = now() + interval '1 hour'
 		WHERE name = $1`, name); err == nil {
 		_ = a.box.Fleet().ProbeNow(ctx, name, ledger.Operator{Who: who, Via: "sweep"}) // this process expects errors
