@@ -49,10 +49,14 @@ func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
 	for _, r := range cfg.Routes {
 		routes[r.Name] = true
 	}
+	alerted := map[string]bool{}
+	for _, to := range cfg.Alerts.To {
+		alerted[alarmDestination(to.Destination)] = true
+	}
 	var found []Unserved
 	at := map[string]int{} // index in found, by destination
 	for _, w := range waiting {
-		if _, served := cfg.Destinations[w.Destination]; served {
+		if _, served := cfg.Destinations[w.Destination]; served || alerted[w.Destination] {
 			if !routes[w.Route] && w.Unrendered > 0 {
 				found = append(found, Unserved{Route: w.Route, Effects: w.Effects, Since: w.Since, Unrendered: w.Unrendered})
 			}

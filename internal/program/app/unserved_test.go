@@ -5,6 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/config"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -35,4 +38,21 @@ allow_empty: true
 `)
 	require.NoError(t, a.Reload(t.Context()))
 	require.Contains(t, logs.String(), `for destination \"app\", which is not in the configuration" destination=app count=1`)
+}
+
+// The effects of alerts have destinations of their own, which are served as long as the
+// configuration notifies somebody through them.
+func TestEffectsOfAlertsHaveADestination(t *testing.T) {
+	t.Parallel()
+	cfg, err := config.Parse("hooklatch.yaml", []byte(`
+destinations:
+  mail: {smtp: {host: localhost, from: a@example.com, tls: none}}
+  chat: {http: {url: "http://localhost/"}}
+alerts: {to: [{destination: mail, recipient: ops@example.com}]}
+`), func(string) (string, bool) { return "", false })
+	require.NoError(t, err)
+	waiting := []fleet.Waiting{{Destination: "alerts:mail", Effects: 1}, {Destination: "alerts:chat", Effects: 2}, {Destination: "mail", Effects: 3}}
+	found := app.FindUnserved(cfg, waiting)
+	require.Len(t, found, 1, "%+v", found)
+	require.Equal(t, "alerts:chat", found[0].Destination, "no alert is sent to chat")
 }
