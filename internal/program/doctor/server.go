@@ -80,7 +80,7 @@ func Server(ctx context.Context, pool *pgxpool.Pool, opts ServerOptions) ([]Find
 	}
 	took := time.Since(before)
 	findings := append(f.durability(opts), f.clock(before.Add(took/2)))
-	return append(findings, f.snapshot(), f.deadJobs()), nil
+	return append(findings, f.snapshot(), f.deadJobs(opts.Schema)), nil
 }
 
 func (f facts) durability(opts ServerOptions) []Finding {
@@ -166,13 +166,13 @@ func (f facts) snapshot() Finding {
 	}
 }
 
-func (f facts) deadJobs() Finding {
+func (f facts) deadJobs(name schema.Name) Finding {
 	found := fmt.Sprintf("river_job has %s and %s", noun.Counted(f.LiveJobs, "live row"), noun.Counted(f.DeadJobs, "dead row"))
 	if f.DeadJobs < maxDeadJobs {
 		return Finding{Level: OK, Check: "dead_jobs", Message: found}
 	}
 	return Finding{
 		Level: Warning, Check: "dead_jobs", Message: found + ": fetching jobs slows down",
-		Fix: "end transactions with old snapshots, then run: VACUUM river_job; if it happens again, ALTER TABLE river_job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)",
+		Fix: fmt.Sprintf("end transactions with old snapshots, then run in the database: VACUUM %[1]s.river_job; if it happens again: ALTER TABLE %[1]s.river_job SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)", name),
 	}
 }

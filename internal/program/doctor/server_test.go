@@ -1,9 +1,13 @@
 package doctor
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 func TestStandbysAreCounted(t *testing.T) {
@@ -58,5 +62,19 @@ func TestAStandbyThatTheRoleCannotSeeIsNotMissing(t *testing.T) {
 				require.Equal(t, level, found.Level, found.Message)
 			}
 		}
+	}
+}
+
+// The commands for a table with many dead rows name its schema, which is in no search_path.
+func TestTheCommandsForDeadRowsWork(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	fix := facts{DeadJobs: maxDeadJobs}.deadJobs(schema.Default).Fix
+	for _, command := range []string{"VACUUM", "ALTER TABLE"} {
+		_, rest, found := strings.Cut(fix, command)
+		require.True(t, found, fix)
+		rest, _, _ = strings.Cut(rest, ";")
+		_, err := pool.Exec(t.Context(), command+rest)
+		require.NoError(t, err, command+rest)
 	}
 }
