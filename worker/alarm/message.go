@@ -110,6 +110,17 @@ func Slack(m Message) (ledger.Request, error) {
 	return request(map[string]any{"text": fmt.Sprintf("%s *%s* %s\n<%s|what to do>", icon, m.Alert.Name, slackText(m.Line()), m.page())})
 }
 
+// Chat returns a function that renders messages in the format of a chat.
+func Chat(preset destination.Preset) func(Message) (ledger.Request, error) {
+	return func(m Message) (ledger.Request, error) {
+		body, known := preset.Message(m.Line() + "\n" + m.page())
+		if !known {
+			return JSON(m)
+		}
+		return ledger.Request{ContentType: "application/json", Body: body}, nil
+	}
+}
+
 // PagerDuty renders messages for the Events API v2. The integration key is a secret, and so is not
 // part of the stored request: the destination sends it in the header X-Routing-Key.
 // https://developer.pagerduty.com/docs/events-api-v2-overview

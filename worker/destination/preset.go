@@ -73,8 +73,11 @@ func (o HTTPOptions) UsualRate() rate.PerSecond {
 }
 
 // Message implements Messenger.
-func (h *HTTP) Message(text string) ([]byte, bool) {
-	p, is := presetOf(h.preset)
+func (h *HTTP) Message(text string) ([]byte, bool) { return h.preset.Message(text) }
+
+// Message returns a message with the text in the chat's format. It returns false without a preset.
+func (name Preset) Message(text string) ([]byte, bool) {
+	p, is := presetOf(name)
 	if !is {
 		return nil, false
 	}

@@ -98,6 +98,8 @@ func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error
 		target.Request = alarm.Mail(recipients...)
 	case to.Format == config.FormatSlack:
 		target.Request = alarm.Slack
+	case to.Format == "" && cfg.Destinations[to.Destination].HTTP.Preset != "":
+		target.Request = alarm.Chat(cfg.Destinations[to.Destination].HTTP.Preset)
 	case to.Format == config.FormatPagerDuty:
 		target.Request = alarm.PagerDuty
 	default:

@@ -41,7 +41,7 @@ type AlertTarget struct {
 	Recipient string `yaml:"recipient,omitempty"`
 	// Body of the request with http: json, slack (also for Mattermost), or pagerduty
 	// (Events API v2, with the integration key in the destination's header X-Routing-Key).
-	// Defaults to json.
+	// Defaults to json, or to the format of the destination's preset if it has one.
 	Format string `yaml:"format,omitempty"`
 	// Team whose sources and destinations this target gets alerts about. Defaults to alerts without
 	// a team, and alerts about teams that have no target in this list.
