@@ -136,7 +136,8 @@ func TestDuplicateOpensNoContentWindow(t *testing.T) {
 			b.statuses(t, minute("a", "one"))
 			_, err := b.pool.Exec(t.Context(), `
 				INSERT INTO hooklatch.content_guards (source, hash, event_id, acceptance_id, expires_at)
-				VALUES ('odd', sha256('two'), 'a', gen_random_uuid(), now() + interval '1 minute')`)
+				SELECT 'odd', sha256(sha256('two') || convert_to(event_type, 'UTF8')), 'a', gen_random_uuid(), now() + interval '1 minute'
+				FROM hooklatch.processed_events`)
 			require.NoError(t, err)
 			return b.statuses(t, minute("z", "two"))[0]
 		},
