@@ -338,7 +338,7 @@ func TestAPaceHoldsInOtherHands(t *testing.T) {
 	order.PerSecond = 0.001
 	run, err := r.Begin(t.Context(), order, ann)
 	require.NoError(t, err)
-	for workers := 0; workers < 3; workers++ { // each worker has less time than the pause between two batches
+	for workers := range 3 { // each worker has less time than the pause between two batches
 		run, err = r.Work(t.Context(), run.ID, time.Now().Add(300*time.Millisecond), nil)
 		require.NoError(t, err)
 		for run.Changed == 0 && workers == 0 { // a busy machine may leave the first worker no time for a change

@@ -156,7 +156,7 @@ func (b *breaker) RecordAttempt(sent destination.Outcome, refusedFor, took time.
 	}
 	b.last = now
 	calls, failures, since := 0, 0, began
-	for _, s := range b.slices {
+	for _, s := range &b.slices {
 		if now.Sub(s.begin) < b.opts.Window {
 			calls, failures = calls+s.calls, failures+s.failed
 			if s.failed > 0 && s.since.Before(since) {

@@ -117,7 +117,7 @@ func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
 	compiled.subject = parseText("email.subject", m.Subject)
 	compiled.text = parseText("email.text", m.Text)
 	if m.HTML != "" {
-		t, err := htmltemplate.New("email.html").Funcs(htmltemplate.FuncMap(templateFuncs)).Option("missingkey=error").Parse(m.HTML)
+		t, err := htmltemplate.New("email.html").Funcs(templateFuncs).Option("missingkey=error").Parse(m.HTML)
 		if err != nil {
 			fail("email.html", m.HTML, err)
 		} else {

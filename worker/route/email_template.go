@@ -108,7 +108,8 @@ func ticks(list *parse.ListNode, pipe func(text string)) {
 		}
 		nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: node.Position()}, node)
 	}
-	list.Nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: list.Pos})
+	nodes = append(nodes, &parse.TextNode{NodeType: parse.NodeText, Pos: list.Pos})
+	list.Nodes = nodes
 }
 
 // layouts matches calls that format a time, with the layout if it is a literal.

@@ -20,7 +20,7 @@ func TestEveryTemplateIsBounded(t *testing.T) {
 	envs, err := newExpressionEnvs()
 	require.NoError(t, err)
 	var tree strings.Builder
-	for _, name := range strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGH", "") {
+	for name := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyzABCDEFGH", "") {
 		tree.WriteString(`{{ define "` + name + `" }}{{ template "` + string(name[0]+1) + `" }}{{ template "` + string(name[0]+1) + `" }}{{ end }}`)
 	}
 	tree.WriteString(`{{ define "{" }}{{ end }}{{ define "I" }}{{ end }}{{ template "a" }}`)

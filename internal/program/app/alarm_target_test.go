@@ -23,7 +23,7 @@ func TestAnAlertToAChatHasItsFormat(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var bodies []map[string]any
-			chat := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			chat := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				text, _ := io.ReadAll(r.Body)
 				var body map[string]any
 				_ = json.Unmarshal(text, &body)

@@ -46,7 +46,7 @@ func TestAZeroIsNotTheDefault(t *testing.T) {
 	for _, section := range numbers {
 		for _, f := range fieldsOf(section.of) {
 			of := section.of.FieldByIndex(f.Index).Type
-			zero := ""
+			var zero string
 			switch {
 			case of == reflect.TypeFor[time.Duration]():
 				zero = "0s"
