@@ -15,8 +15,11 @@ import (
 const fragmentFolder = "fragment"
 
 var (
-	namePattern    = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
-	includePattern = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
+	namePattern = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
+	// comparedPattern matches a parameter without a type that is compared with a number. Postgres would
+	// take the type of the number, an integer, and fractions of a second would be lost.
+	comparedPattern = regexp.MustCompile(`\$(\d+)\s*[<>=]+\s*\d|(?:^|[^$\w])\d+\s*[<>=]+\s*\$(\d+)(?:[^\d:]|$)`)
+	includePattern  = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
 )
 
 // compiled is a statement in the form that Postgres accepts.
@@ -96,6 +99,11 @@ func (f folder) compile(name string) (compiled, error) {
 		}
 	}
 	c.text = text.String()
+	if compared := comparedPattern.FindStringSubmatch(c.text); compared != nil {
+		number, _ := strconv.Atoi(compared[1] + compared[2]) // one of them is empty
+		name := c.params[number-1].name
+		return compiled{}, fmt.Errorf("parameter :%s gets its type from the number that it is compared with; write its type, as in :%s::float8", name, name)
+	}
 	return c, nil
 }
 

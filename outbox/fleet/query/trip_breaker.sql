@@ -8,7 +8,7 @@ WITH opened AS (
         breaker_reason = :reason,
         opened_at = clock_timestamp(),
         probe_at = clock_timestamp() + make_interval(secs => :probe_seconds::float8),
-        succeeded_at = CASE WHEN :succeeded_seconds > 0 THEN {{succeeded}} ELSE succeeded_at END,
+        succeeded_at = CASE WHEN :succeeded_seconds::float8 > 0 THEN {{succeeded}} ELSE succeeded_at END,
         epoch = epoch + 1
     WHERE name = :destination
         AND breaker_state = 'closed'
@@ -19,7 +19,7 @@ WITH opened AS (
     SET succeeded_at = {{succeeded}}
     WHERE name = :destination
         AND breaker_state <> 'closed'
-        AND :succeeded_seconds > 0
+        AND :succeeded_seconds::float8 > 0
 )
 SELECT name
 FROM opened

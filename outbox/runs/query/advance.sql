@@ -3,7 +3,7 @@
 UPDATE hooklatch.replay_runs
 SET
     leased_until = now() + :lease_seconds * interval '1 second',
-    next_at = CASE WHEN :rest_seconds > 0 THEN now() + :rest_seconds * interval '1 second' ELSE next_at END,
+    next_at = CASE WHEN :rest_seconds::float8 > 0 THEN now() + :rest_seconds::float8 * interval '1 second' ELSE next_at END,
     place = :place,
     selected = :selected,
     changed = :changed,

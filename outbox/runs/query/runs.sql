@@ -6,6 +6,6 @@ SELECT
     EXTRACT(epoch FROM GREATEST(next_at, now()) - now())::double precision AS waits_seconds
 FROM hooklatch.replay_runs
 WHERE id < :before
-    AND (:id = 0 OR id = :id)
+    AND (:id::bigint = 0 OR id = :id)
 ORDER BY id DESC
 LIMIT :limit

@@ -1,0 +1,1 @@
+SELECT :wait_seconds > 0

@@ -1,0 +1,1 @@
+SELECT 0.5 <= :wait_seconds

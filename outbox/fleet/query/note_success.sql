@@ -1,3 +1,0 @@
-UPDATE hooklatch.destinations
-SET succeeded_at = {{succeeded}}
-WHERE name = :destination
