@@ -26,15 +26,13 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 // would count probes against effects that failed after the success.
 func TestTheFirstSuccessIsNotLaterThanItWas(t *testing.T) {
 	t.Parallel()
-	for _, record := range map[string]func(*bundle) error{
-		"noted": func(b *bundle) error { return b.fleet.NoteSuccess(t.Context(), "app", time.Hour) },
-		"tripped": func(b *bundle) error {
-			return failure(b.fleet.TripSince(t.Context(), "app", "it is down", time.Millisecond, fleet.Evidence{Succeeded: time.Hour}))
-		},
-	} {
+	for _, open := range []bool{false, true} {
 		b := setup(t)
 		require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
-		require.NoError(t, record(b))
+		if open {
+			require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "it is down", time.Millisecond)))
+		}
+		require.NoError(t, failure(b.fleet.TripSince(t.Context(), "app", "it is down", time.Millisecond, fleet.Evidence{Succeeded: time.Hour})))
 		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE succeeded_at BETWEEN now() - interval '70 minutes' AND now() - interval '1 hour'`))
 	}
 }
@@ -52,6 +50,10 @@ func TestProbesCostNoAttempts(t *testing.T) {
 		e := b.effect(t, id)
 		require.Equal(t, []int{attempt, uncounted}, []int{e.Attempt, e.UncountedAttempts})
 	}
+	succeeded := func(ago time.Duration) { // as the next attempt that fails reports it
+		t.Helper()
+		require.NoError(t, failure(b.fleet.TripSince(t.Context(), "app", "it is down", time.Millisecond, fleet.Evidence{Succeeded: ago})))
+	}
 	trip := func() { require.NoError(t, failure(b.fleet.Trip(t.Context(), "app", "it is down", time.Millisecond))) }
 
 	trip()
@@ -67,11 +69,11 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(4, 3)
 	// An attempt succeeded, but before the failure.
-	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", time.Hour))
+	succeeded(time.Hour)
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(5, 4)
 	// An attempt succeeded after the failure: the probe is counted once.
-	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", 0))
+	succeeded(time.Microsecond)
 	require.True(t, b.probe(t, id, fails).OwnFault)
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(7, 5)
@@ -81,7 +83,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	b.probe(t, id, refused)
 	since := b.effect(t, id).RefusedSince
 	require.False(t, since.IsZero())
-	require.NoError(t, b.fleet.NoteSuccess(t.Context(), "app", 0))
+	succeeded(time.Microsecond)
 	for range 3 {
 		require.True(t, b.probe(t, id, refused).OwnFault)
 		require.True(t, since.Equal(b.effect(t, id).RefusedSince))

@@ -52,11 +52,6 @@ type moveJobs struct {
 	Limit  int
 }
 
-type noteSuccess struct {
-	Destination      string
-	SucceededSeconds float64
-}
-
 type openBreaker struct {
 	Destination  string
 	Reason       string

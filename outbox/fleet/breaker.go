@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hooklatch/hooklatch/internal/column"
-	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -98,20 +97,6 @@ func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, pro
 	failed := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
 	if _, err := f.changeDestination(ctx, "fail_probe", destination, f.sql.FailProbe.With(failed)); err != nil {
 		return fmt.Errorf("record failed probe of %s: %w", destination, err)
-	}
-	return nil
-}
-
-// NoteSuccess records that an attempt at the destination was applied. The parameter ago is the time
-// since the attempt started. Call NoteSuccess before Trip: if an effect had failed before this
-// success, a probe with that effect counts as one of its attempts. Errors: ErrUnavailable.
-func (f *Fleet) NoteSuccess(ctx context.Context, destination string, ago time.Duration) error {
-	err := f.db.Statement("note_success", func(db pipeline.ByIndex) error {
-		_, err := f.sql.NoteSuccess.With(noteSuccess{Destination: destination, SucceededSeconds: ago.Seconds()}).Exec(ctx, db)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("note success of %s: %w", destination, err)
 	}
 	return nil
 }

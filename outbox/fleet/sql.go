@@ -25,7 +25,6 @@ type statements struct {
 	ListDestinations     statement.Of[seenWithin]
 	LockDestination      statement.Of[named]
 	MoveJobs             statement.Of[moveJobs]
-	NoteSuccess          statement.Of[noteSuccess]
 	PauseOf              statement.Of[named]
 	PlaceDestinations    statement.Of[seenWithin]
 	ProbeNow             statement.Of[named]
