@@ -199,8 +199,8 @@ func TestAFailureFromBeforeTheProbeOpensNoBreaker(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'timeline' AND name = 'down' AND what = 'breaker_opened'`))
 }
 
-// A process stood still during a probe, for longer than the lease. Another process has probed meanwhile.
-// What the process then learns is old, and closes no breaker.
+// A process stood still during a probe, for longer than the lease, and another process has probed
+// meanwhile. The late result is too old to close the breaker.
 func TestAProbeThatIsLateClosesNoBreaker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

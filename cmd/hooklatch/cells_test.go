@@ -329,7 +329,7 @@ func TestACommandOnOneOfManyCellsNamesTheCell(t *testing.T) {
 	require.Contains(t, must(t, s.args("destinations", "retire", "app")...), "app is retired in the cell main")
 }
 
-// What is not found in one of several cells may be in another one.
+// An error about a thing that is not in one of several cells says how to search all cells.
 func TestWhatIsNotFoundMayBeInAnotherCell(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
@@ -360,7 +360,7 @@ func TestAnErasureNamesTheCellsThatItLeavesOut(t *testing.T) {
 		require.Zero(t, c.run(t.Context(), s.args(append([]string{"events", "erase"}, args...)...)...), args)
 		return c.stderr.String()
 	}
-	const others = "this was done in the cell main only; the cell payments may have the data too: repeat the command with --cell payments"
+	const others = "this command works on the cell main only; the cell payments may have the data too: repeat the command with --cell payments"
 	require.Contains(t, erase("--contains", "ada@example.com"), others)
 	require.Contains(t, erase("--contains", "ada@example.com", "--yes"), others)
 	require.NotContains(t, erase("--contains", "ada@example.com", "--cell", "main"), "repeat the command")

@@ -131,8 +131,8 @@ func (r *rowsOfCells) flush() error {
 	return printJSON(r.out, r.array)
 }
 
-// tellLeftOut says which cells a command has left out that may have events of a source, or of any source
-// if it is empty. It says nothing if --cell names the cell.
+// tellLeftOut prints the cells on which a command did not work, if they may have events of the source,
+// or of any source if source is empty. It prints nothing if --cell names the cell.
 func (c *cli) tellLeftOut(source string) {
 	cfg, err := c.loadForDatabase()
 	if err != nil || c.database.cell != "" || len(cfg.Whole().Cells) == 0 {
@@ -144,7 +144,7 @@ func (c *cli) tellLeftOut(source string) {
 	}
 	for _, name := range all {
 		if name != config.MainCell {
-			fmt.Fprintf(c.stderr, "this was done in the cell %s only; the cell %s may have the data too: repeat the command with --cell %s\n", config.MainCell, name, name)
+			fmt.Fprintf(c.stderr, "this command works on the cell %s only; the cell %s may have the data too: repeat the command with --cell %s\n", config.MainCell, name, name)
 		}
 	}
 }

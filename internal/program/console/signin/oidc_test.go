@@ -174,7 +174,8 @@ func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	require.EqualValues(t, 2, p.discoveries.Load())
 }
 
-// Whoever hangs up while the provider is asked for its endpoints does not keep others from signing in.
+// A client that hangs up while the provider is asked for its endpoints does not keep others from signing
+// in.
 func TestAStrangerWhoHangsUpStopsNobody(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()
