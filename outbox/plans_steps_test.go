@@ -260,6 +260,7 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 			return err
 		},
 		func(ctx context.Context) error { _, err := b.EventReplays(ctx, event(turnDone, 0)); return err },
+		func(ctx context.Context) error { _, err := b.Newest(ctx); return err },
 	} {
 		b.step(t, 1, read)
 	}

@@ -405,3 +405,17 @@ func TestAnExportedEventOfASourceThatMovedIsReplayed(t *testing.T) {
 		require.Equal(t, inbox.Received, w.loaded(t, "a", "two").Outcome)
 	}
 }
+
+// No event arrived for so long that retention has deleted all of them. A bulk run erases those that the
+// export has.
+func TestARunReachesEventsThatOnlyTheExportHas(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	w.done(t, "a", "one")
+	w.done(t, "a", "two")
+	w.passDays(t, 14)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	run, err := w.Runs().Through(t.Context(), runs.Order{Action: erasure.ActionEraseEvent, Events: find.Events{Content: find.Content{Contains: "two"}}}, ann, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, run.Changed)
+}

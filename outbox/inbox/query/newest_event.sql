@@ -1,3 +1,6 @@
--- The position of the newest event. A run that starts now excludes events accepted later.
-SELECT COALESCE(max(p.accept_seq), 0)
-FROM hooklatch.processed_events AS p
+-- The position of the newest event, which may have been deleted since: only the export has it then. A
+-- run that starts now excludes events accepted later.
+SELECT GREATEST(
+    (SELECT COALESCE(max(p.accept_seq), 0) FROM hooklatch.processed_events AS p),
+    (SELECT COALESCE(max(r.accept_seq), 0) FROM hooklatch.retention_progress AS r WHERE r.what = 'events')
+)

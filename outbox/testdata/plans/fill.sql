@@ -7,6 +7,10 @@ SELECT 'app' || n, 'http', 'dst_app' || n, ''
 FROM (SELECT '' AS n UNION ALL SELECT i::text FROM generate_series(1, 20) AS i) AS destination
 ON CONFLICT DO NOTHING;
 
+INSERT INTO hooklatch.retention_progress (what, source, horizon)
+VALUES ('events', 'stripe', now()), ('payloads', '', now()), ('effects', '', now()), ('imports', '', now())
+ON CONFLICT DO NOTHING;
+
 CREATE TEMPORARY TABLE filled AS
 SELECT
     i, 'evt_' || i AS id, i % 8 AS turn, md5('delivery' || i)::uuid AS delivery_id,
