@@ -76,8 +76,8 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 		return w.snoozeProbe(pausesEvery)
 	}
 	// The ledger's clock decides; this check only avoids an early query.
-	if wait := clock.Until(state.ProbeAt); wait > 0 {
-		return w.snoozeProbe(min(wait, pausesEvery))
+	if state.ProbeIn > 0 {
+		return w.snoozeProbe(min(state.ProbeIn, pausesEvery))
 	}
 	id, due, err := w.ledger.OldestDue(ctx, l.Name)
 	if err != nil {
@@ -132,7 +132,7 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 		}
 		return output{Outcome: "breaker closed", HTTPStatus: e.outcome.Status, DurationMS: e.duration.Milliseconds()}.record(ctx)
 	}
-	wait := l.Breaker.NextProbe(state.OpenedAt)
+	wait := l.Breaker.NextProbe(clock.Now().Add(-state.OpenFor))
 	if err := w.fleet.ProbeFailed(ctx, l.Name, "the last probe failed with: "+errorLine(e.outcome), wait); err != nil {
 		return err
 	}

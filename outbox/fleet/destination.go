@@ -46,6 +46,9 @@ type DestinationState struct {
 	ProbeAt       time.Time    `json:"probe_at"`  // time of the next probe, or deadline of the running probe
 	Epoch         int64        `json:"-"`         // counts the changes of pause and breaker
 
+	// OpenFor is the time since OpenedAt, and ProbeIn the time until ProbeAt, by the database's clock.
+	OpenFor, ProbeIn time.Duration `json:"-"`
+
 	QueuePaused bool `json:"queue_paused"` // the River queue is paused
 
 	ServedBy int       `json:"served_by"` // number of running processes that have it in their configuration
@@ -175,10 +178,12 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 	destinations, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (DestinationState, error) {
 		var d DestinationState
 		var pausedAt, openedAt, probeAt, servedAt *time.Time
+		var openSeconds, probeSeconds float64
 		err := row.Scan(&d.Name, &d.Kind, &d.Queue, &d.SharedQueue, &d.RegisteredAt,
 			&d.OperatorPaused, &d.PausedBy, &d.PauseReason, &pausedAt,
 			&d.Breaker, &d.BreakerReason, &openedAt, &probeAt, &d.Epoch, &d.QueuePaused,
-			&d.ServedBy, &servedAt)
+			&d.ServedBy, &servedAt, &openSeconds, &probeSeconds)
+		d.OpenFor, d.ProbeIn = time.Duration(openSeconds*float64(time.Second)), time.Duration(probeSeconds*float64(time.Second))
 		d.PausedAt, d.OpenedAt, d.ProbeAt, d.ServedAt = column.OrZero(pausedAt), column.OrZero(openedAt), column.OrZero(probeAt), column.OrZero(servedAt)
 		return d, err
 	})

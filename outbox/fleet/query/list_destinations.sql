@@ -9,7 +9,9 @@ SELECT
     d.registered_at, d.operator_paused, d.paused_by, d.pause_reason, d.paused_at,
     d.breaker_state, d.breaker_reason, d.opened_at, d.probe_at, d.epoch,
     q.paused_at IS NOT NULL AS queue_paused,
-    serving.running, GREATEST(d.served_at, serving.seen_at) AS served_at
+    serving.running, GREATEST(d.served_at, serving.seen_at) AS served_at,
+    COALESCE(EXTRACT(epoch FROM clock_timestamp() - d.opened_at), 0)::float8 AS open_seconds,
+    COALESCE(EXTRACT(epoch FROM d.probe_at - clock_timestamp()), 0)::float8 AS probe_seconds
 FROM hooklatch.destinations AS d
 LEFT JOIN hooklatch.river_queue AS q ON q.name = d.queue
 CROSS JOIN LATERAL (

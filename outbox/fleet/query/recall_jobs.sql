@@ -1,5 +1,6 @@
 -- Returns the first jobs set aside for a destination to its queue, unless the destination is
--- paused, and wakes the processes that read the queue.
+-- paused, and wakes the processes that read the queue. The process that set a job aside also set its
+-- time, by its own clock, which may be ahead.
 WITH first AS MATERIALIZED (
     SELECT j.id, d.queue
     FROM hooklatch.destinations AS d
@@ -17,7 +18,9 @@ WITH first AS MATERIALIZED (
         AND d.breaker_state = 'closed'
 ), moved AS (
     UPDATE hooklatch.river_job AS j
-    SET queue = first.queue
+    SET
+        queue = first.queue,
+        scheduled_at = LEAST(j.scheduled_at, now())
     FROM first
     WHERE j.id = first.id
     RETURNING j.queue
