@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
@@ -96,8 +97,8 @@ func (o *Outbox) canWrite(ctx context.Context) error {
 			return errors.New("the database is read-only")
 		}
 		if daysAhead < minPartitionDaysAhead {
-			return fmt.Errorf("partitions of deliveries reach %d days ahead, at least %d are needed: a worker's upkeep or `hooklatch migrate up` creates them",
-				daysAhead, minPartitionDaysAhead)
+			return fmt.Errorf("partitions of deliveries reach %s ahead, at least %d are needed: a worker's upkeep or `hooklatch migrate up` creates them",
+				noun.Counted(daysAhead, "day"), minPartitionDaysAhead)
 		}
 		return nil
 	})

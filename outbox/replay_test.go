@@ -383,7 +383,7 @@ func TestHealth(t *testing.T) {
 			EXECUTE 'DROP TABLE ' || part;
 		END LOOP; END $$`)
 	require.NoError(t, err)
-	require.ErrorContains(t, b.CanCommit(t.Context()), "1 days ahead")
+	require.ErrorContains(t, b.CanCommit(t.Context()), "1 day ahead")
 	made, err = b.MakePartitions(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 13, made)

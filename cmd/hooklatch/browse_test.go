@@ -146,6 +146,8 @@ func TestImportedKeysAreKnown(t *testing.T) {
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 	require.Equal(t, "2 keys imported, 0 were stored already\n", must(t, s.args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
 	require.Equal(t, "0 keys imported, 2 were stored already\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
+	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\nevt_8,2026-11-01T08:00:00Z\n")
+	require.Equal(t, "1 key imported, 1 was stored already\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
 
 	_, sent := s.sendJSON(t, "stripe", "--id", "evt_1")
 	require.Equal(t, 1, sent.Duplicates)

@@ -86,7 +86,11 @@ func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.
 	done, err := o.Inbox().ImportKeys(ctx, source, keys, by.operator(), func(p inbox.ImportProgress) {
 		progress("%d of %s\n", p.Done, counted(len(keys), "key"))
 	})
-	fmt.Fprintf(c.stdout, "%s imported, %d were stored already\n", counted(int(done.New), "key"), done.Done-int(done.New))
+	known, were := done.Done-int(done.New), "were"
+	if known == 1 {
+		were = "was"
+	}
+	fmt.Fprintf(c.stdout, "%s imported, %d %s stored already\n", counted(int(done.New), "key"), known, were)
 	if err != nil && done.Done < len(keys) {
 		fmt.Fprintf(c.stderr, "stopped after %d of %s; run the same command again to import the rest\n", done.Done, counted(len(keys), "key"))
 	}

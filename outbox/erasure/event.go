@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -182,8 +183,11 @@ func (r Erased) consequence() ledger.Consequence {
 
 // String describes the result, for the operator log.
 func (r Erased) String() string {
-	text := fmt.Sprintf("%d effects erased with it", r.Effects)
-	if r.Others > 0 {
+	text := noun.Counted(r.Effects, "effect") + " erased with it"
+	switch {
+	case r.Others == 1:
+		text += ", 1 other event of its delivery remains"
+	case r.Others > 0:
 		text += fmt.Sprintf(", %d other events of its delivery remain", r.Others)
 	}
 	if r.Remains {

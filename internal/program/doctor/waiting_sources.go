@@ -33,8 +33,12 @@ func (w *waiting) bySource() {
 			quiet = append(quiet, fmt.Sprintf("%d from %q", of.Count, of.Source))
 			continue
 		}
-		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("source %q: %s skipped in the last hour because no route matched; in the day before, %d had a route and %d were skipped",
-			of.Source, several(of.Count, "event"), of.DispatchedBefore, of.CountBefore),
+		were := "were"
+		if of.CountBefore == 1 {
+			were = "was"
+		}
+		w.add("events_skipped", of.Count, of.Since, fmt.Sprintf("source %q: %s skipped in the last hour because no route matched; in the day before, %d had a route and %d %s skipped",
+			of.Source, several(of.Count, "event"), of.DispatchedBefore, of.CountBefore, were),
 			fmt.Sprintf("compare the routes, then run: hooklatch events replay --state skipped --source %s", of.Source))
 	}
 	if len(quiet) > 0 {

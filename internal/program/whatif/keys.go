@@ -3,6 +3,7 @@ package whatif
 import (
 	"fmt"
 
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -84,5 +85,14 @@ func (r *Report) SharedKeys() string {
 	case *r.Together == r.keys.planned:
 		return ""
 	}
-	return fmt.Sprintf("events share keys, and only the first event with a key creates the effect: together, %d effects are added and %d are gone", r.Together.Added, r.Together.Gone)
+	return fmt.Sprintf("events share keys, and only the first event with a key creates the effect: together, %s %s added and %d %s gone",
+		noun.Counted(r.Together.Added, "effect"), are(r.Together.Added), r.Together.Gone, are(r.Together.Gone))
+}
+
+// are returns the verb for a number of effects.
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
