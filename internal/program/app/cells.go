@@ -124,7 +124,7 @@ func (a *App) otherCells(ctx context.Context) []console.Cell {
 // findInCells returns the things that a text names in the cells other than the main one.
 func (a *App) findInCells(ctx context.Context, asked lookup.Asked) []console.Cell {
 	return a.askConsoles(ctx, func(ctx context.Context, of *console.Console, c *console.Cell) (err error) {
-		c.Hits, err = of.Find(ctx, asked)
+		c.Hits, c.Unread, err = of.Find(ctx, asked)
 		return err
 	})
 }

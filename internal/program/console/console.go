@@ -109,8 +109,10 @@ type Cell struct {
 	Path string
 	// Needs are the firing alerts of the cell. Only Options.Cells sets them.
 	Needs []alarm.Alert
-	// Hits are the things that a text names in the cell. Only Options.FindInCells sets them.
-	Hits []lookup.Hit
+	// Hits are the things that a text names in the cell, and Unread the kinds that were not searched.
+	// Only Options.FindInCells sets them.
+	Hits   []lookup.Hit
+	Unread []lookup.By
 	// Away is the reason why the cell does not work. It is empty if the cell works.
 	Away string
 }
@@ -211,11 +213,11 @@ func (c *Console) Needs(ctx context.Context) ([]alarm.Alert, error) {
 	return s.Needs, nil
 }
 
-// Find returns the things that a text names in the database of this console. Destinations and routes
-// are the same in all cells, and are left out.
-func (c *Console) Find(ctx context.Context, asked lookup.Asked) ([]lookup.Hit, error) {
-	hits, _, err := c.lookup.Find(ctx, asked)
-	return slices.DeleteFunc(hits, func(h lookup.Hit) bool { return h.Of == desk.Destinations || h.Of == lookup.Routes }), err
+// Find returns the things that a text names in the database of this console, and the kinds that this
+// process cannot read. Destinations and routes are the same in all cells, and are left out.
+func (c *Console) Find(ctx context.Context, asked lookup.Asked) (hits []lookup.Hit, unread []lookup.By, err error) {
+	hits, unread, err = c.lookup.Find(ctx, asked)
+	return slices.DeleteFunc(hits, func(h lookup.Hit) bool { return h.Of == desk.Destinations || h.Of == lookup.Routes }), unread, err
 }
 
 // Handler returns the handler for the pages, at / and below the path of Options.URL.

@@ -43,7 +43,12 @@ type findPage struct {
 }
 
 // Cut reports whether the text may name more things than the page shows.
-func (p findPage) Cut() bool { return len(p.Hits) >= lookup.MaxHits }
+func (p findPage) Cut() bool {
+	return cutHits(p.Hits) || slices.ContainsFunc(p.Cells, func(c Cell) bool { return cutHits(c.Hits) })
+}
+
+// cutHits reports whether the text may name more things in a cell than its hits.
+func cutHits(hits []lookup.Hit) bool { return len(hits) >= lookup.MaxHits }
 
 // Path returns the path of a hit's page, relative to the console's path.
 func (findPage) Path(h lookup.Hit) string {
@@ -100,11 +105,11 @@ func (p findPage) Named() string {
 }
 
 // NotSearched lists the kinds that were not searched, if any.
-func (p findPage) NotSearched() string {
-	if len(p.Unread) == 0 {
+func (findPage) NotSearched(unread []lookup.By) string {
+	if len(unread) == 0 {
 		return ""
 	}
-	return sentence(lookup.NotSearched(p.Unread))
+	return sentence(lookup.NotSearched(unread))
 }
 
 // Kind returns the kind of a hit.
@@ -148,6 +153,8 @@ func (p findPage) Commands() []command {
 // hits is the JSON of the things that a text names.
 type hits struct {
 	Hits []lookup.Hit `json:"hits"`
+	// Cut is true if the text may name more things than Hits. The newest of each kind are in Hits.
+	Cut bool `json:"cut,omitzero"`
 	// Searched is true if payloads were searched: the other members are then the events found.
 	Searched bool `json:"searched"`
 	// Unread are the kinds that this process cannot read.
@@ -161,6 +168,9 @@ type hitsOfCell struct {
 	Cell string       `json:"cell"`
 	Away string       `json:"away,omitzero"` // why the cell did not answer
 	Hits []lookup.Hit `json:"hits"`
+	Cut  bool         `json:"cut,omitzero"`
+
+	Unread []lookup.By `json:"unread,omitempty"`
 }
 
 func (p findPage) data() (any, error) {
@@ -170,9 +180,9 @@ func (p findPage) data() (any, error) {
 	}
 	var ofCells []hitsOfCell
 	for _, c := range p.Cells {
-		ofCells = append(ofCells, hitsOfCell{c.Name, c.Away, orEmpty(c.Hits)})
+		ofCells = append(ofCells, hitsOfCell{c.Name, c.Away, orEmpty(c.Hits), cutHits(c.Hits), c.Unread})
 	}
-	return plainjson.Joined{hits{orEmpty(p.Hits), p.Searched, p.Unread, ofCells}, events}, nil
+	return plainjson.Joined{hits{orEmpty(p.Hits), cutHits(p.Hits), p.Searched, p.Unread, ofCells}, events}, nil
 }
 
 // findAnything finds the things that a text names. It redirects to the page of a single thing, and

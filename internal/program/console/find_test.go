@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -13,6 +15,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
+	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/internal/program/lookup"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -247,4 +251,41 @@ func TestFindUsesIndexedValues(t *testing.T) {
 	require.Equal(t, 2, noted, "the log has one row for equal searches of a user within a while")
 	require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.operator_log WHERE target ILIKE '%ada%'`).Scan(&noted))
 	require.Zero(t, noted, "the log keeps no text that was searched for")
+}
+
+// The page and the API say that another cell may have more hits, or could not search all kinds.
+func TestFindSaysThatAnotherCellHasMore(t *testing.T) {
+	t.Parallel()
+	hits := make([]lookup.Hit, lookup.MaxHits)
+	for i := range hits {
+		hits[i] = lookup.Hit{By: lookup.ByEventID, Of: desk.Events, Target: desk.Target{Event: identity.EventRef{Source: "pay", EventID: identity.EventID(fmt.Sprint("evt_", i))}}, Name: fmt.Sprint("pay/evt_", i)}
+	}
+	var payments console.Cell
+	b := setup(t, func(o *console.Options) {
+		o.FindInCells = func(context.Context, lookup.Asked) []console.Cell {
+			return []console.Cell{{Name: "eu", Path: "/cells/eu", Hits: hits[:2]}, payments}
+		}
+	})
+	payments = console.Cell{Name: "payments", Path: "/cells/payments", Hits: hits[1:]}
+	require.NotContains(t, b.page(t, findPath("evt_1")), "At most the newest 50")
+	payments = console.Cell{Name: "payments", Path: "/cells/payments", Hits: hits, Unread: []lookup.By{lookup.ByRefused}}
+	page := b.page(t, findPath("evt_1"))
+	require.Contains(t, page, "At most the newest 50 of each kind and cell are shown.")
+	require.Contains(t, page, "Cell payments: Not searched, because the database role may not read it: refused delivery.")
+
+	got := b.get("/api" + findPath("evt_1"))
+	documented(t, b).holds(t, "GET /api/find", got)
+	var came struct {
+		Cut   bool
+		Cells []struct {
+			Cell   string
+			Cut    bool
+			Unread []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(got.Body.Bytes(), &came))
+	require.False(t, came.Cut)
+	require.False(t, came.Cells[0].Cut)
+	require.True(t, came.Cells[1].Cut)
+	require.Equal(t, []string{"refused delivery"}, came.Cells[1].Unread)
 }
