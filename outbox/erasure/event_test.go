@@ -236,8 +236,10 @@ func TestIdsAndKeysThatStayAreTold(t *testing.T) {
 	b := setup(t)
 	b.accept(t, `{"mail":"Jane@example.com","tel":"+4912345678"}`, map[string]string{"mail-jane@example.com": ""})
 	b.dispatch(t, "mail-jane@example.com", "+4912345678/x", "nothing")
-	erased, err := b.Erasure().Event(t.Context(), ref("mail-jane@example.com"), ann, erasure.Order{Cancel: true, Searched: []string{"body"}})
+	searched := []string{"body", "of the caller"}
+	erased, err := b.Erasure().Event(t.Context(), ref("mail-jane@example.com"), ann, erasure.Order{Cancel: true, Searched: searched[:1]})
 	require.NoError(t, err)
+	require.Equal(t, []string{"body", "of the caller"}, searched, "texts of the event were written to the caller's slice")
 	require.Equal(t, []erasure.Kept{{"event id", "mail-jane@example.com"}, {"key of effect", "+4912345678/x"}}, erased.Kept)
 }
 
@@ -322,4 +324,16 @@ func TestErasureNeedsNoRightToTheTables(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Empty(t, b.event(t, "evt_1").Body)
+}
+
+// The operator log says how much was erased with an event.
+func TestAnErasureCountsOneThingInTheSingular(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]erasure.Erased{
+		"1 effect erased with it, 1 other event of its delivery remains":                      {Effects: 1, Others: 1},
+		"2 effects erased with it, 2 other events of its delivery remain with the whole body": {Effects: 2, Others: 2, Remains: true},
+		"0 effects erased with it, again":                                                     {Again: true},
+	} {
+		require.Equal(t, want, r.String())
+	}
 }
