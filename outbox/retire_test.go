@@ -1,7 +1,9 @@
 package outbox
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -9,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
 func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
@@ -78,6 +81,40 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	added, err := enqueue("four")
 	require.NoError(t, err)
 	require.True(t, added)
+}
+
+// A transaction of an application has read the destination before it is retired. Its effect is parked,
+// too, although it is committed later.
+func TestRetiringWaitsForEffectsThatAreBeingEnqueued(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann := ledger.Operator{Who: "ann", Via: "test", Reason: "the shop is closed"}
+	require.NoError(t, b.fleet.RegisterDestinations(t.Context(), []fleet.Destination{{Name: "app", Kind: "http", Queue: "dst_app"}}))
+	tx, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	_, err = b.EnqueueTx(t.Context(), tx, Enqueue{Key: "one", Destination: "app"})
+	require.NoError(t, err)
+
+	var run runs.Run
+	begun := make(chan error, 1)
+	go func() {
+		var err error
+		run, err = b.fleet.Retire(t.Context(), "app", ann)
+		begun <- err
+	}()
+	soon(t, func() bool { return b.count(t, `SELECT count(*) FROM hooklatch.destinations`) == 0 })
+	select {
+	case <-begun:
+		t.Fatal("the run has begun, and cannot see the effect")
+	case <-time.After(100 * time.Millisecond):
+	}
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, <-begun)
+	run, err = b.Runs().Carry(t.Context(), run, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, run.Changed)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked'`))
 }
 
 func TestDestinationsTellWhoServesThem(t *testing.T) {

@@ -75,6 +75,8 @@ type rendersElsewhere struct {
 	SeenSeconds   float64
 }
 
+type readingDestinations struct{ Of []string }
+
 type retireDestination struct {
 	Destination string
 	SeenSeconds float64 // a process seen within this time counts as running

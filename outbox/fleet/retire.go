@@ -10,10 +10,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
+
+// enqueuingPatience is the maximum time for which Retire waits for transactions of applications. The
+// effect of a longer transaction stays pending until the destination is retired again.
+const enqueuingPatience = 10 * time.Second
 
 // Waiting counts the unfinished effects of one route, or of the application, at one destination.
 type Waiting struct {
@@ -62,6 +67,9 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	if err != nil {
 		return runs.Run{}, fmt.Errorf("retire %s: %w", destination, err)
 	}
+	if err := f.awaitEnqueuing(ctx); err != nil {
+		return runs.Run{}, fmt.Errorf("retire %s: %w", destination, err)
+	}
 	by.Reason = cmp.Or(by.Reason, "its destination is retired")
 	run, err := f.runs.Begin(ctx, runs.Order{
 		Action: ledger.ActionParkEffect, Effects: find.Effects{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)},
@@ -70,6 +78,22 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 		return runs.Run{}, fmt.Errorf("retire %s: park its unfinished effects: %w", destination, err)
 	}
 	return run, nil
+}
+
+// awaitEnqueuing waits until the transactions that may have read a removed destination have ended, for
+// at most enqueuingPatience. The effects that they enqueue then exist when the run begins: the run parks
+// only those.
+func (f *Fleet) awaitEnqueuing(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, enqueuingPatience)
+	defer cancel()
+	var open []string
+	for range (retry.Pauses{First: 10 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
+		err := f.sql.ReadingDestinations.With(readingDestinations{Of: append([]string{}, open...)}).QueryRow(ctx, f.read).Scan(&open)
+		if len(open) == 0 || err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forget removes a destination and reports whether it existed. If it was removed earlier and no

@@ -28,6 +28,7 @@ type statements struct {
 	PauseOf              statement.Of[named]
 	PlaceDestinations    statement.Of[seenWithin]
 	ProbeNow             statement.Of[named]
+	ReadingDestinations  statement.Of[readingDestinations]
 	RecallJobs           statement.Of[recallJobs]
 	RedirectJob          statement.Of[redirectJob]
 	RegisterDestinations statement.Of[registerDestinations]

@@ -1,0 +1,10 @@
+-- Transactions of other sessions that have read destinations, and may still enqueue for one that has
+-- been removed since. :of limits them to some of these, unless it is empty.
+SELECT COALESCE(array_agg(DISTINCT l.virtualtransaction), '{}')
+FROM pg_catalog.pg_locks AS l
+WHERE l.locktype = 'relation'
+    AND l.relation = 'hooklatch.destinations'::regclass
+    AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
+    AND l.granted
+    AND l.pid IS DISTINCT FROM pg_backend_pid()
+    AND (:of::text[] = '{}' OR l.virtualtransaction = ANY (:of::text[]))
