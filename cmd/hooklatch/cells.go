@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,9 +28,10 @@ func (c *cli) newCells() *cobra.Command {
 
 // moveFlags are the flags of the cells move command.
 type moveFlags struct {
-	to  string
-	yes bool
-	by  operatorFlags
+	to      string
+	abandon bool
+	yes     bool
+	by      operatorFlags
 }
 
 func (c *cli) newCellsMove() *cobra.Command {
@@ -48,7 +50,12 @@ and finishes their effects.
 
 The source must have no held event, and its ordered effects must end before the last
 step, because later events may depend on them. If the command is interrupted, run it
-again: it continues. Until then the old cell accepts deliveries.
+again: it continues. Until then the old cell accepts deliveries, and notes every row that
+it writes for the move.
+
+With --abandon the command ends a move that has begun and not completed. The source stays
+in its old cell. Afterwards set cell to the old cell, remove moved_from, and reload all
+processes. Rows that were copied stay in the new cell until they expire.
 
 Run it as the role that owns the tables, like migrate up.`,
 		Example: "  " + c.name + " cells move stripe --to payments --yes",
@@ -63,24 +70,33 @@ Run it as the role that owns the tables, like migrate up.`,
 				return err
 			}
 			if !f.yes {
-				_, err := fmt.Fprintf(c.stdout, "move %s from the cell %s to the cell %s with the same command and --yes\n", args[0], from, f.to)
+				what := "move"
+				if f.abandon {
+					what = "abandon the move of"
+				}
+				_, err := fmt.Fprintf(c.stdout, "%s %s from the cell %s to the cell %s with the same command and --yes\n", what, args[0], from, f.to)
 				return err
 			}
 			return c.inCell(from).withDatabase(cmd.Context(), func(old database) error {
+				v := &moves.Move{
+					Source: identity.Source(args[0]), From: moves.Side{Cell: from, Moves: old.outbox.Moves()}, To: moves.Side{Cell: f.to}, By: f.by.operator(),
+				}
+				if f.abandon { // the new cell may be unavailable for good
+					return c.abandon(cmd.Context(), v)
+				}
 				return c.inCell(f.to).withDatabase(cmd.Context(), func(next database) error {
 					if err := expected(cmd.Context(), old, next); err != nil {
 						return err
 					}
-					return c.move(cmd.Context(), &moves.Move{
-						Source: identity.Source(args[0]), From: moves.Side{Cell: from, Moves: old.outbox.Moves()}, To: moves.Side{Cell: f.to, Moves: next.outbox.Moves()},
-						By: f.by.operator(),
-					})
+					v.To.Moves = next.outbox.Moves()
+					return c.move(cmd.Context(), v)
 				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "`name` of the new cell; required")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "move the source; without this flag the configuration is only checked")
+	cmd.Flags().BoolVar(&f.abandon, "abandon", false, "end a move that has begun; the source stays in its old cell")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "move the source, or abandon its move; without this flag the configuration is only checked")
 	f.by.register(cmd)
 	_ = cmd.MarkFlagRequired("to") // the flag exists
 	return cmd
@@ -121,6 +137,19 @@ func expected(ctx context.Context, old, next database) error {
 		}
 	}
 	return nil
+}
+
+// abandon ends a move that has begun.
+func (c *cli) abandon(ctx context.Context, v *moves.Move) error {
+	err := v.Abandon(ctx)
+	if errors.Is(err, moves.ErrMoved) {
+		return fmt.Errorf("%w: run the same command without --abandon, which completes the move", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "the move of %s to the cell %s is abandoned; set cell: %s, remove moved_from, and reload all processes\n", v.Source, v.To.Cell, v.From.Cell)
+	return err
 }
 
 // move carries out a move, and prints its progress.

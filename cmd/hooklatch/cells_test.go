@@ -222,6 +222,8 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	_, err = first.Exec(t.Context(), "DELETE FROM hooklatch.processes")
 	require.NoError(t, err)
 	require.Contains(t, must(t, s.args("cells", "move", "shop", "--to", "payments")...), "with the same command and --yes")
+	require.Contains(t, must(t, s.args("cells", "move", "shop", "--to", "payments", "--abandon")...), "abandon the move of shop from the cell main to the cell payments with the same command and --yes")
+	refused("no such move has begun", "shop", "--to", "payments", "--abandon", "--yes")
 	var known int
 	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events").Scan(&known))
 	require.Zero(t, known)
@@ -231,6 +233,7 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	}
 	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_1'").Scan(&known))
 	require.Equal(t, 1, known)
+	refused("the source has already moved: run the same command without --abandon", "shop", "--to", "payments", "--abandon", "--yes")
 	require.Contains(t, must(t, s.args("audit", "--cell", "payments")...), "moved from the cell main")
 	var status command // no worker is running, which needs attention
 	status.run(t.Context(), s.args("status", "--cell", "main")...)

@@ -31,16 +31,19 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
+	Abandon             statement.Of[beginLeaving]
 	Arrive              statement.Of[moveArgs]
 	BeginArriving       statement.Of[beginArriving]
 	BeginLeaving        statement.Of[beginLeaving]
 	BeginTable          statement.Of[tableArgs]
 	CancelEffects       statement.Of[cancelEffects]
+	DropRows            statement.Of[notedRows]
 	EndTable            statement.Of[tableArgs]
 	Fence               statement.Of[fenceArgs]
 	ForgetRows          statement.Of[forgetRows]
 	ForgetSeen          statement.Of[sourceArgs]
 	Leave               statement.Of[moveArgs]
+	LockAbandoned       statement.Of[sourceArgs]
 	LockMove            statement.Of[sourceArgs]
 	NotedRows           statement.Of[notedRows]
 	NoteProgress        statement.Of[noteProgress]

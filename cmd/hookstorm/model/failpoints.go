@@ -29,6 +29,7 @@ func LeftOut() map[string]string {
 		"forget_moved":           moved,
 		"fence_move":             moved,
 		"end_move":               moved,
+		"abandon_move":           moved,
 		"destination.retire":     "it parks effects as effect.park does",
 		"keys.import":            "no worker processes an imported event",
 		"end_jobs":               "a job of a parked effect changes nothing: its run would find it parked",

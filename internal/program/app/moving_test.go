@@ -133,3 +133,49 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	inCells(t, f, pgtest.URL(t, payments), receiver, "")
 	require.ErrorContains(t, a.Reload(t.Context()), "the source is in the cell payments while the processes run")
 }
+
+// A move that cannot complete is abandoned: the old cell notes no more rows, and has none left. A later
+// move copies what the old cell has stored meanwhile.
+func TestAMoveIsAbandoned(t *testing.T) {
+	t.Parallel()
+	first, payments := pgtest.New(t), pgtest.New(t)
+	v := moves.Move{Source: "shop", From: side(t, "main", first), To: side(t, "payments", payments), By: ledger.Operator{Who: "ann", Via: "test"}}
+	store := func(id, outcome string) {
+		_, err := first.Exec(t.Context(), `INSERT INTO hooklatch.processed_events (
+				source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at)
+			VALUES ('shop', $1, nextval('hooklatch.accept_seq'), gen_random_uuid(), 'token', 'paid', now(), gen_random_uuid(), '\x00', 'dispatch', $2,
+				CASE WHEN $2 <> 'held' THEN now() END)`, id, outcome)
+		require.NoError(t, err)
+	}
+	count := func(pool *pgxpool.Pool, query string) (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&n))
+		return n
+	}
+	noted := func() int { return count(first, `SELECT count(*) FROM hooklatch.moving_rows`) }
+	id := func() (id string) {
+		require.NoError(t, first.QueryRow(t.Context(), `SELECT move_id FROM hooklatch.source_moves`).Scan(&id))
+		return id
+	}
+	require.ErrorContains(t, v.Abandon(t.Context()), "abandon the move of shop to the cell payments: no such move has begun")
+
+	store("held", "held")
+	var unready *moves.UnreadyError
+	require.ErrorAs(t, v.Run(t.Context()), &unready)
+	store("during", "skipped")
+	require.Equal(t, 1, noted())
+	begun := id()
+	for range 2 {
+		require.NoError(t, v.Abandon(t.Context()))
+	}
+	require.NotEqual(t, begun, id(), "a command that carries out the move could complete it without the rows")
+	store("after", "skipped")
+	require.Zero(t, noted())
+	require.Zero(t, count(first, `SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'moving\_%'`))
+	require.Equal(t, 1, count(first, `SELECT count(*) FROM hooklatch.operator_log WHERE result = 'move to the cell payments abandoned'`), "the second call")
+
+	_, err := first.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'skipped', processed_at = now() WHERE event_id = 'held'`)
+	require.NoError(t, err)
+	require.NoError(t, v.Run(t.Context()))
+	require.Equal(t, 3, count(payments, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.ErrorIs(t, v.Abandon(t.Context()), moves.ErrMoved)
+}
