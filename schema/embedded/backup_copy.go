@@ -24,11 +24,11 @@ var (
 )
 
 // takeBackup fills dir with a copy of a running server's cluster.
-func takeBackup(ctx context.Context, backup Backup, dir string, own owner, sync bool) error {
+func takeBackup(ctx context.Context, backup Backup, dir string, own owner) error {
 	if err := backup.Begin(ctx); err != nil {
 		return fmt.Errorf("begin backup: %w", err)
 	}
-	if err := copyRunning(backup.Of.DataDir(), dir, own, sync); err != nil {
+	if err := copyRunning(backup.Of.DataDir(), dir, own); err != nil {
 		return fmt.Errorf("copy cluster: %w", err)
 	}
 	files, err := backup.End(ctx)
@@ -46,7 +46,7 @@ func takeBackup(ctx context.Context, backup Backup, dir string, own owner, sync 
 
 // copyRunning copies a data directory while its server writes to it, and skips files that vanish
 // meanwhile. A copied file may be half old and half new; recovery repairs it from the WAL.
-func copyRunning(from, to string, own owner, sync bool) error {
+func copyRunning(from, to string, own owner) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -76,7 +76,7 @@ func copyRunning(from, to string, own owner, sync bool) error {
 		case !entry.Type().IsRegular():
 			return fmt.Errorf("%s is no regular file", path)
 		}
-		if err := copyFile(path, target, 0o600, own, sync); !errors.Is(err, fs.ErrNotExist) {
+		if err := copyFile(path, target, 0o600, own); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -150,9 +151,8 @@ func makeCluster(ctx context.Context, cache string, bin binaries, own owner, dir
 	return errors.Join(os.WriteFile(path, []byte(password), 0o600), own.take(path))
 }
 
-// copyTree copies a directory that does not change meanwhile, and gives the copy to the owner. With
-// sync, the contents of all files are on disk when copyTree returns.
-func copyTree(from, to string, own owner, sync bool) error {
+// copyTree copies a directory that does not change meanwhile, and gives the copy to the owner.
+func copyTree(from, to string, own owner) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -169,14 +169,14 @@ func copyTree(from, to string, own owner, sync bool) error {
 			}
 			return own.take(target)
 		case entry.Type().IsRegular():
-			return copyFile(path, target, 0o600, own, sync)
+			return copyFile(path, target, 0o600, own)
 		default:
 			return fmt.Errorf("%s is no regular file", path)
 		}
 	})
 }
 
-func copyFile(from, to string, mode fs.FileMode, own owner, sync bool) error {
+func copyFile(from, to string, mode fs.FileMode, own owner) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -187,10 +187,39 @@ func copyFile(from, to string, mode fs.FileMode, own owner, sync bool) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err == nil && sync {
-		err = out.Sync()
-	}
 	return errors.Join(err, out.Close(), own.take(to))
+}
+
+// publish renames a complete cluster to its final directory. With sync, the cluster survives a power
+// failure after publish returns: its files, their names, and its own name are on disk.
+func publish(temp, dir string, sync func(*os.File) error) error {
+	if sync == nil {
+		return os.Rename(temp, dir)
+	}
+	if err := filepath.WalkDir(temp, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return syncPath(path, sync)
+	}); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, dir); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(dir), sync)
+}
+
+func syncPath(path string, sync func(*os.File) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = sync(file)
+	if errors.Is(err, syscall.EINVAL) { // some file systems cannot sync directories; Postgres ignores that, too
+		err = nil
+	}
+	return errors.Join(err, file.Close())
 }
 
 // removeAll removes everything that matches a pattern.

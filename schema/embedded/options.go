@@ -5,6 +5,7 @@ package embedded
 import (
 	"context"
 	"io"
+	"os"
 )
 
 // BinariesEnv is the environment variable that selects the Postgres binaries. "npm" selects the
@@ -66,6 +67,9 @@ type Options struct {
 
 	// orphan lets the server outlive a killed parent, to test the sweep of a crash's remains.
 	orphan bool
+
+	// sync writes a file or directory of a durable cluster to disk. Default: (*os.File).Sync.
+	sync func(*os.File) error
 }
 
 func (o Options) progress(line string) {

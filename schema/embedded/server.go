@@ -143,12 +143,17 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
-	sync := s.opts.Durable && s.dir.keep
+	var sync func(*os.File) error
+	if s.opts.Durable && s.dir.keep {
+		if sync = s.opts.sync; sync == nil {
+			sync = (*os.File).Sync
+		}
+	}
 	if s.opts.Backup != nil {
-		if err := takeBackup(ctx, *s.opts.Backup, temp, s.own, sync); err != nil {
+		if err := takeBackup(ctx, *s.opts.Backup, temp, s.own); err != nil {
 			return err
 		}
-		return os.Rename(temp, s.dir.data())
+		return publish(temp, s.dir.data(), sync)
 	}
 	if s.opts.OwnIdentity {
 		if err := s.own.makeDir(cache); err != nil {
@@ -163,7 +168,7 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 		if err := makeCluster(ctx, cache, s.bin, s.own, temp); err != nil {
 			return err
 		}
-		return os.Rename(temp, s.dir.data())
+		return publish(temp, s.dir.data(), sync)
 	}
 	source, err := freshCluster(ctx, cache, s.bin, s.own, s.opts.progress)
 	if err != nil {
@@ -174,10 +179,10 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 			return err
 		}
 	}
-	if err := copyTree(source, temp, s.own, sync); err != nil {
+	if err := copyTree(source, temp, s.own); err != nil {
 		return fmt.Errorf("copy cluster: %w", err)
 	}
-	return os.Rename(temp, s.dir.data())
+	return publish(temp, s.dir.data(), sync)
 }
 
 // preparedCluster returns the directory of a cluster that Prepare has filled.
@@ -197,7 +202,7 @@ func (s *Server) preparedCluster(ctx context.Context, cache, source string) (str
 		if err := os.Remove(dir); err != nil {
 			return err
 		}
-		return copyTree(other.dir.data(), dir, s.own, false)
+		return copyTree(other.dir.data(), dir, s.own)
 	})
 }
 

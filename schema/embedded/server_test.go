@@ -168,6 +168,29 @@ func (f writerFunc) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// A new durable cluster survives a power failure: its files, its directories and its own name are on
+// disk before the server starts.
+func TestADurableClusterIsOnDisk(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]Options{"copied": {}, "own identity": {OwnIdentity: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var synced []string
+			opts.DataDir, opts.Durable = openDir(t), true
+			opts.sync = func(f *os.File) error {
+				synced = append(synced, f.Name())
+				return f.Sync()
+			}
+			server := startServer(t, opts)
+			temp := server.DataDir() + ".tmp"
+			for _, path := range []string{temp, filepath.Join(temp, "PG_VERSION"), filepath.Join(temp, "global"), filepath.Join(temp, "base", "1", "PG_VERSION")} {
+				require.Contains(t, synced, path)
+			}
+			require.Equal(t, filepath.Dir(server.DataDir()), synced[len(synced)-1], "the new name")
+		})
+	}
+}
+
 func TestPersistentDataDir(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(openDir(t), "dev", "pg")
