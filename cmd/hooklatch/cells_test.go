@@ -151,28 +151,46 @@ func TestEveryListShowsAllCells(t *testing.T) {
 	}
 }
 
-// A command that is printed for a cell names the cell, if the command works on one cell.
-func TestPrintedCommandsNameTheirCell(t *testing.T) {
+// A printed command repeats the flags of the process, if the command declares them.
+func TestPrintedCommandsHaveTheFlagsOfTheProcess(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})
 	ofAll := []string{"migrate up", "migrate down", "migrate status", "status"} // with sections for all cells
+	unconfigured := []string{"dev", "licenses", "version"}
+	given := cells.Flags{Config: "its own.yaml", DatabaseURL: "postgres://db1/x?sslmode=disable", Cell: "payments"}
 	for _, path := range allCommands(root) {
 		cmd, _, err := root.Find(strings.Fields(path))
 		require.NoError(t, err)
-		if !cmd.Runnable() || cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") || slices.Contains(ofAll, path) {
+		if !cmd.Runnable() || cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") || strings.HasPrefix(path, "completion") {
 			continue
 		}
 		text := testName + " " + path
 		if path == "backfill" {
 			text += " stripe"
 		}
-		want := text
-		if cmd.InheritedFlags().Lookup("cell") != nil || cmd.LocalFlags().Lookup("cell") != nil {
-			want += " --cell payments"
+		declares := func(flag string) bool {
+			return cmd.InheritedFlags().Lookup(flag) != nil || cmd.LocalFlags().Lookup(flag) != nil
 		}
-		require.Equal(t, "run `"+want+"` --yes", cells.Commands("run `"+text+"` --yes", "payments"))
+		onlyCell, all := "", ""
+		if !slices.Contains(unconfigured, path) {
+			all += " --config 'its own.yaml'"
+			if declares("database-url") {
+				all += " --database-url 'postgres://db1/x?sslmode=disable'"
+			}
+			if declares("cell") && !slices.Contains(ofAll, path) {
+				onlyCell = " --cell payments"
+				all += onlyCell
+			}
+		}
+		sentence := func(words string) string { return "run `" + text + words + "` --yes, or " + text + words }
+		require.Equal(t, sentence(all), given.AddTo(sentence("")))
+		require.Equal(t, sentence(onlyCell), cells.Commands(sentence(""), "payments"))
 		require.Equal(t, text, cells.Commands(text, "main"))
 		require.Equal(t, text, cells.Commands(text, ""))
+		require.Equal(t, sentence(all), given.AddTo(sentence(all)), "the flags are not added twice")
+		withoutCell := given
+		withoutCell.Cell = ""
+		require.Equal(t, sentence(all), withoutCell.AddTo(sentence(all)))
 	}
 }
 
