@@ -229,5 +229,5 @@ func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	var c command
 	_ = c.run(t.Context(), worker.args("status")...)
 	require.Contains(t, c.stdout.String(), "40 events of github were not delivered by a webhook but are in the provider's list; the oldest occurred")
-	require.Contains(t, c.stdout.String(), "hooklatch backfill status")
+	require.Contains(t, c.stdout.String(), worker.printed("hooklatch backfill status"))
 }

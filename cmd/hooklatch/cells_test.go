@@ -53,13 +53,13 @@ func TestCommandsWorkOnCells(t *testing.T) {
 	_, err := payments.Exec(t.Context(), "UPDATE hooklatch.processed_events SET outcome = 'failed'")
 	require.NoError(t, err)
 	require.Contains(t, shown("check"), "cell payments: ")
-	const replay = "hooklatch events replay --cell payments --state failed --source pay"
+	replay := cells.Flags{Config: s.configPath, Cell: "payments"}.AddTo("hooklatch events replay --state failed --source pay")
 	require.Contains(t, shown("check"), replay)
 	require.Contains(t, shown("status"), replay)
-	must(t, s.args(strings.Fields(replay)[1:]...)...)
+	must(t, shellWords(t, replay)[1:]...)
 	out = shown("status", "--cell", "payments")
-	require.Contains(t, out, "hooklatch send pay")
-	require.NotContains(t, out, "hooklatch send shop")
+	require.Contains(t, out, s.printed("hooklatch send pay"))
+	require.NotContains(t, out, s.printed("hooklatch send shop"))
 
 	var c command
 	require.Equal(t, exitMisused, c.run(t.Context(), s.args("events", "list", "--cell", "payment")...))
@@ -156,7 +156,7 @@ func TestPrintedCommandsHaveTheFlagsOfTheProcess(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})
 	ofAll := []string{"migrate up", "migrate down", "migrate status", "status"} // with sections for all cells
-	unconfigured := []string{"dev", "licenses", "version"}
+	unconfigured := []string{"dev", "licenses", "providers", "version"}
 	given := cells.Flags{Config: "its own.yaml", DatabaseURL: "postgres://db1/x?sslmode=disable", Cell: "payments"}
 	for _, path := range allCommands(root) {
 		cmd, _, err := root.Find(strings.Fields(path))
@@ -255,7 +255,7 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.Contains(t, must(t, s.args("audit", "--cell", "payments")...), "moved from the cell main")
 	var status command // no worker is running, which needs attention
 	status.run(t.Context(), s.args("status", "--cell", "main")...)
-	require.NotContains(t, status.stdout.String(), "hooklatch send shop")
+	require.NotContains(t, status.stdout.String(), s.printed("hooklatch send shop"))
 	require.Contains(t, must(t, s.args("audit")...), "moved to the cell payments")
 }
 

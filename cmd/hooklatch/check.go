@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
-	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/internal/safetext"
@@ -122,7 +121,7 @@ func (c *checkup) cells(ctx context.Context, cfg *config.Config) {
 		c.database(ctx, part)
 		for i := from; i < len(c.findings) && name != config.MainCell; i++ {
 			c.findings[i].Message = "cell " + name + ": " + c.findings[i].Message
-			c.findings[i].Fix = cells.Commands(c.findings[i].Fix, name)
+			c.findings[i].Fix = c.flags().AddTo(c.findings[i].Fix)
 		}
 	}
 }
@@ -349,6 +348,10 @@ func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *confi
 }
 
 func (c *checkup) print() error {
+	given := c.inCell("").flags() // cells has added the cells
+	for i, f := range c.findings {
+		c.findings[i].Message, c.findings[i].Fix = given.AddTo(f.Message), given.AddTo(f.Fix)
+	}
 	if c.asJSON {
 		return printJSON(c.stdout, struct {
 			Problems int              `json:"problems"`

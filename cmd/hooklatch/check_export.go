@@ -39,7 +39,7 @@ func (c *checkup) export(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 		if !d.FailedSince.IsZero() {
 			failed = true
 			c.add(doctor.Warning, check, fmt.Sprintf("the export of %s has failed since %s: %s", d.Name(), shown(d.FailedSince), d.Error),
-				"remove the cause; retention tries again every hour, or run: "+c.name+" retention run")
+				"remove the cause; retention tries again every hour, or run: "+c.command("retention run"))
 		}
 	}
 	if !failed {

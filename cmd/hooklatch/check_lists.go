@@ -51,7 +51,7 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 			continue
 		}
 		if state.Error != "" {
-			fix := "see: " + c.name + " backfill status"
+			fix := "see: " + c.command("backfill status")
 			if rights := s.Backfill.List.Rights; rights != "" {
 				fix += "; the token needs: " + rights
 			}

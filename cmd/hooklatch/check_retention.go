@@ -35,7 +35,7 @@ func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config
 		c.add(doctor.Warning, check,
 			fmt.Sprintf("deletion has been stopped since %s: the next run would delete all %s before %s at once, and the last run reached %s",
 				shown(p.StoppedSince), name, shown(p.StoppedAt), shown(p.Horizon)),
-			fmt.Sprintf("if the database's clock is right and the setting is intended, run: %s retention run --yes", c.name))
+			fmt.Sprintf("if the database's clock is right and the setting is intended, run: %s", c.command("retention run --yes")))
 	}
 	if !waits {
 		c.add(doctor.OK, check, "retention does not wait for an operator", "")

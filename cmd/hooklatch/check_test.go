@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,20 +42,21 @@ func (c checked) of(check string) []doctor.Finding {
 func TestCheckOfAFreshDatabaseSaysHowToFixIt(t *testing.T) {
 	t.Parallel()
 	path := writeConfig(t, pgtest.URL(t, pgtest.New(t, pgtest.Empty())))
+	up := (&system{configPath: path}).printed("run: hooklatch migrate up")
 	code, found := runCheck(t, "--config", path)
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, []doctor.Finding{{
-		Level: doctor.Problem, Check: "schema", Message: `schema "hooklatch" has no tables yet`, Fix: "run: hooklatch migrate up",
+		Level: doctor.Problem, Check: "schema", Message: `schema "hooklatch" has no tables yet`, Fix: up,
 	}}, found.of("schema"))
 	require.Empty(t, found.of("partitions"))
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", path))
-	require.Regexp(t, `FAIL  schema +schema "hooklatch" has no tables yet\n +-> run: hooklatch migrate up\n`, c.stdout.String())
+	require.Regexp(t, `FAIL  schema +schema "hooklatch" has no tables yet\n +-> `+regexp.QuoteMeta(up)+`\n`, c.stdout.String())
 	require.Contains(t, c.stdout.String(), "FAIL  fsync ") // test servers run without fsync
 	require.Empty(t, c.stderr.String())
 	asJSON := command{}
 	require.Equal(t, exitFailed, asJSON.run(t.Context(), "check", "--json", "--config", path))
-	require.Contains(t, asJSON.stdout.String(), `"fix": "run: hooklatch migrate up"`)
+	require.Contains(t, asJSON.stdout.String(), `"fix": "`+up+`"`)
 
 	require.Contains(t, must(t, "migrate", "status", "--config", path), "0001_inbox                pending")
 	require.Contains(t, must(t, "migrate", "up", "--config", path), "hooklatch 0001_inbox")

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"net"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +43,8 @@ func (d *databaseFlag) registerURL(flags *pflag.FlagSet) {
 // givenDatabase returns the URL from the flag or the environment, or an empty value.
 func (c *cli) givenDatabase() secret.Value {
 	if c.database.url != "" {
-		c.warnOfPassword("--database-url", c.database.url, "set DATABASE_URL instead, or database.url_file in the configuration")
+		c.warnOfPassword("--database-url", c.database.url, "set DATABASE_URL instead, or database.url_file in the configuration. "+
+			"Printed commands omit the password: set PGPASSWORD to run them")
 		return secret.New(c.database.url)
 	}
 	url, _ := c.env("DATABASE_URL")
@@ -51,12 +54,54 @@ func (c *cli) givenDatabase() secret.Value {
 // warnOfPassword warns once that a password on the command line is not secret.
 func (c *cli) warnOfPassword(flag, url, instead string) {
 	d := &c.database
-	parsed, err := pgx.ParseConfig(url)
-	if d.warned || err != nil || parsed.Password == "" || !strings.Contains(url, parsed.Password) {
+	if _, had := withoutPasswords(url); d.warned || !had {
 		return // the password is from elsewhere, such as a PGPASSFILE
 	}
 	d.warned = true
 	fmt.Fprintf(c.stderr, "%s: every user of this machine can read the password in %s in the list of processes; %s\n", c.name, flag, instead)
+}
+
+// setting matches one setting of a connection string that is not a URL.
+var setting = regexp.MustCompile(`(\w+)\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)\s*`)
+
+// withoutPasswords returns a connection URL or string for printed commands, and whether it had a
+// password. The passwords are removed and not replaced by a variable: Postgres's own PGPASSWORD,
+// PGSSLPASSWORD and PGPASSFILE supply them, while a variable such as $DATABASE_URL may contain
+// the URL of another database. A URL that cannot be parsed is not shown at all.
+func withoutPasswords(given string) (bare string, had bool) {
+	secret := func(name string) bool { return strings.Contains(strings.ToLower(name), "password") }
+	if _, err := pgx.ParseConfig(given); err != nil {
+		return "...", false
+	}
+	if !strings.HasPrefix(given, "postgres://") && !strings.HasPrefix(given, "postgresql://") {
+		bare = strings.TrimSpace(setting.ReplaceAllStringFunc(given, func(one string) string {
+			if name, _, _ := strings.Cut(one, "="); secret(name) {
+				had = true
+				return ""
+			}
+			return one
+		}))
+		return bare, had
+	}
+	u, err := url.Parse(given)
+	if err != nil {
+		return "...", false
+	}
+	if _, had = u.User.Password(); had {
+		u.User = url.User(u.User.Username())
+	}
+	query := u.Query()
+	for name := range query {
+		if secret(name) {
+			had = true
+			query.Del(name)
+			u.RawQuery = query.Encode()
+		}
+	}
+	if !had {
+		return given, false
+	}
+	return u.String(), true
 }
 
 // loadConfig finds, reads and checks the configuration.
@@ -91,10 +136,20 @@ func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 	return cfg.InCell(name), nil
 }
 
-// command returns a command line of the program for the cell that c uses. The argument words
-// follows the program's name.
+// flags returns the flags of the command line that printed commands repeat. What comes from the
+// environment is not repeated, because a printed command runs in the same shell.
+func (c *cli) flags() cells.Flags {
+	given := cells.Flags{Config: c.configPath, Cell: c.database.cell}
+	if c.database.url != "" {
+		given.DatabaseURL, _ = withoutPasswords(c.database.url)
+	}
+	return given
+}
+
+// command returns a command line of the program for the configuration, the database and the cell
+// that c uses. The argument words follows the program's name.
 func (c *cli) command(words string) string {
-	return c.name + strings.TrimPrefix(cells.Commands(programName+" "+words, c.database.cell), programName)
+	return c.name + strings.TrimPrefix(c.flags().AddTo(programName+" "+words), programName)
 }
 
 // inCell returns a copy of c that uses another cell.

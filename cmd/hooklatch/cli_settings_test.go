@@ -13,6 +13,7 @@ func TestAPasswordOnTheCommandLineIsWarnedOf(t *testing.T) {
 	for url, want := range map[string]int{
 		"postgres://u:canary@127.0.0.1:1/x":            1,
 		"host=127.0.0.1 port=1 user=u password=canary": 1,
+		"postgres://u:%63anary@127.0.0.1:1/x":          1,
 		"postgres://u@127.0.0.1:1/x":                   0,
 	} {
 		var c command
@@ -23,5 +24,26 @@ func TestAPasswordOnTheCommandLineIsWarnedOf(t *testing.T) {
 		fromEnv := command{env: map[string]string{"DATABASE_URL": url}}
 		fromEnv.run(t.Context(), "check", "--config", writeText(t, "{}"))
 		require.NotContains(t, fromEnv.stderr.String(), said)
+	}
+}
+
+// Printed commands contain the connection URL without its passwords.
+func TestAPrintedURLHasNoPassword(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"postgres://u:canary@h1,h2:5433/x?sslmode=disable":                   "postgres://u@h1,h2:5433/x?sslmode=disable",
+		"postgresql://u@h/x?password=canary&sslmode=disable":                 "postgresql://u@h/x?sslmode=disable",
+		"postgres://u@h/x?sslpassword=canary&connect_timeout=1":              "postgres://u@h/x?connect_timeout=1",
+		"postgres://u@h/a%20b?options=-c%20a%3Db":                            "postgres://u@h/a%20b?options=-c%20a%3Db",
+		"host=h user=u password=canary dbname=x":                             "host=h user=u dbname=x",
+		`user=u password = 'can\' ary canary' host='a b' sslpassword=canary`: "user=u host='a b'",
+		`host=h password=can\ ary\'canary user=u`:                            "host=h user=u",
+		"host=h application_name='password=x'":                               "host=h application_name='password=x'",
+		"u:canary@h/x":                                                       "...",
+		"postgres://u:canary@h:port/x":                                       "...",
+	} {
+		bare, had := withoutPasswords(given)
+		require.Equal(t, want, bare, given)
+		require.Equal(t, want != given && want != "...", had, given)
 	}
 }

@@ -124,11 +124,11 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	s.configPath = writeServedConfig(t, pgtest.URL(t, pool))
 	c := command{name: "go run ./cmd/hooklatch"}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("worker")...))
-	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
+	require.Contains(t, c.stderr.String(), s.printed("run: hooklatch migrate up"))
 
 	c = command{}
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "list")...))
-	require.Contains(t, c.stderr.String(), "run: hooklatch migrate up")
+	require.Contains(t, c.stderr.String(), s.printed("run: hooklatch migrate up"))
 
 	// With --migrate, the process starts.
 	ctx, cancel := context.WithCancel(t.Context())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	require.Equal(t, ledger.EffectParked, parked.Transitions[1].To)
 	require.Zero(t, parked.Attempt)
 
-	require.Regexp(t, `^app is not probed: it was paused by \S+; resume it with: hooklatch destinations resume app$`, strings.TrimSpace(must(t, s.args("destinations", "probe", "app")...)))
+	require.Regexp(t, `^app is not probed: it was paused by \S+; resume it with: `+regexp.QuoteMeta(s.printed("hooklatch destinations resume app"))+`$`, strings.TrimSpace(must(t, s.args("destinations", "probe", "app")...)))
 	require.Equal(t, "app is resumed\n", must(t, s.args("destinations", "resume", "app")...))
 	s.waitDone(t, "stripe", "evt_2")
 	var c command
@@ -78,7 +79,7 @@ func TestDestinationsArePausedAndResumed(t *testing.T) {
 	for _, verb := range []string{"pause", "resume", "probe"} {
 		c = command{}
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", verb, "nobody")...))
-		require.Contains(t, c.stderr.String(), "no destination is named nobody; list them with: hooklatch destinations list")
+		require.Contains(t, c.stderr.String(), s.printed("no destination is named nobody; list them with: hooklatch destinations list"))
 	}
 }
 
@@ -96,10 +97,10 @@ func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state = 'pending'`)
 	}, patience, tick)
 
-	require.Regexp(t, `^app is resumed, but its effects still wait: breaker open since .*: 10 attempts in a row failed \(next probe .*\); probe it with: hooklatch destinations probe app$`,
+	require.Regexp(t, `^app is resumed, but its effects still wait: breaker open since .*: 10 attempts in a row failed \(next probe .*\); probe it with: `+regexp.QuoteMeta(s.printed("hooklatch destinations probe app"))+`$`,
 		strings.TrimSpace(must(t, s.args("destinations", "resume", "app")...)))
 	_, found := runCheck(t, s.args()...)
-	require.Regexp(t, `To probe now, run: hooklatch destinations probe app$`, found.of("breaker")[0].Fix)
+	require.Regexp(t, regexp.QuoteMeta(s.printed("To probe now, run: hooklatch destinations probe app"))+`$`, found.of("breaker")[0].Fix)
 	require.Equal(t, "app is due for a probe: a worker starts it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
 	s.waitDone(t, "stripe", "evt_1")
 	require.Equal(t, "app is not probed: its breaker is closed and its effects are attempted\n", must(t, s.args("destinations", "probe", "app")...))
@@ -123,7 +124,7 @@ func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 	unserved := found.of("effects_unserved")
 	require.Len(t, unserved, 1)
 	require.Regexp(t, `^2 effects wait since \S+ for destination "crm", which is not in the configuration$`, unserved[0].Message)
-	require.Equal(t, "add it again, or run: hooklatch destinations retire crm", unserved[0].Fix)
+	require.Equal(t, s.printed("add it again, or run: hooklatch destinations retire crm"), unserved[0].Fix)
 
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("destinations", "retire", "app")...))

@@ -106,7 +106,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	require.Error(t, p.cmd.Wait())
 	require.Contains(t, p.stderr.String(), "interrupted")
 	require.Contains(t, p.stderr.String(), "run 1: retry effects: destination app, state failed\n")
-	require.Regexp(t, `paused; resume it with:\n  .+ runs resume 1\n`, p.stderr.String())
+	require.Regexp(t, `paused; resume it with:\n  .+ runs resume .*1\n`, p.stderr.String())
 	require.Equal(t, "paused", s.text(t, `SELECT state FROM hooklatch.replay_runs`))
 	done := s.count(t, `SELECT changed FROM hooklatch.replay_runs`)
 	require.Less(t, done, n)

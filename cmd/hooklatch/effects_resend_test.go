@@ -28,7 +28,7 @@ func TestEffectsResend(t *testing.T) {
 	t.Setenv("EDITOR", editor+" --wait")
 	out := must(t, s.args("effects", "resend", key, "--edit", "--header", "X-Repaired=yes", "--reason", "the type was wrong")...)
 	require.Contains(t, out, key+" is resent to app as hl_")
-	_, anew, _ := strings.Cut(out, "effects show ")
+	_, anew, _ := strings.Cut(out, s.printed("show it with: hooklatch effects show")+" ")
 	anew = strings.TrimSpace(anew)
 	require.Equal(t, strings.ReplaceAll(old, "charge.updated", "charge.edited"), must(t, s.args("effects", "show", anew, "--body")...))
 	require.Contains(t, must(t, s.args("effects", "show", anew)...), "resent from     "+key)

@@ -26,7 +26,7 @@ func (c *cli) notFound(problem, name string) error {
 	if c.within == "" {
 		return errors.New(problem)
 	}
-	return fmt.Errorf("%s%s; search all cells with: %s find --exact %s", problem, c.within, c.name, safetext.Operands(name))
+	return fmt.Errorf("%s%s; search all cells with: %s", problem, c.within, c.inCell("").command("find --exact "+safetext.Operands(name)))
 }
 
 // newEffectsVerb returns the command that applies a verb to one or many effects.

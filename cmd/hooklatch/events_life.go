@@ -19,7 +19,7 @@ func (c *cli) explainRoutes(ctx context.Context, l *life.Event) {
 	}
 	table, err := app.Routes(cfg)
 	if err != nil {
-		l.NoRoutes = "the routes of the configuration have problems; list them with: hooklatch check"
+		l.NoRoutes = "the routes of the configuration have problems; list them with: " + c.command("check")
 		return
 	}
 	l.Explain(ctx, table)
@@ -30,7 +30,7 @@ func (c *cli) printLife(l *life.Event) {
 	c.printRoutes(l)
 	fmt.Fprintf(c.stdout, "\neffects\n")
 	if len(l.Effects) == 0 {
-		fmt.Fprintf(c.stdout, "  none%s\n", life.WhyNone(l.Event))
+		fmt.Fprintf(c.stdout, "  none%s\n", c.flags().AddTo(life.WhyNone(l.Event)))
 	}
 	for _, d := range l.Effects {
 		suppressed := ""

@@ -127,7 +127,7 @@ func TestReplayIsPacedAndInterrupted(t *testing.T) {
 	require.Equal(t, exitFailed, <-ended)
 	require.Equal(t, "1 of 3 events replayed, 0 effects tried again\n", c.stdout.String())
 	require.Contains(t, c.stderr.String(), "run 1: replay events\n")
-	require.Contains(t, c.stderr.String(), "paused; resume it with:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
+	require.Contains(t, c.stderr.String(), s.printed("paused; resume it with:\n  hooklatch runs resume 1\nhooklatch: interrupted\n"))
 	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 	require.Equal(t, "interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause'`))
 }

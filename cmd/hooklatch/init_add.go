@@ -34,7 +34,7 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	path := filepath.Join(i.dir, i.name)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s does not exist: write it with `%s init %s`, or name another file with --config", path, i.cli.name, provider)
+		return fmt.Errorf("%s does not exist: write it with `%s`, or name another file with --config", path, i.command("init "+provider))
 	}
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)

@@ -115,17 +115,12 @@ func (c *cli) printSender(name, url string) error {
 
 // next returns the commands that lead to the first event.
 func (i *initial) next(migrated bool, files []firstrun.File) []string {
-	flag := ""
-	if i.configPath != "" {
-		flag = " --config " + safetext.Shell(i.configPath)
-	}
 	in := func(name string) string { return safetext.Shell(filepath.Join(i.dir, name)) }
 	load := "set -a; . ./" + firstrun.Dotenv + "; set +a"
 	if i.dir != "." {
 		load = "set -a; . " + in(firstrun.Dotenv) + "; set +a"
 	}
-	own := func(command string) string { return i.cli.name + " " + command + flag }
-	send := own("send " + i.answers.Providers[0])
+	send := i.command("send " + i.answers.Providers[0])
 	switch i.answers.Target {
 	case firstrun.Compose:
 		compose := "docker compose --file " + in(firstrun.ComposeFile)
@@ -152,7 +147,7 @@ func (i *initial) next(migrated bool, files []firstrun.File) []string {
 	}
 	lines := []string{load}
 	if !migrated {
-		lines = append(lines, own("migrate up"))
+		lines = append(lines, i.command("migrate up"))
 	}
-	return append(lines, own("serve"), send+"   # in another terminal, after the first line above")
+	return append(lines, i.command("serve"), send+"   # in another terminal, after the first line above")
 }

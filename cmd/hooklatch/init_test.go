@@ -73,7 +73,7 @@ func TestInitWritesWhatCheckAccepts(t *testing.T) {
 
 			again := &command{}
 			require.Equal(t, exitFailed, again.run(t.Context(), append([]string{"init", "stripe", "--yes"}, flag...)...))
-			require.Contains(t, again.stderr.String(), "exists: change it by hand, add a source to it with `hooklatch init add PROVIDER`, or overwrite it with --force")
+			require.Contains(t, again.stderr.String(), (&system{configPath: flag[1]}).printed("exists: change it by hand, add a source to it with `hooklatch init add PROVIDER`, or overwrite it with --force"))
 			before := readIn(t, dir, firstrun.Dotenv)
 			require.Zero(t, again.run(t.Context(), append([]string{"init", "stripe", "--yes", "--force", "--for", string(target)}, flag...)...), again.stderr.String())
 			require.Equal(t, before, readIn(t, dir, firstrun.Dotenv), "--force keeps the secrets")
@@ -96,7 +96,7 @@ func TestInitLeadsToAnAcceptedEvent(t *testing.T) {
 	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe", "--yes", "--database", url}, flag...)...), c.stderr.String())
 	require.Contains(t, c.stdout.String(), "migrations done")
 	require.NotContains(t, c.stdout.String(), "migrate up")
-	require.Contains(t, c.stdout.String(), "hooklatch send stripe --config ")
+	require.Contains(t, c.stdout.String(), (&system{configPath: flag[1]}).printed("hooklatch send stripe"))
 	require.Contains(t, c.stdout.String(), "set -a; . "+dir+"/.env; set +a")
 	text := strings.Replace(readIn(t, dir, config.DefaultPath), "\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n", 1)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, config.DefaultPath), []byte(text), 0o600))
@@ -154,7 +154,7 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.Equal(t, "node_modules\n.env\n", readIn(t, dir, ".gitignore"))
 	require.Contains(t, readIn(t, dir, firstrun.Dotenv), "DATABASE_URL=postgres://127.0.0.1:1/app\n")
 	require.Contains(t, c.stdout.String(), "Postgres does not answer yet")
-	require.Contains(t, c.stdout.String(), "hooklatch migrate up")
+	require.Contains(t, c.stdout.String(), (&system{configPath: flag[1]}).printed("hooklatch migrate up"))
 
 	require.Zero(t, c.run(t.Context(), append([]string{"init", "add", "github"}, flag...)...), c.stderr.String())
 	require.Equal(t, "node_modules\n.env\n", readIn(t, dir, ".gitignore"))
@@ -165,8 +165,9 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.Equal(t, exitFailed, c.run(t.Context(), append([]string{"init", "stripe", "--force", "--database", "postgres://h/other"}, flag...)...))
 	require.Contains(t, c.stderr.String(), "defines another DATABASE_URL")
 	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), "init", "add", "github", "--config", filepath.Join(t.TempDir(), "none.yaml")))
-	require.Contains(t, c.stderr.String(), "write it with `hooklatch init github`")
+	none := &system{configPath: filepath.Join(t.TempDir(), "none.yaml")}
+	require.Equal(t, exitFailed, c.run(t.Context(), none.args("init", "add", "github")...))
+	require.Contains(t, c.stderr.String(), none.printed("write it with `hooklatch init github`"))
 }
 
 // If a source is added later, the unit or the container must get its secret too.

@@ -132,8 +132,8 @@ func commandFrom(cmd *cobra.Command, at find.Cursor) string {
 func flagWords(f *pflag.Flag) []string {
 	value := f.Value.String()
 	switch {
-	case f.Name == "database-url": // may contain a password
-		return []string{"--database-url ..."}
+	case f.Name == "database-url":
+		value, _ = withoutPasswords(value)
 	case f.Value.Type() == "bool" && value == "true":
 		return []string{"--" + f.Name}
 	case f.Value.Type() == "bool": // its value cannot be a separate word

@@ -69,7 +69,7 @@ the token, or the claim that grants the role.`,
 			return c.withLogins(cmd, func(logins *signin.Logins, book *ledger.Ledger) error {
 				ended, err := logins.EndOf(cmd.Context(), book, args[0], by.operator())
 				if errors.Is(err, ledger.ErrNotFound) {
-					return fmt.Errorf("%s is not signed in; list sign-ins with: %s logins list", args[0], c.name)
+					return fmt.Errorf("%s is not signed in; list sign-ins with: %s", args[0], c.command("logins list"))
 				}
 				if err != nil {
 					return err

@@ -117,6 +117,10 @@ func TestThePageOfCommandsIsTheHelp(t *testing.T) {
 This page has the help of every command, as ` + "`hooklatch COMMAND --help`" + ` prints it. The flags of the first block apply to all commands.
 Packages and archives contain the same as man pages (` + "`man hooklatch-events-list`" + `), and scripts with which shells complete commands, flags
 and the names in your configuration. ` + "`hooklatch completion bash`" + ` (zsh, fish, powershell) prints such a script too.
+
+Commands that the program prints, such as the advice of ` + "`hooklatch check`" + `, repeat ` + "`--config`, `--database-url` and `--cell`" + ` of the command
+that prints them, so that they work in the same shell and directory. They omit the password of ` + "`--database-url`" + `: set ` + "`PGPASSWORD`" + ` to run
+them.
 `)
 	for _, path := range allCommands(newRoot(&process{name: testName})) {
 		args := strings.Fields(path)

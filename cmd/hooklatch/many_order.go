@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ func (m manyOrder) leave(ctx context.Context, r *runs.Runs) error {
 	if m.asJSON {
 		return printJSON(m.stdout, life.OfRun(run))
 	}
-	_, err = fmt.Fprintf(m.stdout, "run %d: %s\nwatch it with:\n  %s runs show %d\n", run.ID, safetext.Shown(run.Words()), m.name, run.ID)
+	_, err = fmt.Fprintf(m.stdout, "run %d: %s\nwatch it with:\n  %s\n", run.ID, safetext.Shown(run.Words()), m.command("runs show "+strconv.FormatInt(run.ID, 10)))
 	return err
 }
 

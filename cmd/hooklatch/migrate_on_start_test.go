@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestServeMigratesOnStart(t *testing.T) {
 	s := migratingConfig(t, pgtest.URL(t, pool))
 	var worker command
 	require.Equal(t, exitFailed, worker.run(t.Context(), s.args("worker")...))
-	require.Contains(t, worker.stderr.String(), "run: hooklatch migrate up")
+	require.Contains(t, worker.stderr.String(), s.printed("run: hooklatch migrate up"))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	processes, ended := make([]command, 4), make(chan int)
@@ -56,5 +57,5 @@ func TestARoleWithoutTheRightToMigrateEndsTheStart(t *testing.T) {
 	s := migratingConfig(t, withRole(t, pgtest.New(t), "hooklatch_worker"))
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("serve")...))
-	require.Regexp(t, "the role hooklatch_worker_[0-9a-z_]+ may not migrate schema hooklatch; run `hooklatch migrate up` with the role that owns the schema", c.stderr.String())
+	require.Regexp(t, "the role hooklatch_worker_[0-9a-z_]+ may not migrate schema hooklatch; run "+regexp.QuoteMeta(s.printed("`hooklatch migrate up`"))+" with the role that owns the schema", c.stderr.String())
 }

@@ -202,6 +202,13 @@ func inStrings(t *testing.T, path string) (found []printedCommand) {
 		if !ok {
 			return true
 		}
+		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && selects(call.Fun, "command") {
+			if text, whole := literalOf(call.Args[0]); whole { // cli.command adds the name of the program
+				at := files.Position(call.Pos())
+				found = append(found, commandsIn(path+":"+strconv.Itoa(at.Line), testName+" "+verb.ReplaceAllString(text, unknown), true)...)
+				return false
+			}
+		}
 		text, whole := literalOf(e)
 		if whole {
 			at := files.Position(e.Pos())
@@ -211,6 +218,12 @@ func inStrings(t *testing.T, path string) (found []printedCommand) {
 		return !whole
 	})
 	return found
+}
+
+// selects reports whether the expression selects a field or method with this name.
+func selects(e ast.Expr, name string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && s.Sel.Name == name
 }
 
 // literalOf evaluates a text expression, with unknown for parts that are not constant.

@@ -51,7 +51,7 @@ func (c *cli) loadIfAny() (*config.Config, error) {
 		return nil, err
 	}
 	if _, missing := config.Find(""); missing == nil {
-		c.complain(fmt.Errorf("the configuration has problems and is ignored; list them with: %s check", c.name))
+		c.complain(fmt.Errorf("the configuration has problems and is ignored; list them with: %s", c.command("check")))
 	}
 	empty := config.Default()
 	return &empty, nil

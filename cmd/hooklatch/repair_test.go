@@ -27,24 +27,24 @@ func TestRepairSaysWhatIsMissingAndWaitsForAPerson(t *testing.T) {
 	_, found := runCheck(t, s.args()...)
 	require.Equal(t, doctor.Problem, found.of("server")[0].Level)
 	require.Contains(t, found.of("server")[0].Message, "at_most_once effects are withheld: the database is on system ")
-	require.Contains(t, must(t, s.args("repair")...), "hooklatch repair --restored-to TIME\nif nothing is missing, confirm that:\n  hooklatch repair --promoted\n")
+	require.Contains(t, must(t, s.args("repair")...), s.printed("hooklatch repair --restored-to TIME\nif nothing is missing, confirm that:\n  hooklatch repair --promoted\n"))
 
 	to := time.Now().Add(-10 * time.Minute).UTC().Format(time.RFC3339)
 	shown := must(t, s.args("repair", "--restored-to", to)...)
 	require.Regexp(t, `(?m)^stripe +\S+ \S+ +\S+ \S+ +- +\S+ \S+$`, shown)
-	require.Contains(t, shown, "0 at_most_once effects may have been done and will be parked\napply the repair with:\n  hooklatch repair --restored-to "+to+" --yes\n")
+	require.Contains(t, shown, s.printed("0 at_most_once effects may have been done and will be parked\napply the repair with:\n  hooklatch repair --restored-to "+to+" --yes\n"))
 	var view repair.Restore
 	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("repair", "--restored-to", to, "--json")...)), &view))
 	require.True(t, view.State.Withheld, "a preview changes nothing")
 	require.Contains(t, must(t, s.args("repair", "--restored-to", to, "--yes", "--reason", "the disk of db1", "--as", "ann")...),
-		"0 at_most_once effects parked; see them with:\n  hooklatch effects list --state parked\n")
+		s.printed("0 at_most_once effects parked; see them with:\n  hooklatch effects list --state parked\n"))
 	_, found = runCheck(t, s.args()...)
 	require.Equal(t, doctor.OK, found.of("server")[0].Level)
 	require.Regexp(t, `ann +.*repair.restored +system .*, timeline \d+ .*the disk of db1`, must(t, s.args("audit")...))
 
 	_, err = s.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = 0`)
 	require.NoError(t, err)
-	require.Contains(t, must(t, s.args("repair", "--promoted")...), "hooklatch repair --promoted --yes\n")
+	require.Contains(t, must(t, s.args("repair", "--promoted")...), s.printed("hooklatch repair --promoted --yes\n"))
 	require.Contains(t, must(t, s.args("repair", "--promoted", "--yes")...), "at_most_once effects start\n")
 
 	var c command

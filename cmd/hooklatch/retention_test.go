@@ -35,7 +35,7 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("retention", "run")...), c.stderr.String())
 	require.Regexp(t, `(?m)^events +stripe +\S+ \S+ +0 +0 +0 +more than three days at once: the last run reached `, c.stdout.String())
-	require.Contains(t, c.stdout.String(), "confirm with:\n  hooklatch retention run --yes\n")
+	require.Contains(t, c.stdout.String(), s.printed("confirm with:\n  hooklatch retention run --yes\n"))
 	_, found = runCheck(t, s.args()...)
 	require.Equal(t, doctor.Warning, found.of("retention")[0].Level)
 	require.Regexp(t, `^deletion has been stopped since .*: the next run would delete all events of stripe before .* at once`, found.of("retention")[0].Message)

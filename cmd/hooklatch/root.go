@@ -30,7 +30,8 @@ func misused(format string, args ...any) error {
 
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, p *process, args []string) int {
-	root := newRoot(p)
+	c := &cli{process: p}
+	root := c.newRoot()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -45,7 +46,7 @@ func execute(ctx context.Context, p *process, args []string) int {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	p.complain(err)
+	c.complain(err)
 	// Cobra's errors occur before the command starts.
 	if _, wrong := errors.AsType[*usageError](err); wrong || !p.started {
 		fmt.Fprintf(p.stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
@@ -54,16 +55,20 @@ func execute(ctx context.Context, p *process, args []string) int {
 	return exitFailed
 }
 
-// complain writes an error to stderr, with the program's name before each line.
-func (p *process) complain(err error) {
-	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.stderr, "%s: %s\n", p.name, strings.TrimRight(line, "\n"))
+// complain writes an error to stderr, with the program's name before each line. The cell of c is
+// not added to the commands in the error, because some of them search all cells.
+func (c *cli) complain(err error) {
+	for line := range strings.Lines(c.inCell("").flags().AddTo(err.Error())) {
+		fmt.Fprintf(c.stderr, "%s: %s\n", c.name, strings.TrimRight(line, "\n"))
 	}
 }
 
-// newRoot returns the tree of commands.
-func newRoot(p *process) *cobra.Command {
-	c := &cli{process: p}
+// newRoot returns the tree of commands for a process.
+func newRoot(p *process) *cobra.Command { return (&cli{process: p}).newRoot() }
+
+// newRoot returns the tree of commands, whose flags set the fields of c.
+func (c *cli) newRoot() *cobra.Command {
+	p := c.process
 	root := &cobra.Command{
 		Use:   programName,
 		Short: "Webhooks in once, effects out once, on Postgres",

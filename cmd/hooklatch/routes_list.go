@@ -58,7 +58,7 @@ minutes old.`,
 			return c.withRoutes(cmd.Context(), func(r routes.Reader, list []routes.Route) error {
 				at := slices.IndexFunc(list, func(one routes.Route) bool { return one.Name == args[0] })
 				if at < 0 {
-					return fmt.Errorf("the configuration has no route %q; list them with: hooklatch routes list", args[0])
+					return fmt.Errorf("the configuration has no route %q; list them with: %s", args[0], c.command("routes list"))
 				}
 				state, err := r.One(cmd.Context(), list[at])
 				if err != nil {

@@ -67,7 +67,7 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	require.Equal(t, exitFailed, <-ended)
 	require.Equal(t, "1 of 50 effects tried again\n", c.stdout.String())
 	require.Contains(t, c.stderr.String(), "run 1: retry effects: state failed\n")
-	require.Contains(t, c.stderr.String(), "paused; resume it with:\n  hooklatch runs resume 1\nhooklatch: interrupted\n")
+	require.Contains(t, c.stderr.String(), s.printed("paused; resume it with:\n  hooklatch runs resume 1\nhooklatch: interrupted\n"))
 	require.Equal(t, "it is up; interrupted", s.text(t, `SELECT reason FROM hooklatch.operator_log WHERE action = 'run.pause' AND who = 'ann'`))
 
 	listed := must(t, s.args("runs", "list")...)
@@ -95,7 +95,7 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	t.Parallel()
 	s := alone(t, 5)
-	require.Equal(t, "run 1: retry effects: state failed\nwatch it with:\n  hooklatch runs show 1\n", must(t, s.retryAll("--yes", "--detach")...))
+	require.Equal(t, s.printed("run 1: retry effects: state failed\nwatch it with:\n  hooklatch runs show 1\n"), must(t, s.retryAll("--yes", "--detach")...))
 	require.False(t, s.hasBegun(t)())
 	require.Contains(t, must(t, s.args("runs", "show", "1")...), ", waiting for a process\n")
 
@@ -143,7 +143,7 @@ func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 			require.True(t, v.Stopped)
 			require.Equal(t, int64(100), v.Selected)
 			require.Equal(t, int64(s.count(t, `SELECT changed FROM hooklatch.replay_runs`)), v.Changed)
-			require.Equal(t, map[string]string{"pause": "hooklatch runs resume 1"}[done], v.Command)
+			require.Equal(t, map[string]string{"pause": s.printed("hooklatch runs resume 1")}[done], v.Command)
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 		t.Helper()
 		var c command
 		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append([]string{"runs"}, args...)...)...))
-		require.Equal(t, "hooklatch: "+said+"\n", c.stderr.String())
+		require.Equal(t, s.printed("hooklatch: "+said+"\n"), c.stderr.String())
 	}
 	require.Equal(t, "run 1 is paused\n", order("pause", "1", "--as", "bob", "--reason", "too fast"))
 	refused("the run is already paused", "pause", "1")

@@ -90,8 +90,6 @@ type sender struct {
 	opts   sendOptions
 	source string
 	file   []byte // nil for the provider's sample
-	// configFlag is added to commands in texts for the user.
-	configFlag string
 }
 
 func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
@@ -115,20 +113,16 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	}
 	made, err := testevent.New(cfg, source, base, opts.parallel)
 	if errors.Is(err, testevent.ErrNoSecret) {
-		return nil, fmt.Errorf("%w; see: %s check", err, c.name)
+		return nil, fmt.Errorf("%w; see: %s", err, c.command("check"))
 	}
 	if err != nil {
 		return nil, err
 	}
 	made.Headers = headers
-	configFlag := ""
-	if c.configPath != "" {
-		configFlag = " --config " + safetext.Shell(c.configPath)
-	}
 	if len(cfg.Cells) > 0 {
 		c = c.inCell(cfg.Sources[source].InCell()) // for the command that shows the event
 	}
-	return &sender{cli: c, Sender: made, configFlag: configFlag, opts: opts, source: source}, nil
+	return &sender{cli: c, Sender: made, opts: opts, source: source}, nil
 }
 
 // baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. The text
@@ -199,7 +193,7 @@ func (s *sender) run(ctx context.Context) error {
 		return err
 	}
 	if report.EventID != "" && report.Accepted > 0 && !s.asJSON {
-		fmt.Fprintf(s.stdout, "show it with: %s%s %s\n", s.command("events show"), s.configFlag, safetext.Operands(s.source, report.EventID))
+		fmt.Fprintf(s.stdout, "show it with: %s\n", s.command("events show "+safetext.Operands(s.source, report.EventID)))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -42,7 +42,7 @@ seconds old; table sizes and the charts of the last day are up to five minutes o
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			read := func(d database) func(context.Context) (screen, error) {
 				opts := doctor.StatusOptions{Pool: d.pool, Schema: d.schema, SizeBudget: int64(d.config.Database.SizeBudget), AllowFsyncOff: d.config.Database.AllowsFsyncOff()}
-				opts.Sources, opts.Cell = d.config.Accepting, d.config.Cell()
+				opts.Sources, opts.Flags = d.config.Accepting, c.inCell(d.config.Cell()).flags()
 				if team != "" {
 					opts.Of = func(name string) bool { return d.config.TeamOf(name) == team }
 				}

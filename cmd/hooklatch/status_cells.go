@@ -64,7 +64,7 @@ func (c *cli) statusOfCells(names []string, read func(database) func(context.Con
 		for _, one := range answers {
 			shown := cellScreen{Cell: one.Cell, Status: one.Value}
 			if one.Err != nil {
-				shown.Status, shown.Error = nil, one.Err.Error()
+				shown.Status, shown.Error = nil, c.flags().AddTo(one.Err.Error())
 			}
 			all.Cells = append(all.Cells, shown)
 		}

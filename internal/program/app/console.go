@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
@@ -70,7 +71,7 @@ func (a *App) makeConsole() (*console.Console, error) {
 		Cell: a.cell, Cells: others, FindInCells: findInCells,
 		Outbox: a.outbox, Standby: follower, Shown: shown,
 		Status: console.NewStatus(a.pools.read, doctor.StatusOptions{
-			Cell: a.cell, Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
+			Flags: cells.Flags{Cell: a.cell}, Schema: name, SizeBudget: int64(cfg.Database.SizeBudget), AllowFsyncOff: cfg.Database.AllowsFsyncOff(),
 			Sources: func() []string { return a.config.Load().Accepting() },
 		}),
 		Routes:       (&currentRoutes{config: a.config.Load}).routes,

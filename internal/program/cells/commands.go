@@ -13,11 +13,12 @@ const Main = "main"
 // commands are the commands that read the configuration or connect to the database. The first group
 // matches commands that work on the cell that --cell names, and not on all cells. The second group
 // matches the other commands that declare --database-url. A verb follows the name of a group of
-// commands. The command dev is missing: with --config it does something else.
+// commands. The commands dev and providers are missing: dev does something else with --config, and
+// providers lists the same without it.
 var commands = regexp.MustCompile(`\bhooklatch (?:` +
 	`((?:alerts|backfill|destinations|effects|events|import|quarantine|retention|routes|runs) [\w.-]+|audit\b|find\b|repair\b)|` +
 	`((?:logins|migrate) [\w.-]+|(?:check|gateway|serve|status|worker)\b)|` +
-	`(?:cells [\w.-]+|init add\b|(?:init|mcp|providers|ready|reload|send)\b))`)
+	`(?:cells [\w.-]+|init add\b|(?:init|mcp|ready|reload|send)\b))`)
 
 // Flags are the flags of a process that the commands which it prints repeat. A printed command then
 // works on the same configuration, database and cell in the shell that started the process.

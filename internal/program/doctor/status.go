@@ -30,8 +30,8 @@ type StatusOptions struct {
 	Of func(name string) bool
 	// AllowFsyncOff makes fsync = off a Warning instead of a Problem.
 	AllowFsyncOff bool
-	// Cell is the name of the cell, for the commands of alerts and findings. It may be empty.
-	Cell string
+	// Flags are added to the commands in the status.
+	Flags cells.Flags
 	// Awaited is true for a page for which a user waits: see measure.MostAwaited.
 	Awaited bool
 }
@@ -60,6 +60,8 @@ type Status struct {
 	Destinations []Destination `json:"destinations"`
 	Sources      []Source      `json:"sources"`
 	Processes    []Process     `json:"processes"`
+
+	flags cells.Flags // added to the commands that Print adds
 }
 
 // NeedsSomebody reports whether an operator must act.
@@ -198,6 +200,7 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 		return nil, err
 	}
 	s := &Status{
+		flags:      opts.Flags,
 		Server:     slices.DeleteFunc(append([]Finding{}, server...), func(f Finding) bool { return f.Level == OK }),
 		At:         r.snapshot.At,
 		DeployedAt: orZero(r.snapshot.DeployedAt),
@@ -213,10 +216,10 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 		Tables: r.tables(), Destinations: r.destinations(), Sources: r.sources(opts.configured()), Processes: r.processes(),
 	}
 	for i := range s.Needs {
-		s.Needs[i].Command = cells.Commands(s.Needs[i].Command, opts.Cell)
+		s.Needs[i].Command = opts.Flags.AddTo(s.Needs[i].Command)
 	}
 	for i := range s.Server {
-		s.Server[i].Fix = cells.Commands(s.Server[i].Fix, opts.Cell)
+		s.Server[i].Fix = opts.Flags.AddTo(s.Server[i].Fix)
 	}
 	s.keep(opts.Of)
 	for _, d := range s.Destinations {

@@ -170,7 +170,7 @@ func (p *printer) unseen(s *Status) {
 		if first {
 			p.title("NOTHING RECEIVED YET")
 		}
-		p.row(of.Name, "-> hooklatch send "+safetext.Shell(of.Name))
+		p.row(of.Name, "-> "+s.flags.AddTo("hooklatch send "+safetext.Shell(of.Name)))
 		first = false
 	}
 }
