@@ -28,7 +28,7 @@ const (
 	Failed    State = "failed"
 )
 
-// Fate is the result of a pass's comparison of an item with the stored events.
+// Fate is the result of comparing an item with the stored events.
 type Fate string
 
 // Values of Fate.

@@ -156,7 +156,7 @@ type EventID struct {
 	// pointers, header:NAME and form:NAME. The id is a hash of these values; white
 	// space and the order of keys do not matter. All values must be present.
 	Fields []string `yaml:"fields,omitempty"`
-	// Optional are further values for the hash, which may be missing. Only with
+	// Optional are further values for the hash; each may be missing. Only with
 	// Fields.
 	Optional []string `yaml:"optional,omitempty"`
 }

@@ -74,7 +74,7 @@ type Provider struct {
 	Sign func(r *Request, key secret.Value, now time.Time) error
 
 	// Sample builds the body and the headers of an event from this sender, unsigned and
-	// without a URL, for the send command and the demo. An empty eventType means a usual type,
+	// without a URL, for the send command and the demo. An empty eventType means a common type,
 	// an empty id a new one. Sample puts id where the provider's rule finds it, so that the
 	// event's key depends on it.
 	Sample func(eventType, id string, now time.Time) *Request

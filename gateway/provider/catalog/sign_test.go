@@ -168,7 +168,7 @@ func TestSecrets(t *testing.T) {
 		if p.Keyless {
 			return
 		}
-		// Without a usable secret nothing is verified, and only Hooklatch is at fault.
+		// Without a usable secret, Verify fails, and its error does not blame the sender.
 		for _, secrets := range [][]secret.Value{nil, {secret.Value{}}} {
 			_, err := p.Verify(t.Context(), r, secrets, prooftest.Now())
 			require.Error(t, err)

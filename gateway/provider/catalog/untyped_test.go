@@ -95,8 +95,8 @@ func TestTypesAreNotRequired(t *testing.T) {
 	}
 }
 
-// The configured place of a type is no reason to refuse a delivery whose id is in a header: the
-// sender's ping may have no body, or a body in another format.
+// A delivery whose id is in a header is accepted even if its type is not where the configuration
+// says: the sender's ping may have no body, or a body in another format.
 func TestATypeThatCannotBeReadIsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"basic", "hmac", "jwt", "token", "standard-webhooks", "svix"} {

@@ -18,8 +18,8 @@ type Source struct {
 	// provider signs its deliveries with keys that it publishes. A secret is text, or a mapping if
 	// it is in a separate file or accepted only for a limited time.
 	Secrets []Secret `yaml:"secrets,omitempty"`
-	// Name of the cell whose database stores this source's events. A source that has events
-	// changes its cell only by `hooklatch cells move`: otherwise the new database would accept
+	// Name of the cell whose database stores this source's events. Use `hooklatch cells
+	// move` to change the cell of a source that has events: otherwise the new database would accept
 	// duplicates of them. Defaults to main, the section database.
 	Cell string `yaml:"cell,omitempty"`
 	// Name of the cell that stored this source's events before. It stores them until `hooklatch

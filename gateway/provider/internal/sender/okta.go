@@ -46,8 +46,8 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "uuid of each event, which the System Log has too. Not `eventId` of the envelope, which names the delivery.",
 			Setup: []string{
 				"Admin Console, Workflow, Event Hooks, Create Event Hook: endpoint URL {url}.",
-				"Authentication field Authorization (or another one: then set `header` of the source), authentication secret a long random text: " +
-					"the whole text is the secret of the source.",
+				"Enter Authorization as the authentication field (for another header, set `header` of the source), and a long random text as " +
+					"the authentication secret: the whole text is the secret of the source.",
 				"Choose the events, save, and press Verify while the gateway runs.",
 			},
 			Notes: []string{
