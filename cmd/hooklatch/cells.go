@@ -45,8 +45,8 @@ events in the old cell until this command hands the source over.
 
 The command copies everything by which the old cell recognises duplicates: ids of events,
 keys of effects, guards, and the coverage of backfill. Deliveries are accepted meanwhile.
-For the last step they are answered 503 for a few seconds. The old cell keeps its events
-and finishes their effects.
+During the last step the gateway answers 503 for a few seconds. The old cell keeps its
+events and finishes their effects.
 
 The source must have no held event, and its ordered effects must end before the last
 step, because later events may depend on them. If the command is interrupted, run it

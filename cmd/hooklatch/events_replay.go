@@ -112,7 +112,7 @@ before now, such as 36h.`,
 	f.register(cmd, v.Name+" ")
 	c.jsonFlag(cmd)
 	cmd.Flags().StringVar(&only, "route", "", "dispatch only this `route`; effects of other routes stay as they are")
-	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "create new effects under new keys, which receivers apply again")
+	cmd.Flags().BoolVar(&newKeys, "new-keys", false, "create new effects under new keys, so that receivers apply them again")
 	return cmd
 }
 

@@ -19,7 +19,7 @@ func (c *cli) newRoutesList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List routes and count the effects that each created recently",
-		Long: `List the routes of the configuration, with the numbers of effects created, failed and
+		Long: `List the routes of the configuration, with the number of effects created, failed and
 left out in the last hour and the last day. An effect counts as failed if it failed
 permanently, was parked, or could not be rendered. It is left out if an earlier event
 had the same key, or if a newer effect of the same object was done. The counts of the
@@ -50,7 +50,7 @@ func (c *cli) newRoutesShow() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show one route with its settings, effect counts and last error",
 		Long: `Show one route of the configuration: its fields and its destination's settings, with
-defaults and without secrets. The output also has the numbers of its effects in the last
+defaults and without secrets. The output also shows its effect counts for the last
 hour and the last day, and its last error. The counts of the last day are up to five
 minutes old.`,
 		Args: cobra.ExactArgs(1),

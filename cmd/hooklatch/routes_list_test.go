@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/routes"
 )
 
-// Each route is listed with the numbers of its effects, its settings and its last error.
+// Each route is listed with its effect counts, its settings and its last error.
 func TestRoutesAreListedWithWhatTheyDid(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

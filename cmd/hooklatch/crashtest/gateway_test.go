@@ -53,7 +53,7 @@ func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 			})
 		}
 		<-enough
-		<-time.After(time.Duration(rand.IntN(10_000)) * time.Microsecond) // at a random moment of its work
+		<-time.After(time.Duration(rand.IntN(10_000)) * time.Microsecond) // kill the process at a random moment
 		process := g.cmd.Process
 		require.NoError(t, process.Kill())
 		sending.Wait()

@@ -38,7 +38,7 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// Counts are the numbers of effects of a route in a period.
+// Counts holds the effect counts of a route in a period.
 type Counts struct {
 	Matched    int64 `json:"matched"`    // events that the route matched: created and suppressed effects
 	Created    int64 `json:"created"`    // new effects
