@@ -95,7 +95,7 @@ func TestLoseRequestRollsBack(t *testing.T) {
 	err := store(t.Context(), t, broken)
 	require.Error(t, err)
 	require.Equal(t, fault.LoseRequest, <-f.Fired())
-	// This waits for the transaction's lock, until the server has seen the cut.
+	// LOCK TABLE waits for the transaction's lock, until the server has seen the cut.
 	require.NoError(t, pgx.BeginFunc(t.Context(), sound, func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), "LOCK TABLE cells IN ACCESS EXCLUSIVE MODE")
 		return err
@@ -141,7 +141,7 @@ func TestLoseAnswerToImpatientClient(t *testing.T) {
 	t.Parallel()
 	broken, sound, f := faulty(t)
 	f.Arm(fault.LoseAnswer, 1)
-	// This delays the COMMIT until the client has given up.
+	// The trigger delays the COMMIT until the client has given up.
 	_, err := sound.Exec(t.Context(), `
 		CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON cells DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`)

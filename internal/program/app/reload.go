@@ -39,7 +39,7 @@ func (a *App) Reload(ctx context.Context) error {
 	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "configuration reloaded: sources, routes, secrets and certificates are in effect", slog.String(logkey.Path, next.Path()))
 	a.warnOfRestart(ctx, next)
 	select {
-	case <-a.prepared: // before that, the start logs the warning
+	case <-a.prepared: // until prepared is closed, startup logs the warning itself
 		if a.worker != nil {
 			a.warnOfUnserved(ctx, next)
 		}

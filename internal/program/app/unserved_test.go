@@ -41,7 +41,7 @@ allow_empty: true
 }
 
 // The effects of alerts have destinations of their own, which are served as long as the
-// configuration notifies somebody through them.
+// configuration sends notifications through them.
 func TestEffectsOfAlertsHaveADestination(t *testing.T) {
 	t.Parallel()
 	cfg, err := config.Parse("hooklatch.yaml", []byte(`

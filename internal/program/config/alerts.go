@@ -70,8 +70,8 @@ func (c *Config) TeamOf(name string) string {
 	return c.Sources[name].Team
 }
 
-// checkRecipients refuses addresses to which no email can be sent: the workers would then notify
-// nobody at all.
+// checkRecipients refuses addresses to which no email can be sent: with such an address, the
+// workers would notify no recipient at all.
 func checkRecipients(list []*mail.Address) error {
 	to := make([]string, len(list))
 	for i, one := range list {

@@ -20,7 +20,7 @@ import (
 type TestEvents interface {
 	// WhyNot returns the reason why no test event can be sent to a source, or "".
 	WhyNot(source string) string
-	// Prepare creates an event with a new id. An empty type means a usual type of the provider.
+	// Prepare creates an event with a new id. An empty type means a common type of the provider.
 	Prepare(source, eventType string) (TestEvent, error)
 }
 

@@ -160,7 +160,7 @@ func TestEveryKindOfThingIsFound(t *testing.T) {
 	require.WithinDuration(t, time.Now(), hits[0].At, time.Hour)
 }
 
-// A text that names nothing is no error, whatever it is. A text that no row can have is refused.
+// Looking up a text that names nothing is not an error. A text that no row can have is refused.
 func TestAnyTextIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

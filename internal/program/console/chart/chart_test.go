@@ -97,7 +97,7 @@ func TestAnAxisHasTimesOfItsZone(t *testing.T) {
 	}
 }
 
-// Of marks that are close to each other, only the first has a number.
+// Only the first of several marks that are close to each other has a number.
 func TestMarksDoNotCoverEachOther(t *testing.T) {
 	t.Parallel()
 	c := chart.Chart{Step: time.Minute, Gaps: make([]bool, 60)}

@@ -308,7 +308,7 @@ func TestSigningOut(t *testing.T) {
 	d.submit("/logout-everywhere", nil, with(there))
 	require.Equal(t, []string{"", "bea", "deploy"}, known(there, bea, deploy))
 	require.Equal(t, 2, d.rows(t))
-	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "signing out without a login is no error")
+	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "signing out without a login is not an error")
 }
 
 // Each minute, only one request records the last use.
