@@ -22,8 +22,8 @@ const (
 // errNotPrivate is returned if this machine allows no mounts.
 var errNotPrivate = errors.New("this machine allows no private disks, so a full disk is only simulated")
 
-// privately repeats this command in a process that may mount its own disks, so that they can
-// really be full. Errors: errNotPrivate, errFound.
+// privately repeats this command in a process that may mount its own disks, so that a full disk
+// is real and not simulated. Errors: errNotPrivate, errFound.
 func privately(ctx context.Context, s streams) error {
 	self, err := os.Executable()
 	if err != nil {

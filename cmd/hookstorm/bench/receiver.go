@@ -136,7 +136,7 @@ func (r *receiver) until(ctx context.Context, holds func() bool, lack func() str
 // down makes the receiver refuse connections, and closes the open ones, including connections
 // without any data yet.
 func (r *receiver) down() {
-	_ = r.server.Close() // its connections are closed whatever it returns
+	_ = r.server.Close() // the connections are closed even if Close fails
 	r.serving.Wait()
 }
 

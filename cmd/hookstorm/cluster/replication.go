@@ -38,7 +38,7 @@ func (c *Cluster) join(ctx context.Context) error {
 		if !c.opts.Synchronous {
 			return nil
 		}
-		// This is a setting of the primary only, so that a promoted standby does not wait for
+		// Only the primary has this setting, so that a promoted standby does not wait for
 		// a standby.
 		for _, statement := range []string{
 			"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (" + standbyName + ")'",

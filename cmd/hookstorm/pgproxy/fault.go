@@ -119,7 +119,7 @@ func (k Kind) atStatement() bool {
 // swallows reports whether the client never gets the response.
 func (k Kind) swallows() bool { return k == LoseAnswer || k == HangAnswer || k == Terminate }
 
-// lasts reports whether the fault is a state of the line, which has no count.
+// lasts reports whether the fault is a lasting state, without a count.
 func (k Kind) lasts() bool {
 	switch k {
 	case PartitionRequests, PartitionAnswers, Partition, Latency, SlowBytes:

@@ -108,8 +108,8 @@ func (r *Receivers) Stop() {
 		r.stopped = true
 		r.desk.close()
 		close(r.stopping)
-		_ = r.web.Close()  // its connections are closed whatever it returns
-		_ = r.mail.Close() // its connections are closed whatever it returns
+		_ = r.web.Close()  // the connections are closed even if Close fails
+		_ = r.mail.Close() // the connections are closed even if Close fails
 	}
 	r.mu.Unlock()
 	r.serving.Wait()

@@ -20,7 +20,8 @@ const (
 )
 
 // lane is a program whose processes make a leg's visits, one process after the other. Each
-// process gets all outstanding visits. It dies at the first failpoint with a kill, or lives on.
+// process gets all outstanding visits. The first failpoint with a kill ends the process; without
+// one, it continues.
 type lane struct {
 	program *programs.Program
 	always  string     // rules for all its processes, besides the leg's rules
