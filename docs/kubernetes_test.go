@@ -55,7 +55,8 @@ func TestTheManifestsOfKubernetesAreSound(t *testing.T) {
 	require.Equal(t, map[string]int{"ServiceAccount": 1, "ConfigMap": 1, "Service": 1, "Deployment": 2, "PodDisruptionBudget": 2, "Job": 1}, kinds)
 }
 
-// requireNoSecret loads a configuration. Without an environment it has no usable secret of its own.
+// requireNoSecret checks that a configuration contains no secret: each one comes from the
+// environment.
 func requireNoSecret(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")

@@ -140,8 +140,8 @@ func TestAProbeIsBroughtForward(t *testing.T) {
 	require.Equal(t, []int64{0, 0, 1, 0}, affected)
 }
 
-// Attempts that began before the breaker closed are no reason to open it again. Later ones are, whatever
-// else succeeds at the same time.
+// Failed attempts that began before the breaker closed do not open it again. Later failures open it,
+// even if other attempts succeed at the same time.
 func TestABreakerJudgesByAttemptsSinceItClosed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -190,7 +190,7 @@ func onLiar(t *testing.T, l *liar, life *atomic.Value, options ...func(*Options)
 	return b
 }
 
-// Whatever a shared memory returns, an event that is not committed is accepted.
+// An event that is not committed is accepted, whatever a shared memory returns.
 func TestSharedMemoryIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	l := newLiar()

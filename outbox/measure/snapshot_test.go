@@ -128,8 +128,8 @@ func TestNothingIsUsualAtFirst(t *testing.T) {
 	require.Equal(t, []measure.Usual{{Source: "stripe"}}, s.Usual)
 }
 
-// Whatever the amount of waiting work, a bounded number is counted, and each destination gets its
-// share.
+// The number of counted rows is bounded for any amount of waiting work, and each destination gets
+// its share.
 func TestCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	pool := waits(t)

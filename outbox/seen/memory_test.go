@@ -133,8 +133,8 @@ func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 	require.Nil(t, get(t, m, "hooklatch:a")[0])
 }
 
-// Whatever kind of server listens at the address, it delays neither callers nor Stop, and the log
-// does not contain the password.
+// No kind of server at the address delays callers or Stop, and the log does not contain the
+// password.
 func TestNotARedis(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){

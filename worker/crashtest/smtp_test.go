@@ -146,7 +146,7 @@ func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills
 			return len(p.marked(markAnswered)) == concurrency
 		}, patience, 200*time.Microsecond)
 		if at == settling {
-			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // at a random moment of its work
+			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // kill the process at a random moment
 		}
 		p.kill()
 		m.release()

@@ -186,7 +186,7 @@ func TestAHandlerThatReadsWithoutALockIsFound(t *testing.T) {
 	troubles, _ := found(t, c)
 	require.Empty(t, troubles)
 	c.Without = slices.DeleteFunc(hooktest.Troubles(), func(trouble hooktest.Trouble) bool { return trouble == hooktest.AllAtOnce })
-	for range 10 { // on a busy machine, the oldest event may begin when the others have ended
+	for range 10 { // on a busy machine, the oldest event may begin only after the others have ended
 		if troubles, _ = found(t, c); len(troubles) > 0 {
 			break
 		}

@@ -58,7 +58,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 				count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0
 		}, 2*time.Minute, time.Millisecond)
 		if kills < 2*minKills {
-			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // at a random moment of its work
+			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // kill the process at a random moment
 			require.NoError(t, program.Process.Kill())
 			kills++
 		} else {
