@@ -17,7 +17,7 @@ func TestPausesEndWhateverTheProcessClockSays(t *testing.T) {
 	for skew, test := range map[string]string{"-1h": "TestProbesKeepTheirPace", "+1h": "TestWhatWaitsInASharedQueueIsSetAside"} {
 		t.Run(skew, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+test+"$", "-test.timeout", "3m") //nolint:gosec // this program
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+test+"$", "-test.timeout", "3m")
 			cmd.Env = append(os.Environ(), "HOOKLATCH_CLOCK="+skew)
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
