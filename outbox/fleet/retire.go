@@ -86,9 +86,9 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 func (f *Fleet) awaitEnqueuing(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, enqueuingPatience)
 	defer cancel()
-	var open []string
+	open := []string{} // transactions; empty for all
 	for range (retry.Pauses{First: 10 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
-		err := f.sql.ReadingDestinations.With(readingDestinations{Of: append([]string{}, open...)}).QueryRow(ctx, f.read).Scan(&open)
+		err := f.sql.ReadingDestinations.With(readingDestinations{Of: open}).QueryRow(ctx, f.read).Scan(&open)
 		if len(open) == 0 || err != nil && ctx.Err() == nil {
 			return err
 		}
