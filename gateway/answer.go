@@ -104,7 +104,7 @@ func (r *reply) writeInHalves(c echo.Context) error {
 	}
 	c.Response().Flush()
 	if err := failpoint.Hit("gateway.half_answer"); err != nil {
-		panic(http.ErrAbortHandler) // closes the connection here
+		panic(http.ErrAbortHandler) // closes the connection after the first half
 	}
 	_, err := c.Response().Write(body[len(body)/2:])
 	return err

@@ -19,7 +19,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 		return nil, refuseTooLarge(limit)
 	}
 	if !rx.memory.fits(r.ContentLength) {
-		return nil, refuseUnavailable(reasonMemory, nil) // before anything is read
+		return nil, refuseUnavailable(reasonMemory, nil) // refused before anything is read
 	}
 	// Echo wraps net/http's Writer. Only net/http's Writer lets MaxBytesReader close the
 	// connection.

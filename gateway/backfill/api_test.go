@@ -72,7 +72,7 @@ func (w *world) answer(out http.ResponseWriter, r *http.Request) {
 	default:
 		answer = map[string]any{"active": true, "config": map[string]any{"url": w.source.URL}, "last_response": map[string]any{"message": "OK"}}
 	}
-	_ = json.NewEncoder(out).Encode(answer) // a killed pass does not read it
+	_ = json.NewEncoder(out).Encode(answer) // fails if the pass was killed
 }
 
 // isList reports whether a request is for a page of the list.

@@ -63,8 +63,8 @@ type Options struct {
 	// Budget is the maximum time of one turn. The next turn continues where it ended. Defaults
 	// to 20 seconds.
 	Budget time.Duration
-	// GatewayGone is the time without a sign of a running gateway after which no redelivery is
-	// requested. Defaults to 30 seconds.
+	// GatewayGone is how long passes continue to request redeliveries after the last sign of a
+	// running gateway. Defaults to 30 seconds.
 	GatewayGone time.Duration
 	// Logger defaults to a logger that discards, MeterProvider to the global one.
 	Logger        *slog.Logger
@@ -137,7 +137,7 @@ func (b *Backfill) Turn(ctx context.Context) error {
 type Order struct {
 	By           string    // the operator; empty: the pass is due, not requested
 	Since, Until time.Time // zero: from the watermark, until Lag ago
-	DryRun       bool      // if true, nothing is written and no redelivery requested
+	DryRun       bool      // if true, the pass writes nothing and requests no redelivery
 	Types        []string  // nil: the types in the settings
 	Via          Via       // empty: the value in the settings
 	Limit        int       // maximum number of missing events; 0: no limit

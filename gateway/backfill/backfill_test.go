@@ -41,8 +41,8 @@ func TestRedeliveriesThatDoNotArriveArePulled(t *testing.T) {
 	require.EqualValues(t, 3, w.recovered())
 }
 
-// GitHub sends forms if the hook's owner chose them, and lists their content type beside a
-// JSON payload.
+// GitHub sends forms if the hook's owner chose them. Its list shows a form's payload as JSON, but
+// with the form's content type.
 func TestAFormThatIsListedAsJSONIsStoredAsJSON(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/octocat/hello-world/hooks/1")
@@ -84,7 +84,7 @@ func TestWhatIsLostIsGivenUp(t *testing.T) {
 	require.Equal(t, maxTries, posts)
 }
 
-// A redelivery takes a while. Passes in the meantime do not request it again.
+// A redelivery takes time. Until it arrives, passes do not request it again.
 func TestARedeliveryIsAwaited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

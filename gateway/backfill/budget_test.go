@@ -93,7 +93,7 @@ func TestALongListLeavesTurnsToTheOthers(t *testing.T) {
 func TestAProviderThatDoesNotRespondIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
-	w.backfill.opts.Budget = 5 * time.Second // a busy machine takes a part of it before the request
+	w.backfill.opts.Budget = 5 * time.Second // long enough for a busy machine to send the request
 	w.refuse = func(_ http.ResponseWriter, r *http.Request) bool {
 		if isList(r) {
 			<-r.Context().Done()

@@ -28,7 +28,7 @@ const (
 	maxAnswer = 64 << 20
 	// requestTimeout limits one request including its response.
 	requestTimeout = time.Minute
-	// usualPause is the pause if the provider asks for a pause without its length. longestPause
+	// usualPause is the pause if the provider asks for one without giving its length. longestPause
 	// is the longest pause.
 	usualPause   = time.Minute
 	longestPause = 6 * time.Hour
@@ -197,7 +197,7 @@ func (p *pass) send(request *http.Request) (answer, error) {
 	response, err := p.client.http.Do(request)
 	if err != nil {
 		if failed, is := errors.AsType[*url.Error](err); is {
-			err = failed.Err // the error's URL contains a cursor
+			err = failed.Err // drop the URL: it contains a cursor
 		}
 		return answer{}, fmt.Errorf("%s: %w", about, err)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A feed shows old events late: its cursor, not a time, determines where it continues.
+// A feed may show old events late. Its cursor, not a time, determines where the next pass
+// continues.
 func TestAFeedMayShowOldEventsLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")
@@ -64,7 +65,7 @@ func TestAFeedWhoseCursorHasAgedShowsOldEventsLate(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// No later pass reads what is before a feed's cursor, so an event is stored even if its time is
+// No later pass reads the items before a feed's cursor, so an event is stored even if its time is
 // wrong. The watermark stays in the past.
 func TestAFeedMayShowEventsOfTheFuture(t *testing.T) {
 	t.Parallel()

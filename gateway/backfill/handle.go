@@ -15,7 +15,8 @@ import (
 
 // handle recovers the missing events among items, in the order in which they happened. behind is
 // the pass's position after all items. It is committed with the last batch. If the pass is lost
-// before, the next pass begins at the position that the last completed call of handle committed.
+// before that commit, the next pass begins at the position that the last completed call of handle
+// committed.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -49,9 +50,9 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	return p.accept(ctx, nil, behind)
 }
 
-// once keeps the first listed of several deliveries of one event. It marks that item as
-// delivered if any of the deliveries was, and gives it their earliest time. It also drops items
-// that appear twice because pages shifted while they were read.
+// once keeps one delivery of each event, the first one listed. It marks that item as delivered if
+// any of the deliveries was, and gives it their earliest time. It also drops items that appear
+// twice because pages shifted while they were read.
 func once(items []Item) []Item {
 	at := map[string]int{}
 	var kept []Item

@@ -40,7 +40,7 @@ type history struct {
 	kill      context.CancelFunc // cancels the newest pass
 	takeovers int
 	arriving  sync.WaitGroup
-	striking  sync.WaitGroup // requests that meet trouble
+	striking  sync.WaitGroup // requests that may cause trouble
 	failures  []error        // errors of webhooks
 }
 
@@ -149,8 +149,8 @@ func (h *history) endLease() {
 	}
 }
 
-// calm ends all trouble, and waits for the requests that meet some. A cancelled pass does not
-// wait for its request, which may still cancel the next pass or begin another one.
+// calm ends all trouble, and waits for the requests that may still cause some. A cancelled pass
+// does not wait for its request, which may still cancel the next pass or begin another one.
 func (h *history) calm() {
 	h.mu.Lock()
 	h.troubles = nil
@@ -218,7 +218,7 @@ func (h *history) strike(out http.ResponseWriter, one trouble) bool {
 		h.takeovers++
 		h.mu.Unlock()
 		h.endLease()
-		_ = h.pass(false) // this pass may meet trouble as well
+		_ = h.pass(false) // this pass may also fail
 	case "500":
 		out.WriteHeader(http.StatusInternalServerError)
 		return true

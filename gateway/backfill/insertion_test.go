@@ -37,7 +37,7 @@ func TestInsertionBetweenPagesLosesNothing(t *testing.T) {
 			require.Empty(t, run.Error)
 			require.Greater(t, pages, 5)
 			require.Equal(t, run.Listed, run.Missing, "each event is counted once")
-			w.turn() // learns which redeliveries have arrived
+			w.turn() // finds out which redeliveries have arrived
 			require.Subset(t, w.dispatched(), ids(events), "the events listed before the pass")
 			w.refuse = nil
 			for range 2 {

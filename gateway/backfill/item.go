@@ -92,7 +92,8 @@ func (p *pass) shape(i *Item, raw gjson.Result) error {
 	if p.list.Wrap != "" {
 		text = strings.Replace(p.list.Wrap, "{item}", text, 1)
 	}
-	// gjson's text is a slice of the complete response, which must not stay in memory.
+	// Copy the text: gjson's text is a slice of the complete response and would keep all of it in
+	// memory.
 	i.request = &provider.Request{Method: http.MethodPost, Header: header, Body: []byte(text)}
 	i.Events, i.invalid = p.source.Provider.Events(i.request)
 	if i.invalid == nil && len(i.Events) == 0 {
@@ -161,7 +162,7 @@ func (p *pass) delivery(i *Item) outbox.Delivery {
 	}
 }
 
-// judge decides what to do with an item, as far as the list alone allows.
+// judge decides what to do with an item. known contains the events that are already stored.
 func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	switch {
 	case i.invalid != nil:

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
-// A list with wrong data, or a provider that fails, leads to a readable error. Nothing is
-// stored, and the watermark stays.
+// A list with wrong data, or a provider that fails, leads to a readable error. Nothing is stored,
+// and the watermark does not move.
 func TestListsThatLieMoveNothing(t *testing.T) {
 	t.Parallel()
 	say := func(status int, contentType, body string) func(http.ResponseWriter, *http.Request) bool {

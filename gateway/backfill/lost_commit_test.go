@@ -36,8 +36,8 @@ func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	return database{pool: pool, outbox: newOutbox(t, pool), passes: newOutbox(t, faulty)}, f
 }
 
-// Whichever COMMIT of a pass gets no answer, the pass begins once, ends once and is counted
-// once. If a gateway starts during the pass, the list is due again after it.
+// A pass begins once, ends once and is counted once, even if one of its COMMITs gets no answer. If
+// a gateway starts during the pass, the list is due again after it.
 func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -83,7 +83,7 @@ func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 					if c.status != 0 {
 						failures, recovered = lost+1, 0
 					} else if c.asked != 0 {
-						recovered = min(lost, 1) // the next pass learns that the event has arrived
+						recovered = min(lost, 1) // the next pass finds that the event has arrived
 					}
 					require.Equal(t, c.status != 0, ran.Error != "")
 					require.EqualValues(t, recovered, ran.Recovered)

@@ -43,7 +43,7 @@ type pass struct {
 	endpointTypes []string
 	version       string                    // payload version that our endpoint receives
 	gateway       bool                      // true if a running gateway can receive redeliveries
-	waiting       map[identity.EventID]bool // events whose redelivery redeliver must not request
+	waiting       map[identity.EventID]bool // events with an outstanding redelivery; redeliver requests no second one
 	move          coverage.Move             // the position that is committed
 	stored        time.Duration             // duration of the batch's transaction; 0: it stored no event
 }

@@ -52,9 +52,9 @@ func watermark(name string) (isBehind, column string) {
 }
 
 // An event's webhook may arrive once, twice, late, during a pass, or never. Passes are killed at
-// any point, overtaken or refused, or do not learn the outcome of their COMMIT. At the end, each
-// event is stored once and dispatched once, and is counted as recovered if no webhook delivered
-// it. A watermark is never beyond a listed event that is not stored.
+// any point, overtaken or refused, or lose the answer to their COMMIT. At the end, each event is
+// stored once and dispatched once, and is counted as recovered if no webhook delivered it. A
+// watermark is never beyond a listed event that is not stored.
 func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	for name, list := range listings() {

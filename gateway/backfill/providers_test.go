@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each provider has a thousand events. The webhooks of 100 never arrive, 50 arrive twice, and
-// 20 are late, during a pass or after it. Each event is stored once and dispatched once, and
-// the passes count exactly the events that no webhook had delivered before. Types without a
+// Each provider has a thousand events. The webhooks of 100 never arrive, 50 arrive twice, and 20
+// arrive late, during a pass or after it. Each event is stored once and dispatched once, and the
+// passes count exactly the events that no webhook had delivered before. Types without a
 // subscription are not stored.
 func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 			require.NoError(t, late)
 			require.Empty(t, run.Error)
 			require.EqualValues(t, 20, run.Filtered)
-			w.turn() // learns which redeliveries have arrived
+			w.turn() // finds out which redeliveries have arrived
 			recovered := w.recovered()
 			require.GreaterOrEqual(t, recovered, int64(110), "the webhooks that never arrived, and the webhooks after the pass")
 			require.LessOrEqual(t, recovered, int64(120))

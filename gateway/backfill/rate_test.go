@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// inMemory responds to requests without a network, because virtual time stands still while a
+// inMemory responds to requests without a network, because virtual time does not advance while a
 // goroutine waits for a network.
 type inMemory struct{ http.Handler }
 

@@ -149,10 +149,10 @@ func aged(err error) bool {
 	return is && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity}, refusal.status)
 }
 
-// follow reads a feed, starting at its cursor. The cursor is committed with the events. A feed
-// may show old events late: it is ordered by its cursor, not by time. No later pass reads what
-// is before the cursor. So follow stores all events of a page, except events that are older than
-// the list's first pass or outside the period that the operator requested.
+// follow reads a feed, starting at its cursor. The cursor is committed with the events. A feed may
+// show old events late: it is ordered by its cursor, not by time. No later pass reads the items
+// before the cursor, so follow stores all events of a page, except events that are older than the
+// list's first pass or outside the period that the operator requested.
 func (p *pass) follow(ctx context.Context, since time.Time) error {
 	cursor, oldest := p.row.Mark, p.row.CreatedAt
 	if p.order.By != "" && !p.order.Since.IsZero() {

@@ -40,7 +40,7 @@ type trouble struct {
 	At   int // the request's number in the pass
 	What string
 	Mode fault.Mode // how COMMITs break
-	Skip int        // number of COMMITs that succeed before
+	Skip int        // number of COMMITs that succeed before the fault
 	N    int        // number of COMMITs that break; for "refuse", see strike
 	New  []fate     // events that happen
 }

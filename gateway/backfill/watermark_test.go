@@ -75,8 +75,8 @@ func TestTheDeepPassMeetsWhatWasListedVeryLate(t *testing.T) {
 	require.EqualValues(t, 2, w.turn().Recovered)
 }
 
-// A pass whose time ends before its last batch is stored records its position. The position
-// must not be after that batch, even if the batch was the last one of its page or slice.
+// If a pass's time ends before its last batch is stored, the pass records its position. The
+// position must not be after that batch, even if the batch was the last one of its page or slice.
 func TestAPassWhoseTimeEndsMovesToWhatIsStored(t *testing.T) {
 	t.Parallel()
 	for name, c := range listings() {
@@ -105,7 +105,7 @@ func TestAPassWhoseTimeEndsMovesToWhatIsStored(t *testing.T) {
 			require.False(t, w.state().CoveredUntil.After(w.events[0].at), "nothing is stored")
 			require.Equal(t, before, w.mark())
 			w.turn()
-			w.turn() // learns which redeliveries have arrived
+			w.turn() // finds out which redeliveries have arrived
 			require.ElementsMatch(t, ids(w.events), w.dispatched())
 		})
 	}
