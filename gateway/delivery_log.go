@@ -23,8 +23,8 @@ const (
 	linesAtOnce    = 20
 )
 
-// Limits for log lines about duplicates. In a storm of duplicates, a line for each would make
-// the response to it a third more expensive.
+// Limits for log lines about duplicates. Logging every duplicate would add a third to the cost of
+// its response.
 const (
 	duplicatesPerSecond = 100
 	duplicatesAtOnce    = 1000
@@ -53,8 +53,8 @@ func newDeliveryLog(logger *slog.Logger, now func() time.Time) *deliveryLog {
 	}
 }
 
-// replaysOf returns the throttle for a source's replays. A replay has a valid signature, which
-// not every client can produce, so the lines of other clients must not suppress its line.
+// replaysOf returns the throttle for a source's replays. A replay has a valid signature, which not
+// every client can produce, so other clients must not be able to suppress its log line.
 func (l *deliveryLog) replaysOf(src *source) *throttle {
 	found, ok := l.replays.Load(src.Name)
 	if !ok {
@@ -215,8 +215,8 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush logs the number of suppressed lines that no line has reported yet. Only Stop calls it: until
-// then the metrics count every delivery.
+// flush logs how many suppressed lines have not been reported yet. Only Stop calls it. While the
+// gateway runs, the metrics count every delivery.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {

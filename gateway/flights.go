@@ -24,11 +24,11 @@ const (
 type flightLimits struct {
 	arriving  int // deliveries whose bodies are being read
 	all       int // deliveries with complete bodies, which are verified, committed and answered
-	perSource int // number of the slots in all that one source may use
-	perCell   int // number of the slots in all that the sources of one cell may use together
-	// perAddress limits an address's deliveries in both stages until their sender is verified.
-	// One source may use half of this number: behind an unconfigured proxy all senders share
-	// one address, and one source's senders must not block the other sources. A network of
+	perSource int // commit slots that one source may use
+	perCell   int // commit slots that the sources of one cell may use together
+	// perAddress limits an address's deliveries in both stages until their sender is verified. An
+	// address may use half of this number for one source: behind an unconfigured proxy all senders
+	// share one address, and one source's senders must not block the other sources. A network of
 	// unknown senders may use twice this number.
 	perAddress int
 }

@@ -31,7 +31,7 @@ func gzipSource(mode gateway.Gzip) gateway.Source {
 	return s
 }
 
-// sendPacked delivers the body packed with Content-Encoding: gzip and a signature of signed.
+// sendPacked delivers packed with Content-Encoding: gzip, and with a signature that covers signed.
 func (b *testBundle) sendPacked(t *testing.T, packed, signed string, change ...func(*http.Request)) answer {
 	t.Helper()
 	return b.post(t, "orders", packed, append([]func(*http.Request){func(r *http.Request) {

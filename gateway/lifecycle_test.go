@@ -39,7 +39,7 @@ func TestDrain(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	entered, release := b.held(t)
-	waiting := b.dial(t) // open before the drain, and busy: half a header
+	waiting := b.dial(t) // opened before the drain, with half a header sent
 	write(t, waiting, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n")
 	inFlight := make(chan answer, 1)
 	go func() { inFlight <- b.post(t, "orders", `{"id":"a","type":"x"}`) }()
@@ -183,8 +183,8 @@ func TestSetSourcesUnderTraffic(t *testing.T) {
 	require.Len(t, b.accepter.all(), 200, "every delivery found its source")
 }
 
-// A body that is still arriving is no work that a stop must wait for: its sender gets a 503 in time,
-// and the stop succeeds.
+// Stop does not wait for a body that is still arriving: its sender gets a 503 in time, and Stop
+// succeeds.
 func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
 	t.Parallel()
 	chunk := strings.Repeat("x", 256<<10) // at the required rate, it lasts for 25 s
@@ -221,8 +221,8 @@ func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
 	}
 }
 
-// early is a context that promises an earlier end than it has, so that a busy machine does not fail
-// the test.
+// early is a context that reports an earlier deadline than its real one, so that a busy machine
+// does not fail the test.
 type early struct {
 	context.Context
 

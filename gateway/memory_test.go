@@ -202,8 +202,8 @@ func TestMemoryIsFreeWhenTheOutboxIsDoneWithTheBody(t *testing.T) {
 	b.requireBuffered(t, 0)
 }
 
-// The same holds if the outbox stops waiting while the sender is still connected: a committer may
-// hold the body.
+// A body's memory also stays reserved if the outbox stops waiting while the sender is still
+// connected: a committer may hold the body.
 func TestMemoryStaysReservedAfterATimeoutOfTheOutbox(t *testing.T) {
 	t.Parallel()
 	b := budgeted(t)

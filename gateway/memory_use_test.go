@@ -28,7 +28,7 @@ const (
 	maxForIdleConnection = 20_000      // per connection
 )
 
-// held returns the memory that the process holds from the system, in bytes.
+// held returns the memory that the process has obtained from the system, in bytes.
 func held() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -77,7 +77,7 @@ func TestLargeBodiesFitTheirMemory(t *testing.T) { //nolint:paralleltest // it m
 	var all sync.WaitGroup
 	for c := range connections {
 		conn := b.dial(t)
-		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute))) // the whole exchange takes long on a busy machine
+		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute))) // the exchange may take a long time on a busy machine
 		all.Go(func() {
 			answers := bufio.NewReader(conn)
 			for i := range each {

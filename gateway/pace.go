@@ -20,9 +20,9 @@ func (rx *reception) newPace() pace {
 	return pace{flight: &rx.flight, end: rx.flight.began.Add(opts.ReadTimeout), rate: int64(opts.MinBodyRate)}
 }
 
-// expect sets the deadline for the next byte: the grace period, plus the time that the
-// received bytes last at the required rate. Errors are ignored: the caller's own server may
-// not support deadlines (see Gateway.Handler), and a broken connection shows at the next read.
+// expect sets the deadline for the next byte: the grace period, plus the time that the received
+// bytes take at the required rate. Errors are ignored: the caller's own server may not support
+// deadlines (see Gateway.Handler), and a broken connection shows at the next read.
 func (p *pace) expect(received int) {
 	if received > 0 {
 		p.flight.received(received, p.rate, time.Now())
