@@ -213,7 +213,7 @@ func TestEveryGenericProviderAnswersAnUnsignedPing(t *testing.T) {
 }
 
 // A source whose key is a hash of the content finds an event in every body. A POST that consists of
-// nothing but the value to echo is a probe all the same, and anything else is a delivery.
+// nothing but the value to echo is still a probe. Any other POST is a delivery.
 func TestAProbeIsNoEventWhateverTheKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -287,8 +287,8 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
-// An erasure finds a refused copy by its body, which is stored unpacked. A packed body that is kept as
-// it was unpacked is accepted again.
+// An erasure finds a refused copy by its body, so the quarantine stores the body unpacked.
+// AcceptAgain accepts the unpacked body.
 func TestAPackedBodyIsKeptUnpacked(t *testing.T) {
 	t.Parallel()
 	const body = `{"id":"a","type":"x","email":"jane@example.com"}`

@@ -127,7 +127,7 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 			return nil, refused
 		}
 		if request = inside; rx.request != nil {
-			rx.request = inside // the quarantine keeps it as the erasure of an event finds it
+			rx.request = inside // keep the unpacked body, because an erasure searches for its hash
 		}
 	}
 	if handshake, refused := rx.handshake(proof, request); handshake != nil || refused != nil {

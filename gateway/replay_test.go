@@ -132,7 +132,7 @@ func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	source := githubSource(t, "")
 	b := setupStored(t, func(o *gateway.Options) { o.Sources = []gateway.Source{source, other, refusing} })
 	genuine := signedBy(t, source.Provider, githubSecret, "push", "id-0", testNow)
-	for range 50 { // the test's clock stands still: the budget does not refill
+	for range 50 { // the test's clock does not advance: the budget does not refill
 		b.deliver(t, "nobody", genuine)
 		b.deliver(t, "other", captured(genuine, uuid.NewString(), "push"))
 	}

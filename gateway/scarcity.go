@@ -44,8 +44,8 @@ func (one *flight) received(bytes int, rate int64, now time.Time) {
 	one.due.Store(int64(min(earned, now.Sub(one.began)+headStart)))
 }
 
-// dueAt returns the time until which the received bytes last at the required rate. The body
-// with the earliest time is the slowest.
+// dueAt returns the time at which the next byte is due at the required rate. The body with the
+// earliest time is the slowest.
 func (one *flight) dueAt() time.Time { return one.began.Add(time.Duration(one.due.Load())) }
 
 // throwOut stops the reading of a body. A body that is already complete is still processed.

@@ -47,7 +47,7 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 			require.Equal(t, admitted, f.arrive(one))
 			return one
 		}
-		known := begin("203.0.113.1", true) // it is the oldest, and sends nothing
+		known := begin("203.0.113.1", true) // the oldest delivery, which sends nothing
 		time.Sleep(time.Second)             //nolint:forbidigo // synctest's clock
 		fast := begin("198.51.100.1", false)
 		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock

@@ -137,8 +137,8 @@ func (g *Gateway) Addr() net.Addr {
 	return g.listener.Addr()
 }
 
-// Leave makes every response close its connection; deliveries are accepted as before. Call it
-// a few seconds before Stop if load balancers learn late that this gateway stops. Leave closes
+// Leave makes every response close its connection; deliveries are accepted as before. Call it a few
+// seconds before Stop if load balancers need time to notice that this gateway stops. Leave closes
 // Options.Listener, if set, so that new connections wait for the next process.
 func (g *Gateway) Leave() {
 	g.leaving.Store(true)

@@ -70,7 +70,7 @@ type Cell struct {
 type source struct {
 	Source
 
-	cell          Cell // its name is empty if all sources have one database
+	cell          Cell // Cell.Name is empty if all sources have one database
 	keys          keyring
 	maxBody       int64
 	maxForm       int64 // limit for a form; at least maxBody

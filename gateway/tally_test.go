@@ -44,7 +44,7 @@ func TestMinutes(t *testing.T) {
 		"orders accepted":                  3,
 		"orders duplicate":                 2,
 		"orders secret:2":                  4,
-		"orders took:0.01":                 3, // the test's clock stands still
+		"orders took:0.01":                 3, // the test's clock does not advance
 		"orders refused:no_usable_event":   1,
 		"orders refused:missing_signature": 1,
 		"_unknown refused:unknown_source":  3,
