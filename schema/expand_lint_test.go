@@ -38,8 +38,8 @@ var (
 	call           = regexp.MustCompile(`\b(\w+) ?\(`)
 )
 
-// lintMigration returns all reasons why a migration must not run beside processes of the
-// previous version, or would block them. isReleased reports whether a minor version, such as
+// lintMigration returns all reasons why a migration must not run while processes of the previous
+// version are running, or would block them. isReleased reports whether a minor version, such as
 // 1.4, was released.
 func lintMigration(text string, isReleased func(minor string) bool) (found []string) {
 	marked := mark.FindStringSubmatch(text)

@@ -213,7 +213,7 @@ func TestBusyTableEndsUp(t *testing.T) {
 	require.ErrorContains(t, err, "run the migration again")
 
 	require.NoError(t, user.Rollback(t.Context()))
-	migrator.SetPatience(time.Minute) // autovacuum may use a table for a moment
+	migrator.SetPatience(time.Minute) // autovacuum may use a table briefly
 	_, err = migrator.Up(t.Context())
 	require.NoError(t, err)
 }

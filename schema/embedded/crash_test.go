@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// When a parent is killed, the system ends its server, if it supports that.
+// When a parent process is killed, its server ends too, on systems that support this.
 func TestServerDiesWithItsParent(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -146,7 +146,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 	home := openDir(t)
 	const nobody = 65534
 	require.NoError(t, os.Chown(home, nobody, nobody))
-	program := filepath.Join(home, "embedded.test") // the original is in a closed directory
+	program := filepath.Join(home, "embedded.test") // the user cannot enter the directory of the original
 	copyProgram(t, os.Args[0], program)
 
 	cmd := exec.Command(program)

@@ -11,8 +11,9 @@ import (
 // errNotRunning is returned by Restart after Stop.
 var errNotRunning = errors.New("the server is not running")
 
-// Stop ends the server with a fast shutdown, or with a harder one if that takes longer than 10
-// s or ctx is done. It removes a throw-away cluster. Further calls do nothing.
+// Stop ends the server with a fast shutdown. If that takes longer than 10 s, or ctx is done, Stop
+// uses an immediate shutdown and then SIGKILL. It removes a throw-away cluster. Further calls do
+// nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

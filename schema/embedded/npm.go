@@ -78,8 +78,9 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 // shared lock on this file.
 func usedName(home string) string { return home + ".used" }
 
-// holdBinaries opens and locks the file of usedName. The lock is shared, and ends when the last process
-// that has inherited the file ends. It returns nil for binaries that are not in the cache.
+// holdBinaries opens and locks the file that usedName names. The lock is shared, and ends when the
+// last process that has inherited the file ends. It returns nil for binaries that are not in the
+// cache.
 func holdBinaries(bin binaries) (*os.File, error) {
 	if bin.cached == "" {
 		return nil, nil

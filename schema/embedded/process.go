@@ -31,14 +31,14 @@ type process struct {
 	log  *tail
 }
 
-// launch starts a program as the owner. deathSignal is the signal that the child process gets
-// if this process is killed; 0 for none. The child process and its own children keep the file held
-// open, unless it is nil.
+// launch starts a program as the owner. deathSignal is the signal that the child process gets if
+// this process is killed; 0 for none. If held is not nil, the child process and its own children
+// keep this file open.
 func launch(own owner, deathSignal syscall.Signal, log io.Writer, held *os.File, program string, args ...string) (*process, error) {
 	p := &process{done: make(chan struct{}), log: &tail{next: log}}
 	cmd := exec.Command(program, args...)
 	cmd.Env = childEnv()
-	cmd.Dir = "/" // our directory may be out of the owner's reach
+	cmd.Dir = "/" // the owner may not have access to our directory
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	if held != nil {
 		cmd.ExtraFiles = []*os.File{held}

@@ -18,8 +18,8 @@ const (
 	newPrefix = "hooklatch-new-"
 )
 
-// runDir is one server's directory. It contains the cluster in data, and a lock file. The parent of
-// the server holds the lock while it lives.
+// runDir is one server's directory. It contains the cluster in data, and a lock file. The server's
+// parent process holds the lock until it ends.
 type runDir struct {
 	path string
 	lock *fileLock
@@ -143,8 +143,8 @@ func sweep(base string, tell func(string)) {
 			tell(fmt.Sprintf("sweep %s: %v", path, err))
 		}
 	}
-	// These directories belong to parents that died after creating a directory and before renaming it,
-	// which takes microseconds.
+	// These directories belong to parents that died in the microseconds between creating a
+	// directory and renaming it.
 	for _, path := range ourDirs(base, newPrefix) {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.RemoveAll(path)

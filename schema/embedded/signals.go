@@ -38,7 +38,7 @@ func stopOrphan(dataDir string, keep bool) error {
 	return nil
 }
 
-// gone waits until a process has ended that is not our child, for at most the given time. It
+// gone waits, for at most the given time, until a process that is not our child has ended. It
 // reports whether the process has ended.
 func gone(pid int, atMost time.Duration) bool {
 	deadline := time.Now().Add(atMost)

@@ -15,34 +15,34 @@ func Start(context.Context, Options) (*Server, error) {
 	return nil, errors.New("start postgres: not supported on this system: run a server yourself and set DATABASE_URL, or TEST_DATABASE_URL for tests")
 }
 
-// URL returns a database's connection URL.
+// URL returns an empty string on this system.
 func (*Server) URL(string) string { return "" }
 
-// DataDir returns the cluster's directory.
+// DataDir returns an empty string on this system.
 func (*Server) DataDir() string { return "" }
 
-// Major returns the major version, such as 18.
+// Major returns 0 on this system.
 func (*Server) Major() int { return 0 }
 
-// PID returns the process id of the postmaster.
+// PID returns 0 on this system.
 func (*Server) PID() int { return 0 }
 
-// Stop ends the server.
+// Stop does nothing on this system.
 func (*Server) Stop(context.Context) error { return nil }
 
-// Restart ends the server and starts it again.
+// Restart does nothing on this system.
 func (*Server) Restart(context.Context) error { return nil }
 
-// Kill ends all the server's processes.
+// Kill does nothing on this system.
 func (*Server) Kill() {}
 
-// Abort ends the server with an immediate shutdown.
+// Abort does nothing on this system.
 func (*Server) Abort(context.Context) error { return nil }
 
-// Pause freezes all the server's processes.
+// Pause does nothing on this system.
 func (*Server) Pause() error { return nil }
 
-// Resume reverses Pause.
+// Resume does nothing on this system.
 func (*Server) Resume() error { return nil }
 
 // Installation describes the Postgres programs that Start uses.

@@ -1,8 +1,8 @@
 // Package pgtest gives each test a real, migrated Postgres database.
 //
-// One server is started for all tests of a test binary, when the first one needs a
-// database, unless TEST_DATABASE_URL names one to use. A database is a clone of a
-// migrated template and takes about 30 ms.
+// The first test that needs a database starts one server for all tests of its binary, unless
+// TEST_DATABASE_URL names a server to use. Each database is a clone of a migrated template.
+// Creating one takes about 30 ms.
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 //

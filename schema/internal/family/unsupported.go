@@ -6,11 +6,11 @@ import "errors"
 
 var errUnsupported = errors.New("not supported on this system")
 
-// Kill kills a process and its children simultaneously.
+// Kill does nothing on this system.
 func Kill(int) {}
 
-// Pause freezes a process and its children.
+// Pause always fails on this system.
 func Pause(int) error { return errUnsupported }
 
-// Resume reverses Pause.
+// Resume always fails on this system.
 func Resume(int) error { return errUnsupported }
