@@ -72,8 +72,8 @@ func unknownKeys(t *testing.T, root node, text string) (unknown []string) {
 	return unknown
 }
 
-// Every key of the configuration that a text names exists: on a page, in help, in the console, in
-// an alert, an error or a finding.
+// Every configuration key that a text names exists. The texts are the pages, help, the console,
+// alerts, errors and findings.
 func TestKeysInTextsExist(t *testing.T) {
 	t.Parallel()
 	root := configuration(t)

@@ -101,12 +101,13 @@ func TestTheNotesOfAReleaseAreItsSection(t *testing.T) {
 	require.NotRegexp(t, `(?m)^  [^-]`, out, "a paragraph of several lines")
 }
 
-// unknown stands for the commit of an action until a maintainer has looked up the commit.
+// unknown is the placeholder for the commit of an action until a maintainer has looked up the
+// commit.
 const unknown = "@0000000000000000000000000000000000000000"
 
 // The workflow creates a draft of a release, and every job that may write waits for a maintainer's
-// approval. docs/releasing.md lists the actions whose commits a maintainer must look up before
-// that.
+// approval. docs/releasing.md lists the actions whose commits a maintainer must look up before the
+// approval.
 func TestAReleaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../.github/workflows/release.yml")

@@ -19,7 +19,7 @@ func TestTheUnitsAreSound(t *testing.T) {
 	if err != nil {
 		t.Skip("systemd-analyze is not installed here")
 	}
-	program, err := exec.LookPath("true") // in place of the program, which its package installs
+	program, err := exec.LookPath("true") // in place of Hooklatch, which only its package installs
 	require.NoError(t, err)
 	units, err := filepath.Glob("systemd/*")
 	require.NoError(t, err)

@@ -180,7 +180,7 @@ func TestNoMutantIsInAFunctionThatALaterMigrationReplaces(t *testing.T) {
 	if err != nil || len(migrations) == 0 {
 		t.Fatal(err, "no migrations")
 	}
-	texts, last := map[string]string{}, map[string]string{} // by file; file by function
+	texts, last := map[string]string{}, map[string]string{} // texts by file, and the last file by function
 	for _, path := range migrations {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -20,7 +20,7 @@ import (
 // notice it.
 type Mutant struct {
 	Name  string
-	Why   string // the reason why it matters, in one sentence
+	Why   string // why the mistake matters, in one sentence
 	Edits []Edit
 	Suite Suite // zero if only a schedule notices it
 	// Schedule describes how hookstorm makes real processes show the mistake.

@@ -38,15 +38,15 @@ type crm struct {
 }
 
 func (c *crm) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // a truncated body equals no expected body
+	body, _ := io.ReadAll(r.Body) // a truncated body fails the comparison
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = append(c.calls, r.Header.Get("Content-Type")+" "+r.Header.Get("X-Export")+" "+string(body))
 	c.keys = append(c.keys, r.Header.Get("Idempotency-Key"))
 }
 
-// shop creates an application's database, and starts a worker that makes the calls. It returns the
-// receiver of the calls, too.
+// shop creates an application's database and starts a worker that makes the application's calls. It
+// returns the database and the receiver of the calls.
 func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	t.Helper()
 	pool := pgtest.New(t)

@@ -42,7 +42,7 @@ func run(ctx context.Context, databaseURL string) (err error) {
 	if err != nil {
 		return fmt.Errorf("read the database URL: %w", err)
 	}
-	config.MaxConns = handlers + 12 // each running handler holds one: see worker.ConnsNeeded
+	config.MaxConns = handlers + 12 // each running handler holds a connection: see worker.ConnsNeeded
 	commit.PreparePool(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// asProgram in the environment makes the test binary run as the program that it tests.
+// asProgram is the environment variable that makes the test binary run as the program that it
+// tests.
 const asProgram = "HANDLER_AS_PROGRAM"
 
 func TestMain(m *testing.M) {

@@ -29,8 +29,8 @@ type invoice struct {
 	} `json:"data"`
 }
 
-// recordPayment sets what is true of an invoice, unless something newer is known. So
-// it can run any number of times, for events in any order.
+// recordPayment stores the state of an invoice, unless a newer state is stored. It can therefore
+// run any number of times, for events in any order.
 func recordPayment(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 	v, err := worker.Payload[invoice](e)
 	if err != nil {

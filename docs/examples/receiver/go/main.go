@@ -30,7 +30,7 @@ func verify(key []byte, header http.Header, body []byte, now time.Time) bool {
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-	// Several signatures while the secret is changed: one has to match.
+	// During a secret rotation, the header has several signatures: one must match.
 	for given := range strings.FieldsSeq(header.Get("Webhook-Signature")) {
 		if hmac.Equal([]byte(given), []byte(want)) {
 			return true
@@ -61,9 +61,9 @@ func main() {
 		if applied[id] {
 			what = "known"
 		}
-		applied[id] = true // and what the event asks for, in the same transaction
+		applied[id] = true // apply the event's changes in the same transaction
 		fmt.Println(what, id, r.Header.Get("Content-Type"), len(body))
-		w.WriteHeader(http.StatusNoContent) // the same answer both times
+		w.WriteHeader(http.StatusNoContent) // a duplicate gets the same response
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("PORT"))
 	if err != nil {

@@ -11,7 +11,7 @@ function verify(string $key, string $id, string $timestamp, string $signatures, 
         return false;
     }
     $want = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));
-    // Several signatures while the secret is changed: one has to match.
+    // During a secret rotation, the header has several signatures: one must match.
     foreach (explode(' ', $signatures) as $given) {
         if (hash_equals($want, $given)) {
             return true;
@@ -36,4 +36,4 @@ if ($insert->rowCount() === 1) { // otherwise it was applied before
     apply($pdo, $body); // your own writes, with the same connection
 }
 $pdo->commit();
-http_response_code(204); // the same answer both times
+http_response_code(204); // a duplicate gets the same response

@@ -26,7 +26,7 @@ def verify(headers, body: bytes) -> bool:
         return False
     signed = f"{webhook_id}.{timestamp}.".encode() + body
     want = b"v1," + base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest())
-    # Several signatures while the secret is changed: one has to match.
+    # During a secret rotation, the header has several signatures: one must match.
     given = headers.get("webhook-signature", "").encode().split()
     return any([hmac.compare_digest(signature, want) for signature in given])
 
@@ -40,9 +40,9 @@ class Receiver(BaseHTTPRequestHandler):
         webhook_id = self.headers["webhook-id"]
         with lock:
             what = "known" if webhook_id in applied else "applied"
-            applied.add(webhook_id)  # and what the event asks for, in the same transaction
+            applied.add(webhook_id)  # apply the event's changes in the same transaction
             print(what, webhook_id, self.headers["content-type"], len(body), flush=True)
-        self.answer(204)  # the same answer both times
+        self.answer(204)  # a duplicate gets the same response
 
     def answer(self, status):
         self.send_response(status)

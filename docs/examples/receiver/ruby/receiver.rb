@@ -13,7 +13,7 @@ def verify(id, timestamp, signatures, body)
 
   mac = OpenSSL::HMAC.digest("SHA256", KEY, "#{id}.#{timestamp}.".b + body.b)
   want = "v1,#{Base64.strict_encode64(mac)}"
-  # Several signatures while the secret is changed: one has to match.
+  # During a secret rotation, the header has several signatures: one must match.
   signatures.split.any? { |given| OpenSSL.secure_compare(given, want) }
 end
 
@@ -29,5 +29,5 @@ Receiver = lambda do |env|
     fresh = AppliedWebhook.insert({ webhook_id: id }, unique_by: :webhook_id, returning: :webhook_id).any?
     apply(body) if fresh
   end
-  [204, {}, []] # the same answer both times
+  [204, {}, []] # a duplicate gets the same response
 end

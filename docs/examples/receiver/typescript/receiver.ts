@@ -18,7 +18,7 @@ function verify(headers: IncomingHttpHeaders, body: Buffer): boolean {
   const age = Math.abs(Date.now() / 1000 - Number(timestamp));
   if (!/^\d+$/.test(timestamp) || age > toleranceSeconds) return false;
   const want = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
-  // Several signatures while the secret is changed: one has to match.
+  // During a secret rotation, the header has several signatures: one must match.
   return String(headers["webhook-signature"] ?? "").split(" ").some((signature) => {
     const [version, text = ""] = signature.split(",");
     const given = Buffer.from(text, "base64");
@@ -36,9 +36,9 @@ const server = createServer(async (request, response) => {
   }
   const id = String(request.headers["webhook-id"]);
   const what = applied.has(id) ? "known" : "applied";
-  applied.add(id); // and what the event asks for, in the same transaction
+  applied.add(id); // apply the event's changes in the same transaction
   console.log(what, id, request.headers["content-type"], body.length);
-  response.writeHead(204).end(); // the same answer both times
+  response.writeHead(204).end(); // a duplicate gets the same response
 });
 server.listen(Number(process.env.PORT ?? 0), "127.0.0.1", () => {
   console.log("listening", (server.address() as AddressInfo).port);
