@@ -141,9 +141,9 @@ func writeError(c echo.Context, status int, message string) error {
 	return c.Blob(status, echo.MIMEApplicationJSON, body)
 }
 
-// hangUpOnUnreadBody is called if the body was not read completely. It closes the connection
-// after the response, unless the request has no body. Otherwise net/http would read up to
-// 256 KiB more, at the sender's pace, before it sends the response.
+// hangUpOnUnreadBody closes the connection after the response, unless the request has no body. It
+// must be called if the body was not read completely. Otherwise net/http would read up to 256 KiB
+// more, at the sender's pace, before it sends the response.
 func hangUpOnUnreadBody(c echo.Context) {
 	if c.Request().ContentLength != 0 {
 		hangUp(c)

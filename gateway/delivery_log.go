@@ -15,9 +15,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Limits for log lines. Any client can cause log lines, so all refusals and handshakes share
-// this many lines a second. Hooklatch's own faults and each source's replays have separate
-// budgets of the same size, so that an attack cannot hide them.
+// Limits for log lines. Any client can cause log lines, so all refusals and handshakes share one
+// budget. Hooklatch's own faults and each source's replays have separate budgets of the same size,
+// so that an attack cannot hide them.
 const (
 	linesPerSecond = 10
 	linesAtOnce    = 20

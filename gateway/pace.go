@@ -22,7 +22,7 @@ func (rx *reception) newPace() pace {
 
 // expect sets the deadline for the next byte: the grace period, plus the time that the received
 // bytes take at the required rate. Errors are ignored: the caller's own server may not support
-// deadlines (see Gateway.Handler), and a broken connection shows at the next read.
+// deadlines (see Gateway.Handler), and the next read fails on a broken connection.
 func (p *pace) expect(received int) {
 	if received > 0 {
 		p.flight.received(received, p.rate, time.Now())

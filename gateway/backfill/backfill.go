@@ -1,26 +1,26 @@
-// Package backfill recovers deliveries that never arrived. It lists the events at a provider's
-// API, and accepts the missing ones or has the provider deliver them again. Package worker
-// calls Turn as an upkeep job, and the command `hooklatch backfill` calls Run.
+// Package backfill recovers deliveries that never arrived. It lists the events at a provider's API,
+// and accepts the missing ones or has the provider deliver them again. Package worker calls Turn as
+// an upkeep job, and the command `hooklatch backfill` calls Run.
 //
 // # A pass
 //
-// A pass reads one source's list from its watermark to a little before now and asks the
-// database which events are stored. It commits the missing events in batches, each in one
-// transaction with the watermark after it. Each pass has a number, and once a pass with a
-// higher number has begun, the older pass can write nothing. So a pass may be lost at any
-// point, or run twice. Nothing is lost or stored twice, because dedup removes duplicates.
+// A pass reads one source's list from its watermark to a little before now and asks the database
+// which events are stored. It commits the missing events in batches. One transaction stores a batch
+// and moves the watermark past it. Each pass has a number, and once a pass with a higher number has
+// begun, the older pass can write nothing. So a pass may be lost at any point, or run twice: no
+// event is lost, and dedup removes duplicates.
 //
 // # Why nothing is missed
 //
 // A pass ends Lag before now, because lists show events late, and begins Overlap before its
-// watermark. Once every Deep, a pass covers the complete Window and finds events that the list
-// showed even later. A feed has its own cursor and needs neither.
+// watermark. At intervals of Deep, a pass covers the complete Window and finds events that the list
+// showed even later. A feed has its own cursor and needs neither Lag nor Overlap.
 //
 // # What is trusted
 //
-// An event is stored only if the API returned it over TLS, at the provider's host or the one
-// in base_url, for the source's credential (I3). If the API also describes our endpoint, that
-// endpoint must lead to us: another account's token stores nothing.
+// An event is stored only if the API returned it over TLS, at the provider's host or the one in
+// base_url, for the source's credential (I3). If the API also describes our endpoint, the
+// endpoint's URL must be ours, so that a pass with another account's token stores nothing.
 package backfill
 
 import (
@@ -149,8 +149,8 @@ type Order struct {
 	Progress func(coverage.Run)
 }
 
-// partial reports whether the order covers only part of the list. A partial pass does not know
-// the rest of the list and moves no watermark.
+// partial reports whether the order covers only part of the list. A partial pass does not read the
+// rest of the list, so it does not move the watermark.
 func (o Order) partial() bool {
 	return !o.Since.IsZero() || !o.Until.IsZero() || len(o.Types) > 0 || o.Limit > 0
 }

@@ -22,8 +22,8 @@ func TestAFeedMayShowOldEventsLate(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// A cursor that the provider no longer knows does not stop a feed: the feed is read again from
-// the beginning of the window.
+// A feed does not stop if the provider no longer accepts its cursor: the next pass reads the feed
+// again from the beginning of the window.
 func TestAFeedWhoseCursorHasAgedGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "okta", "who8vt36qfNpCGz9H1e6")

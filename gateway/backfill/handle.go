@@ -146,9 +146,9 @@ func (p *pass) pull(ctx context.Context, missing []*Item, move coverage.Move) er
 	return p.accept(ctx, whole, move)
 }
 
-// accept stores items and commits move, in one transaction. If the commit fails, move must not
-// become the pass's position: the pass may still record its position, although the events
-// before move are not stored.
+// accept stores items and commits move, in one transaction. If the commit fails, accept does not
+// change the pass's position: the pass may still record it, and must not skip events that are not
+// stored.
 func (p *pass) accept(ctx context.Context, items []*Item, move coverage.Move) error {
 	if p.dry() {
 		return nil

@@ -140,8 +140,8 @@ func linkTo(header http.Header, relation string) string {
 	return ""
 }
 
-// whole matches a number that is an identifier. It is handled as text, because GitHub's
-// numbers do not fit into a float.
+// whole matches a number that is an identifier. Identifiers remain text, because GitHub's numbers
+// do not fit into a float.
 var whole = regexp.MustCompile(`^-?[0-9]+$`)
 
 // textAt returns the text or whole number at a JSON pointer, or "" if it finds neither. Any other

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// watched makes the database record each watermark that is committed beyond a listed event
-// that is not stored. It also makes the database refuse a batch after a number of events.
+// watched makes the database record every listed event that is not stored when the watermark moves
+// beyond it. It also makes the database refuse a batch after a number of events.
 const watched = `
 	CREATE TABLE listed (source text, event_id text, at timestamptz NOT NULL, place bigint NOT NULL, PRIMARY KEY (source, event_id));
 	CREATE TABLE beyond (source text NOT NULL, event_id text NOT NULL, watermark text NOT NULL);

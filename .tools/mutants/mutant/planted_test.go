@@ -152,7 +152,7 @@ func TestAProcessChoosesItsMistake(t *testing.T) {
 	}
 }
 
-// A single mistake needs no selection: the test that must notice it just runs.
+// A build with a single mistake needs no selection: every process has the mistake.
 func TestAloneAMistakeIsMade(t *testing.T) {
 	t.Parallel()
 	changed, err := parse(t, mistakes)[1].Mutated(repository(t))
