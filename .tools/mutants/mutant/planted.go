@@ -61,7 +61,7 @@ func Planted(root string, all []Mutant) (map[string]string, error) {
 	return changed, nil
 }
 
-// plant makes the changes of Go files and returns the statements to replace.
+// plant makes the changes to Go files and returns the statements to replace.
 func (t tree) plant(root string, m Mutant) (map[string]string, error) {
 	var depends, inGo bool
 	statements := Mutant{Name: m.Name}
