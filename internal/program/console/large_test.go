@@ -67,13 +67,23 @@ const countedNames = `generate_series(1, :names) AS n, (VALUES
 // log of its statements' cost.
 func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	t.Helper()
+	filling, rows := filledDatabase(t)
+	b, log = consoleOf(t, filling, explained.Watch)
+	begun(t, b, 1)
+	return b, rows, log
+}
+
+// filledDatabase returns a database with 20,000 events and effects, or a million with
+// HOOKLATCH_LONG=1.
+func filledDatabase(t *testing.T) (filling *pgxpool.Pool, rows int) {
+	t.Helper()
 	rows = 20_000
 	var opts []pgtest.Option
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		rows = 1_000_000
 		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as on a server with this much data
 	}
-	filling := pgtest.New(t, opts...)
+	filling = pgtest.New(t, opts...)
 	if !explained.Available(t.Context(), filling) {
 		t.Skip("this build of Postgres has no auto_explain")
 	}
@@ -97,10 +107,15 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	require.NoError(t, counts.Tidy(t.Context()))
 	_, err = filling.Exec(t.Context(), "VACUUM ANALYZE")
 	require.NoError(t, err)
+	return filling, rows
+}
 
+// consoleOf returns a console on a filled database, and a log of its statements.
+func consoleOf(t *testing.T, filling *pgxpool.Pool, watch func(*pgxpool.Config) *explained.Log) (b *bundle, log *explained.Log) {
+	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t, filling))
 	require.NoError(t, err)
-	log = explained.Watch(config)
+	log = watch(config)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
@@ -124,8 +139,7 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 		}
 	})
 	b.box, b.pool = box, filling
-	begun(t, b, 1)
-	return b, rows, log
+	return b, log
 }
 
 func deadline(ctx context.Context) time.Time {
@@ -154,6 +168,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	t.Parallel()
 	b, rows, log := filled(t)
 	long := rows == 1_000_000
+	timed, times := consoleOf(t, b.pool, explained.WatchTimes)
 	middle := "&before=" + strconv.Itoa(rows/2)
 	at := time.Now().Add(-time.Hour - time.Duration(rows)*25*time.Millisecond).UTC().Format(time.RFC3339)
 	event := "evt_" + strconv.Itoa(rows/2+1)
@@ -187,10 +202,14 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	} {
 		var all []time.Duration
 		var most int
-		tookOf(t, b, log, path) // the first request reads the catalogue, and reads from disk
+		for range 5 {
+			_, buffers, _ := tookOf(t, b, log, path)
+			most = max(most, buffers)
+		}
+		tookOf(t, timed, times, path) // the first request reads the catalogue
 		for range rounds {
-			took, buffers, _ := tookOf(t, b, log, path)
-			all, most = append(all, took), max(most, buffers)
+			took, _, _ := tookOf(t, timed, times, path)
+			all = append(all, took)
 		}
 		slices.Sort(all)
 		p99 := all[len(all)*99/100]
