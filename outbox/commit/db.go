@@ -32,9 +32,9 @@ type Options struct {
 	MeterProvider metric.MeterProvider
 }
 
-// DB is the only access to a database for Hooklatch's writes. Every transaction has a name, begins
-// with the settings that the guarantees rely on, and is retried after a temporary fault or an
-// unknown outcome.
+// DB runs Hooklatch's transactions on a database. Each transaction has a name, begins with the
+// settings that the guarantees rely on, and is retried after a temporary fault or an unknown
+// outcome.
 type DB struct {
 	pool      *pgxpool.Pool
 	batchSize metric.Int64Histogram
@@ -71,8 +71,8 @@ type Limits struct {
 	// Foreign is true if the transaction also runs an application's statements. All its statements
 	// are then planned with the server's settings.
 	Foreign bool
-	// Once is for a check that may fail: it is not retried, and is cancelled with the caller's
-	// context.
+	// Once is for a check that may fail: the transaction is not retried, and is cancelled with the
+	// caller's context.
 	Once bool
 	// Recurring is for work that its caller repeats anyway, such as upkeep. Its tries also end when
 	// the caller's context is cancelled, so that a stop does not wait for them. The caller's deadline

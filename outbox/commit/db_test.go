@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Cancelling a COMMIT loses its outcome: a caller that leaves must not end the transaction it
-// requested.
+// Cancelling a COMMIT loses its outcome, so a caller that hangs up must not cancel the transaction
+// that it requested.
 func TestATransactionOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -1,5 +1,5 @@
 // Package commit runs transactions for gateway, worker and applications, alone or in groups, and
-// retries them until their outcome is known. It does not know about events or effects.
+// retries them until their outcome is known. It does not depend on events or effects.
 //
 // # One entry point
 //

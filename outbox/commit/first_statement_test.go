@@ -90,7 +90,7 @@ func TestATransactionOfOneStatementIsTwoRoundTrips(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			db, sent := oneConn(t)
-			for range 2 { // the first time prepares the statement, the second time BEGIN
+			for range 2 { // the first run prepares the statement, and the second run prepares BEGIN
 				require.NoError(t, do(t, db, statement))
 			}
 			before := sent.Load()

@@ -97,10 +97,9 @@ type GroupOptions[M, R any] struct {
 	// Inline is true if Submit itself commits its member when no committer works, which saves two
 	// hand-overs. Submit then waits for the outcome even if ctx ends.
 	Inline bool
-	// Patience is how long a batch must be in flight before another committer begins beside it,
-	// unless a full batch waits. Members that arrive meanwhile share one transaction. The more
-	// members share its statements, the less each member costs. Zero: another committer begins
-	// immediately.
+	// Patience is how long a batch must be in flight before another committer starts, unless a full
+	// batch waits. Members that arrive meanwhile share one transaction. The more members share its
+	// statements, the less each member costs. Zero: another committer starts immediately.
 	Patience time.Duration
 
 	Committers int           // maximum number of simultaneous group commits, each on its own connection; defaults to 2
@@ -138,7 +137,7 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 }
 
 // Submit waits until m is committed or refused, or its time is over. If ctx ends first, the member
-// stays in the queue and may still be committed, but the caller does not learn the outcome.
+// stays in the queue and may still be committed, but Submit does not return the outcome.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}
@@ -187,7 +186,7 @@ func (g *Group[M, R]) giveUp(w *waiting[M, R]) bool {
 }
 
 // Offer queues m and returns without waiting. It reports whether m was queued: a full queue or a
-// stopped Group takes no member. Nothing reports the outcome.
+// stopped Group takes no member. Offer does not return the outcome.
 func (g *Group[M, R]) Offer(m M) bool {
 	_, err := g.enqueue(&waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}, false)
 	return err == nil

@@ -36,7 +36,8 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 }
 
 // bisect commits the members that can be committed now and collects the blocked members in stuck.
-// Once it has found most of them, it no longer tries the members that remain, and collects these too.
+// The parameter most limits the search: once stuck has that many members, bisect adds all others
+// without trying them.
 func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R], most int) {
 	if len(*stuck) >= most {
 		*stuck = append(*stuck, batch...)

@@ -349,7 +349,7 @@ func TestGroupCommitForgetsMembersThatGaveUp(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = g.Submit(context.Background(), 1) })
 	<-g.entered
-	_, err := g.Submit(t.Context(), 2) // the committer is held back, so the member's time runs out in the queue
+	_, err := g.Submit(t.Context(), 2) // the test blocks the committer, so the member's time runs out in the queue
 	require.ErrorIs(t, err, ErrBusy)
 	require.True(t, g.Offer(3))
 	close(g.open)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// lockTimeout is below deadlock_timeout (1 s by default). A batch that meets another
-	// transaction's lock steps aside before the server looks for deadlocks.
+	// lockTimeout is below deadlock_timeout (1 s by default). A statement that waits for another
+	// transaction's lock therefore fails before the server looks for deadlocks.
 	lockTimeout = 250 * time.Millisecond
 	// statementTimeout limits one statement, and the pause between two statements.
 	statementTimeout = 5 * time.Second
