@@ -14,9 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// knownAgain returns a result without a query if this process or the shared memory knows that every
-// event of the delivery is committed. With a replay guard, the event must have arrived before with
-// the same proof and content. Deliveries with a content window always need the database.
+// knownAgain returns a result without a query if this process or the shared memory has recorded
+// every event of the delivery as committed. With a replay guard, the event must have arrived before
+// with the same proof and content. Deliveries with a content window always need the database.
 func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok bool) {
 	if d.ContentWindow > 0 {
 		return Acceptance{}, false
@@ -40,7 +40,7 @@ func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok b
 	return Acceptance{Events: events}, true
 }
 
-// committed returns all events of a delivery if every one of them is known to be committed.
+// committed returns all events of a delivery if every one of them is recorded as committed.
 func (o *Outbox) committed(ctx context.Context, d Delivery) (events []recent.Event, ok bool) {
 	events = make([]recent.Event, len(d.Events))
 	var others []identity.EventRef

@@ -57,7 +57,7 @@ func (o *Outbox) AcceptTogether(ctx context.Context, deliveries []Delivery, writ
 	return came, refused, nil
 }
 
-// Known returns those of the ids under which events of the source are stored. Their value is true.
+// Known returns a map with the value true for each id under which an event of the source is stored.
 func (o *Outbox) Known(ctx context.Context, source identity.Source, ids []identity.EventID) (map[identity.EventID]bool, error) {
 	refs := make([]identity.EventRef, len(ids))
 	for i, id := range ids {

@@ -94,8 +94,8 @@ func (b *bundle) acceptUnheard(t *testing.T, f *fault.Fault, d Delivery) {
 	}
 }
 
-// A COMMIT never gets a response. The caller learns in time that the outcome is unknown, and the
-// next delivery is a duplicate.
+// A COMMIT never gets a response. Accept reports the unknown outcome in time, and the next delivery
+// is a duplicate.
 func TestAcceptGivesUpOnAHungCommit(t *testing.T) {
 	t.Parallel()
 	b, sound, f := onFaultyPool(t, func(opts *Options) { opts.AcceptTimeout = 2 * time.Second })

@@ -36,7 +36,7 @@ func withDefault(t *testing.T, value string) *bundle {
 			END LOOP;
 		END $$`)
 	require.NoError(t, err)
-	again, err := pgxpool.New(t.Context(), pgtest.URL(t, pool)) // its sessions have the setting
+	again, err := pgxpool.New(t.Context(), pgtest.URL(t, pool)) // the sessions of a new pool have the default
 	require.NoError(t, err)
 	t.Cleanup(again.Close)
 	return onPool(t, again)

@@ -30,7 +30,7 @@ type repeated struct {
 type contentWindows struct {
 	// known contains the events with a window that were stored before this batch.
 	known map[identity.EventRef]knownEvent
-	// tentative contains the windows that this transaction opened before it knew which of its
+	// tentative contains the windows that this transaction opened before it determined which of its
 	// events are new.
 	tentative map[guardKey]eventAt
 	// open contains the open windows of stored events, including stored events of this batch.

@@ -286,8 +286,8 @@ func TestContentWindowsThroughTwoGatewaysWithChangedBodies(t *testing.T) {
 	require.Zero(t, one.number(t, orphans))
 }
 
-// Random batches with few ids, bodies, proofs and windows, in sequence and concurrently: every
-// acknowledged event has its id or its content stored.
+// The test accepts random batches with few ids, bodies, proofs and windows, in sequence and
+// concurrently. For every acknowledged event, its id or its content is stored.
 func TestAcknowledgedContentIsStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })
@@ -375,7 +375,7 @@ func (b *bundle) number(t require.TestingT, query string, args ...any) (n int) {
 	return n
 }
 
-// asking is a transaction that counts its calls of Query.
+// asking is a transaction that counts the calls to its method Query.
 type asking struct {
 	pgx.Tx
 

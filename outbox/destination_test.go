@@ -84,8 +84,8 @@ func TestPauseTruthTable(t *testing.T) {
 	}
 }
 
-// A destination whose row another transaction has locked keeps its queue as it is. The queues of all
-// others follow their destinations.
+// A destination whose row another transaction has locked keeps its queue as it is. The queues of
+// all other destinations are paused.
 func TestALockedDestinationHoldsUpNoOthersPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -302,7 +302,7 @@ func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	require.Empty(t, attempts, "no attempt is recorded")
 }
 
-// A failed probe that ends while no probe is running changes nothing.
+// A failed probe changes nothing if it is reported while no probe is running.
 func TestProbeThatFailsTooLateOpensNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -44,7 +44,7 @@ type Dispatched struct {
 	// Fenced is true if the plan passed the fence and was written. It is false if the event was
 	// dispatched before, or if Left is true.
 	Fenced bool
-	// Left is true if a running process that has the event's source has a newer configuration. That
+	// Left is true if a running process with the event's source has a newer configuration. That
 	// process then decides. For an event planned in T1, Left is also true if the event already has
 	// its job or was accepted before.
 	Left       bool

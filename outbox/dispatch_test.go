@@ -174,8 +174,7 @@ func TestDispatchRefusesWrongPlans(t *testing.T) {
 	require.Equal(t, inbox.Received, e.Outcome)
 }
 
-// A dispatch that stalled before a replay has an old plan, which is not the plan that the replay
-// requested.
+// A dispatch that stalled before a replay has an old plan. The replay requested a new plan.
 func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -27,7 +27,7 @@
 // events, and [Outbox.Finder] searches them. Workers call [Outbox.Dispatch], and handle effects and
 // destinations through [Outbox.Ledger] and [Outbox.Fleet]; package worker does that for you.
 //
-// The protocol is documented beside the code that implements it. Package commit describes the
+// The protocol is documented in the packages that implement it. Package commit describes the
 // meaning of a COMMIT, package ledger effect states, keys and orders, and package fleet pauses and
 // rates. docs/protocol.md describes all of it on one page.
 //
@@ -45,9 +45,9 @@
 //     lease_until, attempt) and what it sends.
 //   - destinations: whether attempts may start (operator_paused, breaker_state).
 //     River's queues follow this table.
-//   - operator_log: operator actions. The row and the action are one transaction,
-//     so a retry after a lost COMMIT response finds the row and knows that the
-//     action was done.
+//   - operator_log: operator actions. One transaction performs the action and
+//     inserts the row, so a retry after a lost COMMIT response finds the row
+//     and does not repeat the action.
 //   - the database clock: received_at, leases and due times. No statement uses the
 //     caller's clock: callers pass durations.
 //
@@ -122,8 +122,8 @@
 //     not called any receiver yet.
 //   - An attempt stalls past its lease, and then continues: its settlement matches no
 //     row and changes nothing.
-//   - The worker of an effect in the same Postgres ([Outbox.RunTx]) dies or loses
-//     the response to its COMMIT: claim, statement and settlement are one
+//   - The worker of an effect in the same Postgres ([ledger.Ledger.RunTx]) dies or
+//     loses the response to its COMMIT: claim, statement and settlement are one
 //     transaction, which either committed or did not.
 //   - The job of an event or an effect disappears: Reconcile inserts another.
 //   - The database is unavailable: callers get [ErrUnavailable], and their queue waits.

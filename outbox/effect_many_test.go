@@ -66,7 +66,7 @@ func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 }
 
 // A run covers the effects that its preview saw. It excludes effects that were created after the
-// preview, and effects that an operator retried after it and that failed again.
+// preview, and effects that failed again because an operator retried them after the preview.
 func TestTheEndOfASelectionIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// psql runs statements as psql does, one after another in simple protocol.
+// psql runs statements as the program psql does, one after another in the simple protocol.
 func psql(t *testing.T, pool *pgxpool.Pool, script string) error {
 	t.Helper()
 	conn, err := pool.Acquire(t.Context())

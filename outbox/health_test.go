@@ -32,7 +32,8 @@ func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	for _, table := range []string{"deliveries", "processed_events", "river_job"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			// Accept tries again until then. A delivery that no longer has time for a try is unavailable, too.
+			// Accept tries again until AcceptTimeout. A delivery that no longer has time for a try
+			// is unavailable, too.
 			b := setup(t, func(opts *Options) { opts.AcceptTimeout = time.Second })
 			freed := b.fullDisk(t, table)
 			require.NoError(t, b.CanCommit(t.Context()), "nothing was refused")

@@ -144,7 +144,7 @@ func TestAfterARestoreTheLifeOfKeysBeganAtItsTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	old, young := b.dispatched(t, "evt_old", ledger.AtLeastOnce), b.dispatched(t, "evt_young", ledger.AtLeastOnce)
-	b.restored(t) // to a minute ago
+	b.restored(t) // to its state of a minute ago
 	since := b.dispatched(t, "evt_since", ledger.AtLeastOnce)
 	require.Equal(t, ledger.ClaimParked, b.claimWithTTL(t, old, 30*time.Second).Status)
 	require.Equal(t, ledger.ClaimGranted, b.claimWithTTL(t, young, time.Hour).Status)

@@ -207,7 +207,7 @@ func TestBatchesInsertInKeyOrder(t *testing.T) {
 	}
 }
 
-// byContent compares the keys of content windows, which are of a body and a type.
+// byContent compares the keys of content windows. A key is a hash of a body and a type.
 func byContent(i, j int) int {
 	key := func(i int) []byte {
 		body := sha256.Sum256([]byte(lineKey(i)))

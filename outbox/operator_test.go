@@ -27,7 +27,7 @@ func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	return log
 }
 
-// Every operator action leaves one row, and is recorded in the ledger too.
+// Every operator action inserts one row into the operator log, and is recorded in the ledger too.
 func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

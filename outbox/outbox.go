@@ -309,7 +309,7 @@ func (o *Outbox) Stop(ctx context.Context) error {
 		o.recent.Stop(ctx),
 		o.retries.runner.Stop(ctx),
 		o.counted.runner.Stop(ctx),
-		o.duplicates.Stop(ctx), // after counted, which adds to it
+		o.duplicates.Stop(ctx), // after counted, which passes its notes to duplicates
 		o.senderKeys.Stop(ctx),
 		o.jobs.Stop(ctx), // after the groups that insert jobs
 	)

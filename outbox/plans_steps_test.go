@@ -192,7 +192,7 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 			})
 		}
 		b.step(t, len(claimed), settle)
-		b.step(t, len(claimed), settle) // once more, now that they are settled
+		b.step(t, len(claimed), settle) // a repeated settlement finds the effects settled
 	}
 	claim(turnPending, time.Microsecond) // these attempts are lost
 	perform(turnPending, "", batch)
@@ -200,8 +200,8 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
 }
 
-// stepsOfWaiting searches for due work: a probe for the oldest effect, Reconcile for effects
-// without a job.
+// stepsOfWaiting runs the searches for due work: a probe's search for the oldest effect, and
+// Reconcile's search for effects without a job.
 func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 	t.Helper()
 	for _, destination := range []string{"app", "app1"} { // app1 has no effects
@@ -322,7 +322,7 @@ func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 		return err
 	})
 	for value, most := range map[string]int{"common": page, "evt_1": 1, "none": 0} {
-		b.step(t, 2*page, func(ctx context.Context) error { // page rows of each source
+		b.step(t, 2*page, func(ctx context.Context) error { // the search reads page rows of each source
 			events, err := finder.EventsOfValue(ctx, value, []identity.Source{"stripe", "github"}, page)
 			if err == nil && len(events) != most {
 				err = fmt.Errorf("%d events with the value %s", len(events), value)

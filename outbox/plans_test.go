@@ -156,7 +156,7 @@ type plannedBundle struct {
 	ran map[string]cost
 }
 
-// cost is the maximum that a statement read for each requested row.
+// cost is the highest number of pages that a statement read for each requested row, with the plan.
 type cost struct {
 	pages float64
 	jit   bool

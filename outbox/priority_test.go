@@ -55,8 +55,8 @@ func TestJobsOfFetchedEventsGoLast(t *testing.T) {
 	}
 }
 
-// The next effect of an order gets its job when the effect before it has ended, or from the
-// reconciler.
+// The next effect of an order gets its job when the preceding effect ends. The reconciler inserts
+// the job if it is missing.
 func TestJobsOfFetchedEventsInAnOrderGoLast(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,7 +22,7 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 	return claimed
 }
 
-// The first success that is recorded for a destination was as long ago as the process says. A later time
+// The first recorded success of a destination has the age that the process reports. A later time
 // would count probes against effects that failed after the success.
 func TestTheFirstSuccessIsNotLaterThanItWas(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 		e := b.effect(t, id)
 		require.Equal(t, []int{attempt, uncounted}, []int{e.Attempt, e.UncountedAttempts})
 	}
-	succeeded := func(ago time.Duration) { // as the next attempt that fails reports it
+	succeeded := func(ago time.Duration) { // reports a success as the next failed attempt would
 		t.Helper()
 		require.NoError(t, failure(b.fleet.TripSince(t.Context(), "app", "it is down", time.Millisecond, fleet.Evidence{Succeeded: ago})))
 	}
@@ -78,7 +78,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 	require.False(t, b.probe(t, id, fails).OwnFault)
 	check(7, 5)
 
-	// During a run of unauthorized responses, one success counts as evidence until the run ends.
+	// One success counts as evidence until the run of unauthorized responses ends.
 	refused := ledger.Settlement{Verdict: ledger.VerdictTurnedAway, ResponseStatus: 403, Unauthorized: true}
 	b.probe(t, id, refused)
 	since := b.effect(t, id).RefusedSince

@@ -75,7 +75,7 @@ func (o *Outbox) enqueueSlice(ctx context.Context, run slice) error {
 	return o.inTurn(ctx, run, nil)
 }
 
-// enqueueSliceInTurn does the same, but waits while another process is reconciling.
+// enqueueSliceInTurn is like enqueueSlice, but waits while another process is reconciling.
 func (o *Outbox) enqueueSliceInTurn(ctx context.Context, run slice) error {
 	return o.inTurn(ctx, run, commit.ErrTryAgain)
 }
@@ -109,7 +109,8 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 	return repair.Jobs(found), err
 }
 
-// enqueueLacking does what Reconcile does until nothing is left to enqueue, and returns the totals.
+// enqueueLacking repeats the work of Reconcile until nothing is left to enqueue, and returns the
+// totals.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
 	for {

@@ -123,7 +123,7 @@ func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	require.Equal(t, pageful+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
-// Between two matching events are more other events than one statement reads.
+// Two matching events are separated by more events than one statement reads.
 func TestAReplayFindsWhatIsFarApart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

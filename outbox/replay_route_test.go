@@ -16,8 +16,8 @@ import (
 // routesOfTest are the routes of an event in this file.
 var routesOfTest = []string{"mail", "erp", "crm"}
 
-// byRoute plans an event as a process with routesOfTest does. If before is true, the process is
-// older than the replay of a single route, and plans all routes.
+// byRoute plans an event as a process with routesOfTest does. If before is true, the process runs a
+// version without the replay of a single route, and plans all routes.
 func byRoute(e *inbox.Event, before bool) (effects []ledger.NewEffect) {
 	for _, route := range routesOfTest {
 		if !before && e.OnlyRoute != "" && e.OnlyRoute != route {

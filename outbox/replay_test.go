@@ -248,7 +248,8 @@ func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	}
 }
 
-// The jobs of one source or destination cannot be inserted. All others get theirs (I5).
+// The jobs of one source or destination cannot be inserted. All other sources and destinations get
+// their jobs (I5).
 func TestReconcileIsNotHeldUpByOneSourceOrDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -105,7 +105,7 @@ func (o *Outbox) noteRetries(counts map[retryOf]int64) {
 	}
 	err := o.acceptDB.Do(context.Background(), "note_retries", commit.Limits{Timeout: noteTimeout}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			return nil // an earlier try may have been committed, and too low a count is better than counting twice
+			return nil // an earlier try may have been committed; too low a count is better than a double count
 		}
 		_, err := o.sql.NoteRetries.With(args).Exec(ctx, tx)
 		return err

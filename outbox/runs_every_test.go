@@ -24,8 +24,8 @@ func (b *bundle) refused(t *testing.T, n int) {
 	require.NoError(t, err)
 }
 
-// For every action, an interrupted run continues at its position, an operator can pause and stop
-// it, and its counts are correct.
+// An interrupted run of any action continues at its position. An operator can pause and stop it,
+// and its counts are correct.
 func TestARunOfEveryActionGoesOnInOtherHands(t *testing.T) {
 	t.Parallel()
 	const n = 3 * batchSize

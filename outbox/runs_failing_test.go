@@ -26,8 +26,8 @@ func TestARunWhoseConditionCannotBeReadFails(t *testing.T) {
 	require.Contains(t, run.Error, "no such name")
 }
 
-// The server refuses the change of one effect. The run does not end, and says why it does not continue,
-// until it does.
+// The server refuses the change of one effect. The run does not end. It reports why it cannot
+// continue, until the change succeeds.
 func TestARunThatCannotContinueSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

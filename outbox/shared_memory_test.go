@@ -72,8 +72,8 @@ func (b *bundle) unstore(t *testing.T, id string) {
 	require.NoError(t, err)
 }
 
-// hit looks up a delivery that only the shared memory knows until it is found there, and returns its
-// first event.
+// hit looks up a delivery that only the shared memory contains until it is found there, and returns
+// its first event.
 func (b *bundle) hit(t *testing.T, d Delivery) (e AcceptedEvent) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -252,7 +252,7 @@ func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, a.New(), "its row was deleted")
 
-	// A transaction that learns of its COMMIT after the change stores nothing.
+	// A transaction whose COMMIT is confirmed after the change stores nothing in the shared memory.
 	l.tells(honest)
 	kept := len(l.ttls)
 	b.shared.keep(before, identity.EventRef{Source: "stripe", EventID: "evt_2"}, recent.Event{ReceivedAt: time.Now()})
@@ -265,7 +265,7 @@ func TestInstallationsShareNoEvents(t *testing.T) {
 	server := startRedis(t)
 	one, two := setup(t, sharing(t, server)), setup(t, sharing(t, server))
 	one.shares(t, delivery("stripe", "evt_1"))
-	two.shares(t, delivery("stripe", "evt_2")) // Redis and the database of two have responded
+	two.shares(t, delivery("stripe", "evt_2")) // now Redis and the database of the outbox two have responded
 	a, err := two.Accept(t.Context(), delivery("stripe", "evt_1"))
 	require.NoError(t, err)
 	require.Equal(t, 1, a.New())

@@ -41,7 +41,7 @@ func newRelocation(t *testing.T) *relocation {
 	return &relocation{old: setup(t), new: setup(t)}
 }
 
-// stored returns the cell that stores the source's events now, as a process decides it.
+// stored returns the cell that a process would choose now to store the source's events.
 func (r *relocation) stored(t *testing.T) *bundle {
 	t.Helper()
 	at, err := r.old.Moves().States(t.Context(), []string{string(mover)})
@@ -242,7 +242,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 	})
 }
 
-// A fence ends by itself if its move is interrupted.
+// A fence expires if its move is interrupted.
 func TestAnInterruptedMoveLeavesTheSourceOpen(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)
@@ -271,7 +271,7 @@ func TestAnInterruptedMoveLeavesTheSourceOpen(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// The new cell knows guards, versions of objects, coverage, keys and addresses.
+// A move copies the source's guards, object versions, coverage, keys and addresses to the new cell.
 func TestAMovedSourceBringsItsMemory(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)

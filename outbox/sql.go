@@ -47,7 +47,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// Arguments of statements. Batch rows are declared beside the code that builds them.
+// Arguments of statements. Batch rows are declared next to the code that builds them.
 
 type eventsWithoutJob struct {
 	Source       identity.Source

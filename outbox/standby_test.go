@@ -35,7 +35,7 @@ func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	brief := func(opts *Options) { opts.AcceptTimeout = time.Second } // COMMITs wait for the standby that long
+	brief := func(opts *Options) { opts.AcceptTimeout = time.Second } // a COMMIT waits for the standby only this long
 	return &replicated{bundle: onPool(t, pool, append([]func(*Options){brief}, options...)...), admin: admin}
 }
 
@@ -146,7 +146,7 @@ func TestTryAfterACancelledWaitWaitsForTheStandby(t *testing.T) {
 		answers <- answer{c, err}
 	}()
 	<-cancelled
-	<-cancelled // the second try, which found the claim
+	<-cancelled // the wait of the second try, which found the claim
 	done()
 	require.Empty(t, answers)
 	r.standbys(t, "")
