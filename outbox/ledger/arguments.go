@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// This file declares the arguments of the ledger's statements. Batch rows are declared beside the
+// This file declares the arguments of the ledger's statements. Batch rows are declared next to the
 // code that builds them. A duration is in seconds: either an interval, or a time before now.
 
 type attemptOfClaim struct {

@@ -32,9 +32,9 @@ type Claim struct {
 	// KeyTTL is how long the receiver remembers a key. An effect in doubt for longer is parked,
 	// because its key would no longer prevent a second application. 0: no limit.
 	KeyTTL time.Duration
-	// Probe lets the claim through a breaker that is not closed, but not through an operator's
-	// pause. The attempt is not counted, unless another effect of the destination has succeeded
-	// since this effect failed: see Claimed.OwnFault.
+	// Probe allows the claim while the breaker is not closed, but not during an operator's pause.
+	// The attempt is not counted, unless another effect of the destination has succeeded since this
+	// effect failed: see Claimed.OwnFault.
 	Probe bool
 }
 

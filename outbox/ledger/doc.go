@@ -1,10 +1,10 @@
 // Package ledger records every effect and its attempts for applications, workers and the
 // program: which attempt may start, what it sends, and its outcome.
 //
-// [Ledger.Claim] grants one attempt and [Ledger.Settle] records its outcome. [Ledger.RunTx]
-// does both in one transaction, for effects in the same Postgres. The ledger knows an event
-// only as the [Cause] of its effects. Each operator action is logged in the operator log, in
-// the transaction that performs it.
+// [Ledger.Claim] grants one attempt and [Ledger.Settle] records its outcome. [Ledger.RunTx] does
+// both in one transaction, for effects in the same Postgres. The ledger represents an event only as
+// the [Cause] of its effects. Each operator action is logged in the operator log, in the
+// transaction that performs it.
 //
 // # States of an effect
 //

@@ -32,7 +32,7 @@ type Options struct {
 	// Committers is the maximum number of simultaneous group commits of one kind, each on its own
 	// connection of the pool. Defaults to 2.
 	Committers int
-	// Patience is how long one batch must be in flight before another starts beside it: see
+	// Patience is how long one batch must be in flight before another starts: see
 	// commit.GroupOptions. Zero: the other starts immediately.
 	Patience time.Duration
 	// Logger defaults to a logger that discards everything.

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// An effect that was enqueued first is committed last, while the effect behind it is being claimed.
-// Under the order's lock, the first effect's claim sees that a later effect is being attempted.
+// The first effect of an order is committed while the second effect is being claimed. Under the
+// order's lock, the claim of the first effect sees that a later effect is being attempted.
 func TestOrderIsAskedUnderItsLock(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

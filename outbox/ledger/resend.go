@@ -160,7 +160,7 @@ func (l *Ledger) Resends(ctx context.Context, idempotencyKey string) ([]string, 
 	return keys, nil
 }
 
-// ResentFrom returns the key of the effect that e resends, or "" if e is no resend.
+// ResentFrom returns the key of the effect that e resends, or "" if e is not a resend.
 func (e Effect) ResentFrom() string {
 	key, is := strings.CutPrefix(string(e.Scope), string(identity.ScopeOfResend("")))
 	if !is {

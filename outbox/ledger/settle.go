@@ -33,7 +33,8 @@ type Settlement struct {
 	// Such responses alone do not show whether the effect or its destination is at fault.
 	Unauthorized bool
 	// Uncounted is true if the attempt does not count toward the attempt limit, because another
-	// process has to make it. Probes that do not count need no Uncounted: the claim leaves them out.
+	// process has to make it. A probe does not need Uncounted, because its claim decides whether
+	// the probe counts.
 	Uncounted bool
 	// RotateKey gives the next attempt another key, because the receiver stored an error under this
 	// key and replays it. The ledger records each attempt's key. RotateKey is ignored when the
@@ -42,8 +43,8 @@ type Settlement struct {
 	// EndsJob is true if the job's run has no work left once the effect is done: the job is
 	// deleted. Otherwise River completes it.
 	EndsJob bool
-	// KeepsJob keeps the waiting job of an effect that no job attempted: the job is completed once
-	// the effect is done. Otherwise it is deleted.
+	// KeepsJob applies to an attempt that no job executes. If it is true, the effect's waiting job
+	// is completed once the effect is done. Otherwise the job is deleted.
 	KeepsJob bool
 }
 

@@ -60,7 +60,7 @@ func (u *unanswered) add(c Claim) {
 	}
 }
 
-// work returns when no claim is left. After stop, it returns after one more try.
+// work settles claims until none is left. After stop, it returns after one more try.
 func (u *unanswered) work() {
 	for {
 		u.mu.Lock()
@@ -77,9 +77,9 @@ func (u *unanswered) work() {
 	}
 }
 
-// retry settles claims. If the database is unavailable, it pauses and puts the remaining claims back
-// for the next round. The claim that failed becomes the last: only its effect may be locked. After
-// stop, it drops them.
+// retry settles claims. If the database is unavailable, it pauses and puts the remaining claims
+// back for the next round. It puts the claim that failed last, because only the effect of that
+// claim may be locked. After stop, it drops them.
 func (u *unanswered) retry(claims []Claim) {
 	for i, c := range claims {
 		err := u.takeBack(context.Background(), c)

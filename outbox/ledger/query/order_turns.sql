@@ -1,4 +1,4 @@
--- The reasons why ordered effects may not start, for callers that hold the locks of their
+-- The reasons why ordered effects may not start, for callers that hold the locks of the effects'
 -- orders.
 WITH effect AS MATERIALIZED (
     SELECT e.*
