@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Release lets an event held by a replay guard continue to its dispatch. A dropped event can also
-// be released while its delivery is stored. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
+// Release enqueues the dispatch of an event that a replay guard holds. A dropped event can also be
+// released while its delivery is stored. Errors: ErrNotFound, ErrNotHeld, ErrUnavailable.
 func (i *Inbox) Release(ctx context.Context, ref identity.EventRef, by ledger.Operator) error {
 	err := i.ledger.Act(ctx, by, ledger.Instruction{Action: ledger.ActionReleaseEvent, Target: ref.String()}, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		return ledger.Consequence{Affected: 1}, i.ReleaseTx(ctx, tx, ref)

@@ -47,12 +47,12 @@ type importKeys struct {
 // ImportProgress is the progress of an import.
 type ImportProgress struct {
 	Done int   // number of processed keys
-	New  int64 // number of new keys; the other keys were known
+	New  int64 // number of new keys; the other keys were stored already
 }
 
 // ImportKeys registers events that another system accepted: later deliveries of these events are
 // duplicates. Such events have no delivery and no job. They are not dispatched and cannot be
-// replayed. Known keys stay unchanged, so an import can be repeated. Each batch is a transaction
+// replayed. Stored keys stay unchanged, so an import can be repeated. Each batch is a transaction
 // with its own row in the operator log. ImportKeys calls the function progress after each batch;
 // progress may be nil.
 func (i *Inbox) ImportKeys(ctx context.Context, source identity.Source, keys []ImportedKey, by ledger.Operator, progress func(ImportProgress)) (ImportProgress, error) {

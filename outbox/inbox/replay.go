@@ -27,9 +27,9 @@ type ReplayOptions struct {
 	Route string
 	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
-	// Exported is the event as the export has it. The replay first stores the event again. Nil: the
-	// event and its delivery are still stored. Replay sets Exported itself; callers of ReplayTx get
-	// it from FromExport.
+	// Exported is the event as read from the export. The replay first stores the event again. Nil:
+	// the event and its delivery are still stored. Replay sets Exported itself; callers of ReplayTx
+	// get it from FromExport.
 	Exported *export.Found
 }
 

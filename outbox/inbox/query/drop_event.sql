@@ -1,4 +1,4 @@
--- Drops an event that a replay guard holds. Its row stays, so that its id is still known.
+-- Drops an event that a replay guard holds. Its row stays, so that a redelivery is a duplicate.
 UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',

@@ -1,6 +1,6 @@
 -- Registers events that another system accepted, without a delivery and without a job. Their
 -- positions are below the positions of all events accepted here, in the given order: the newest
--- first. Known keys stay unchanged.
+-- first. Stored keys stay unchanged.
 WITH arriving AS MATERIALIZED (
     SELECT -nextval('hooklatch.accept_seq') AS accept_seq, k.*
     FROM :keys AS k (event_id text, received_at timestamptz)

@@ -1,5 +1,6 @@
--- Opens for dispatch an event that a replay guard holds. A dropped event can also be released while
--- its delivery is stored. The event was never dispatched, so its generation stays.
+-- Releases an event that a replay guard holds, so that it can be dispatched. A dropped event can
+-- also be released while its delivery is stored. The event was never dispatched, so its generation
+-- stays.
 WITH before AS (
     SELECT p.source, p.event_id, p.accept_seq, p.delivery_id, p.received_at, {{stored_in_its_day}} AS stored
     FROM hooklatch.processed_events AS p

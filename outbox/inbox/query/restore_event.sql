@@ -1,6 +1,7 @@
--- Stores an exported event and its delivery again, if they are not stored. The generation continues
--- after the last replay that is known. The event is imported until restore_outcome.sql: a cell refuses
--- every other event of a source that has moved to another cell, and this event is not new.
+-- Stores an exported event and its delivery again, if they are not stored. The generation is at
+-- least that of the last recorded replay. The event has the outcome imported until
+-- restore_outcome.sql changes it: in a cell that a source has left, a trigger refuses the source's
+-- events with any other outcome, but this event is not new.
 WITH restored AS (
     INSERT INTO hooklatch.processed_events AS p
     SELECT (jsonb_populate_record(
