@@ -4,7 +4,7 @@
 // # A day
 //
 // A day has parts and a manifest. A part is a file of JSON lines, compressed with gzip: one line
-// for a delivery, with its body, its events and their effects. An index beside it contains the
+// for a delivery, with its body, its events and their effects. A separate index file contains the
 // position of each event. The manifest lists the parts, their sizes and their SHA-256 checksums:
 //
 //	2026-11-01/part-000-8c2b4e0f.jsonl.gz
@@ -24,7 +24,7 @@
 //
 // # Erasure
 //
-// An erasure of an event notes it in export_erasures, in its transaction. EraseNoted writes the
-// affected parts again without the event, then a new manifest, and deletes the former files. A note
-// stays until no part contains the event and no day is unfinished.
+// The transaction that erases an event also notes the erasure in export_erasures. EraseNoted writes
+// the affected parts again without the event, then a new manifest, and deletes the former files. A
+// note stays until no part contains the event and no day is unfinished.
 package export

@@ -27,8 +27,8 @@ type note struct {
 
 type notes map[identity.EventRef]note
 
-// NoteErasureTx notes the erasure of an event that only the export has, in the transaction that
-// records the erasure.
+// NoteErasureTx notes the erasure of an event that only the export contains, in the transaction
+// that records the erasure.
 func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, text string) error {
 	if _, err := a.sql.NoteErasure.With(noteErasure{ref, text}).Exec(ctx, tx); err != nil {
 		return fmt.Errorf("note the erasure of %s: %w", ref, err)

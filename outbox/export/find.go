@@ -21,8 +21,9 @@ type Found struct {
 	Event *Event // one of Line.Events
 }
 
-// Find finds an event in the export. day is the time at which the event was received; zero: any
-// day, and the newest day wins. Find returns nil if the export has no such event.
+// Find finds an event in the export. The parameter day is the time at which the event was received.
+// If it is zero, Find searches all days and returns the event from the newest day. Find returns nil
+// if the export has no such event.
 func (a *Archive) Find(ctx context.Context, ref identity.EventRef, day time.Time) (*Found, error) {
 	days, err := a.daysOf(ctx, day)
 	if err != nil {

@@ -17,8 +17,8 @@ type Storage interface {
 	// Put stores a file durably and completely, or returns an error. A reader never finds a partial
 	// file under the name.
 	Put(ctx context.Context, name string, content []byte) error
-	// Get returns length bytes of a file from an offset, or fewer if the file ends before. If length
-	// is negative, Get returns the rest of the file. Errors: ErrNoFile.
+	// Get returns length bytes of a file from an offset, or fewer if the file ends earlier. If
+	// length is negative, Get returns the rest of the file. Errors: ErrNoFile.
 	Get(ctx context.Context, name string, offset, length int64) ([]byte, error)
 	// Delete deletes a file, and the remains of an interrupted Put. A missing file is not an error.
 	Delete(ctx context.Context, name string) error
@@ -91,7 +91,7 @@ func (d Directory) Get(_ context.Context, name string, offset, length int64) ([]
 	content := make([]byte, length)
 	n, err := file.ReadAt(content, offset)
 	if errors.Is(err, io.EOF) {
-		err = nil // the caller finds that it is too short
+		err = nil // a file that ends earlier is not an error
 	}
 	return content[:n], err
 }
@@ -110,7 +110,7 @@ func (d Directory) Delete(_ context.Context, name string) error {
 // String implements Storage.
 func (d Directory) String() string { return string(d) }
 
-// Under returns the storage of the files in a directory of a storage.
+// Under returns a Storage whose files are in a directory of another Storage.
 func Under(of Storage, directory string) Storage { return under{of, directory + "/"} }
 
 type under struct {

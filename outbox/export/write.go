@@ -191,7 +191,7 @@ type arrived struct {
 	acceptSeq int64
 }
 
-// eventsOf lists the events of a day by delivery. No index leads from a delivery to its events.
+// eventsOf lists the events of a day by delivery. No index maps a delivery to its events.
 func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
 	var places [2]int64
 	for i, at := range []time.Time{d.span().From.Add(-overlap), d.span().Until.Add(overlap)} {

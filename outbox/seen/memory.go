@@ -32,10 +32,12 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Memory is a Redis that processes share, an outbox.SharedMemory. It is safe for concurrent use.
+// Memory is an outbox.SharedMemory in a Redis that several processes share. It is safe for
+// concurrent use.
 //
-// One goroutine talks to Redis over one connection. It exists only while there is work, or while
-// Redis does not respond. While an exchange is in flight, the commands of the next one collect.
+// One goroutine communicates with Redis over one connection. It exists only while there is work, or
+// while Redis does not respond. While an exchange is in flight, the commands of the next one
+// collect.
 //
 // A circuit keeps a slow Redis from delaying callers. It opens when an exchange fails, or when a
 // caller has waited for 5 milliseconds. While it is open, Get returns immediately and Set stores
@@ -136,7 +138,7 @@ func (m *Memory) trip() {
 	m.open = true
 }
 
-// work ends when Redis responds and there is no work.
+// work processes the queue. It returns when Redis responds and no work is left, or after Stop.
 func (m *Memory) work() {
 	for {
 		asked, kept, open := m.next()

@@ -1,4 +1,4 @@
--- Notes the erasure of an event that only the export has.
+-- Notes the erasure of an event that only the export contains.
 INSERT INTO hooklatch.export_erasures AS x (source, event_id, note, redacting)
 VALUES (:source, :event_id, :note, false)
 ON CONFLICT (source, event_id) DO UPDATE

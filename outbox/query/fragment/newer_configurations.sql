@@ -1,6 +1,6 @@
--- Running processes with a configuration newer than :configuration, and the sources they know.
--- Usually no such process exists, and one step into an index shows that. A gateway counts only for
--- a limited time, until workers with its configuration should be running.
+-- Running processes with a configuration newer than :configuration, and their sources. Usually no
+-- such process exists, and one index look-up shows that. A gateway counts only for a limited time,
+-- until workers with its configuration should be running.
 (
     SELECT w.configuration, w.dispatches, w.routes, w.sources, w.handler_sources
     FROM hooklatch.workers AS w
