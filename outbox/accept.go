@@ -329,7 +329,7 @@ func (o *Outbox) lookUpEvents(ctx context.Context, tx pgx.Tx, refs map[identity.
 	var k knownEvent
 	if _, err := pgx.ForEachRow(result, []any{&ref.Source, &ref.EventID, &k.acceptanceID, &k.receivedAt, &k.hash}, func() error {
 		known[ref] = k
-		k.hash = nil // the next row gets its own bytes
+		k.hash = nil // the scan of the next row must allocate new bytes
 		return nil
 	}); err != nil {
 		return fmt.Errorf("look up known events: %w", err)

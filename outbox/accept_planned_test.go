@@ -166,7 +166,7 @@ func TestEventsArePlannedInT1(t *testing.T) {
 	}
 }
 
-// A plan sees the event as later readers see it.
+// The planner gets an event with the values that later readers get.
 func TestAPlanSeesTheStoredEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -163,7 +163,7 @@ func TestABreakerJudgesByAttemptsSinceItClosed(t *testing.T) {
 	require.False(t, trip(2*time.Minute, time.Second))
 	require.True(t, trip(30*time.Second, time.Second), "the success of another attempt does not count")
 
-	// A time of success from a wrong clock hides no failure.
+	// A success time from a wrong clock does not hide a failure.
 	require.NoError(t, failure(b.fleet.CloseBreaker(t.Context(), "app")))
 	later("-1 day")
 	require.True(t, trip(30*time.Second, 0))
@@ -220,7 +220,7 @@ func TestBreakerRecoversAndKeepsTheOperatorsPause(t *testing.T) {
 	require.ErrorIs(t, b.fleet.SetPaused(t.Context(), "nobody", true, ann), ledger.ErrUnknownDestination)
 }
 
-// Whichever change commits last, River's queue is paused if and only if the destination is.
+// River's queue is paused if and only if the destination is paused, whichever change commits last.
 func TestConcurrentPausesAgree(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

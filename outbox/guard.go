@@ -113,7 +113,7 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 	var p knownProof
 	if _, err := pgx.ForEachRow(rows, []any{&source, &hash, &p.deliveryID, &p.content}, func() error {
 		known[guardKey{source: source, hash: [sha256.Size]byte(hash)}] = p
-		p.content = nil // the next row gets its own bytes
+		p.content = nil // the scan of the next row must allocate new bytes
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("guard against replays: %w", err)

@@ -287,8 +287,8 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	}
 }
 
-// stepsOfBrowsing searches for values that occur everywhere, somewhere and nowhere. The number of
-// rows that a search reads determines its bound.
+// stepsOfBrowsing searches for values that occur in all rows, in some rows and in no row. The
+// number of rows that a search reads determines its bound.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
 	var from time.Time // time of the first event that fill creates: an hour ago, or midnight if that is later

@@ -304,7 +304,7 @@ func TestReconcileHasALock(t *testing.T) {
 	require.Equal(t, Reconciled{Events: 1}, done)
 }
 
-// An operator's repair meets the reconciler of a worker. It waits for its turn: otherwise it would end
+// An operator's repair waits while a worker's reconciler is running. Otherwise the repair would end
 // with most of the work undone.
 func TestARepairWaitsForTheReconciler(t *testing.T) {
 	t.Parallel()

@@ -180,8 +180,8 @@ func honest(values map[string][]byte, key string) []byte { return values[key] }
 
 func newLiar() *liar { return &liar{values: map[string][]byte{}, lie: honest} }
 
-// onLiar returns an Outbox on a SharedMemory that lies. The test chooses the life of the database
-// (see recent.Life).
+// onLiar returns an Outbox that uses l as its shared memory. The test chooses the life of the
+// database (see recent.Life).
 func onLiar(t *testing.T, l *liar, life *atomic.Value, options ...func(*Options)) *bundle {
 	t.Helper()
 	b := onPool(t, pgtest.New(t), append(options, func(opts *Options) { opts.Shared = l })...)
@@ -230,7 +230,7 @@ func TestSharedMemoryIsNotBelieved(t *testing.T) {
 	}
 }
 
-// In its next life (see recent.Life), the database may lack the event.
+// The database may lack the event in its next life (see recent.Life).
 func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	l := newLiar()

@@ -178,7 +178,7 @@ func (l *Line) blot(gone, kept []string) (changed bool) {
 	return true
 }
 
-// erase removes what erase_event removes from the rows of an event: see package schema.
+// erase removes the same values from the rows of an event as erase_event: see package schema.
 func (e *Event) erase(n note) error {
 	var row columns
 	if err := json.Unmarshal(e.Row, &row); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// notesAtOnce is the number of erasures that one walk over the export carries out.
+// notesAtOnce is the number of erasures that one pass over the export carries out.
 const notesAtOnce = 10_000
 
 // note is an erasure that may still have to be carried out in the export.

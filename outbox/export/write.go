@@ -25,9 +25,9 @@ const (
 	bytesAtOnce      = 8 << 20
 	// eventsAtOnce is the number of events that one statement reads.
 	eventsAtOnce = 10_000
-	// overlap is the maximum time by which an event may have been received before an event with a
-	// lower position. An event gets its position when it is inserted, but its time is the time at
-	// which its transaction began.
+	// overlap bounds the disorder of positions: an event with a higher position may have been
+	// received this much earlier than an event with a lower position. An event gets its position
+	// when it is inserted, but its time is the time at which its transaction began.
 	overlap = time.Hour
 )
 

@@ -44,7 +44,7 @@ func event(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inbox.
 	return e
 }
 
-// If a delivery has several events, the payload of each is its own part of the body.
+// If a delivery has several events, each event's payload is its own part of the body.
 func ExampleInbox_Event() {
 	ctx := context.Background()
 	box, stop := start(ctx)

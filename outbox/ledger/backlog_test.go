@@ -73,7 +73,7 @@ func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		waiting = backlog{paused: 1_000_000, resumed: 200_000, later: 200_000, order: 50_000, orders: 100_000}
 	}
-	// No autovacuum analyses the tables, because the plans must not depend on chance.
+	// The test turns autovacuum off, because the plans must not depend on the moment of an ANALYZE.
 	b := newLedger(t, pgtest.New(t))
 	_, err := b.pool.Exec(t.Context(), `ALTER TABLE hooklatch.effects SET (autovacuum_enabled = false); ALTER TABLE hooklatch.river_job SET (autovacuum_enabled = false)`)
 	require.NoError(t, err)

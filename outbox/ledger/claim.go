@@ -179,7 +179,7 @@ func (l *Ledger) deliveriesOf(ctx context.Context, events []identity.EventRef) (
 		var d deliveryOf
 		_, err = pgx.ForEachRow(rows, []any{&ref.Source, &ref.EventID, &d.item, &d.contentType, &d.body}, func() error {
 			found[ref] = d
-			d.body = nil // the next row gets its own bytes
+			d.body = nil // the scan of the next row must allocate new bytes
 			return nil
 		})
 		return err

@@ -49,9 +49,9 @@
 // up. The receiver did respond, so no operator has to investigate, and no other effect waits behind
 // this one.
 //
-// Doubt is sticky: maybe_applied_since is the start of the first attempt that may have been
-// applied, and no later failure clears or moves it. While a request is not rendered (Request.Late),
-// its attempt has not called the receiver, so losing that attempt causes no doubt.
+// Doubt persists: maybe_applied_since is the start of the first attempt that may have been applied,
+// and no later failure clears or moves it. While a request is not rendered (Request.Late), its
+// attempt has not called the receiver, so losing that attempt causes no doubt.
 //
 // # Keys
 //

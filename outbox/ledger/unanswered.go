@@ -25,9 +25,9 @@ const (
 var errUnanswered = errors.New("the answer to the claim was lost: the destination was not called")
 
 // unanswered holds claims of this process that may be committed although no caller got the
-// response. The process knows that it called no receiver for them, so it settles them as soon as
-// the database responds. Otherwise an at_most_once effect would be parked at the end of its lease,
-// for a doubt that does not exist.
+// response. The process called no receiver for these claims, so it settles them as soon as the
+// database responds. Otherwise an at_most_once effect would be parked at the end of its lease,
+// although it was certainly not applied.
 type unanswered struct {
 	takeBack func(context.Context, Claim) error
 	logger   *slog.Logger

@@ -11,7 +11,7 @@ import (
 // The variable tests defines the pauses between tests of a Redis that did not respond in time.
 var tests = retry.Pauses{First: 5 * time.Millisecond, Max: time.Second, Spread: true}
 
-// lasting is the time without a response after which the failure is logged. Shorter times are
+// lasting is the time without a response after which the failure is logged. Shorter outages are
 // frequent on a busy machine.
 const lasting = time.Second
 
