@@ -65,8 +65,8 @@ func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 }
 
 // The cost of a statement for one effect, one destination or one slice does not depend on the
-// backlog. Counted buffers do not depend on the load of the machine; the bounds hold for any
-// backlog.
+// backlog. The test counts buffers, because their number does not depend on the machine's load. The
+// bounds hold for any backlog.
 func TestNoStatementGrowsWithWhatWaits(t *testing.T) {
 	t.Parallel()
 	waiting := backlog{paused: 40_000, resumed: 20_000, later: 10_000, order: 20_000, orders: 10_000}

@@ -40,8 +40,8 @@ type Settlement struct {
 	// key and replays it. The ledger records each attempt's key. RotateKey is ignored when the
 	// effect is done or failed.
 	RotateKey bool
-	// EndsJob is true if the job's run has no work left once the effect is done: the job is
-	// deleted. Otherwise River completes it.
+	// EndsJob is true if the job's run has no work left once the effect is done. The job is then
+	// deleted. Otherwise River completes the job.
 	EndsJob bool
 	// KeepsJob applies to an attempt that no job executes. If it is true, the effect's waiting job
 	// is completed once the effect is done. Otherwise the job is deleted.
