@@ -35,10 +35,10 @@ func (r *Report) Sizing() string {
 		}
 		table = append(table, []string{number(n), number(rate) + "/s", number(rate * cpu / 1e6 / busy), amount(kept), amount(n * wal), amount(n * walOfYears)})
 	}
-	said := fmt.Sprintf("From the figures above: %s us of CPU and %s B of WAL for a full lifecycle, %s B for the delivery", number(cpu), number(wal), number(delivery))
+	said := fmt.Sprintf("From the figures above: a full lifecycle takes %s us of CPU and %s B of WAL, and the delivery takes %s B", number(cpu), number(wal), number(delivery))
 	if rows > 0 {
-		said += fmt.Sprintf(", %s B for the rows that a lifecycle leaves, %s B of WAL for a lifecycle right after a checkpoint in tables of %s lifecycles",
-			number(rows), number(walOfYears), number(float64(r.Rows)))
+		said += fmt.Sprintf(". The rows that a lifecycle leaves take %s B. Right after a checkpoint, in tables of %s lifecycles, a lifecycle writes %s B of WAL",
+			number(rows), number(float64(r.Rows)), number(walOfYears))
 	}
 	return said + ".\n\n" + grid(table)
 }
