@@ -86,5 +86,5 @@ func nameHint(env *cel.Env, text, message string) string {
 		names = append(names, v.Name())
 	}
 	last := len(names) - 1
-	return fmt.Sprintf("%s; the variables are %s and %s, and text stands in quotes", meant, strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf("%s; the variables are %s and %s, and text needs quotes", meant, strings.Join(names[:last], ", "), names[last])
 }
