@@ -1,5 +1,5 @@
-// Package docs_test checks the pages against the program: its packages, its tables, its files and
-// its tests.
+// Package docs_test checks that the pages agree with the program: its packages, tables, files and
+// tests.
 package docs_test
 
 import (

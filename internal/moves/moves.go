@@ -1,5 +1,5 @@
-// Package moves takes a source from one cell to another: the command cells move carries it out, and
-// processes ask which of the two cells stores the source's events.
+// Package moves moves a source from one cell to another. The command cells move carries out the
+// move, and processes ask which of the two cells stores the source's events.
 //
 // The new cell learns everything by which the old one recognises duplicates: the ids of events, guards,
 // keys of effects, and versions of objects. The old cell keeps its events and finishes their effects.

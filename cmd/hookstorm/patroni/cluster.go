@@ -1,6 +1,5 @@
 // Package patroni runs a highly available Postgres as users do: three servers under Debian's
-// Patroni, with three members of etcd for its decisions, and with HAProxy, which finds the primary.
-// It kills, freezes and separates their processes.
+// Patroni, three members of etcd, and HAProxy, which finds the primary. It kills, freezes and separates their processes.
 package patroni
 
 import (

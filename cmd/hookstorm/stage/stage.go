@@ -1,6 +1,5 @@
 // Package stage sets up the environment of every hookstorm run: a directory with a history, a
-// Postgres with Hooklatch's tables, the servers that processes call, and the processes
-// themselves. Torture, sweep, planted bugs and bench share it.
+// Postgres with Hooklatch's tables, the servers that processes call, and the processes. Torture, sweep, planted bugs and bench share it.
 package stage
 
 import (
