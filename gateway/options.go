@@ -70,11 +70,10 @@ type Options struct {
 	// network of unknown senders (IPv4 /24, IPv6 /48) may have twice this number. Defaults to
 	// a quarter of max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
-	// Maximum number of open connections; further connections are closed as they arrive.
-	// Unknown senders may use three quarters of this number. One address may use an eighth, or
-	// half if deliveries from it were accepted. At the limit, or if unknown senders have used
-	// their share, the oldest connection of an unknown sender is closed to make room for a new
-	// one. Defaults to 16384.
+	// Maximum number of open connections; further connections are closed as they arrive. Unknown
+	// senders may use three quarters of this number. One address may use an eighth, or half if
+	// deliveries from it were accepted. At the limit, or if unknown senders have used their share,
+	// a new connection replaces the oldest connection of an unknown sender. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Minimum average rate of a body, in bytes per second, once the body has been arriving for
 	// 2s; a slower body is answered 408. Defaults to 10KiB.

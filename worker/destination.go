@@ -26,9 +26,9 @@ type DestinationOptions struct {
 
 	// Maximum number of simultaneous calls in one process. Defaults to 10.
 	Concurrency int `yaml:"concurrency,omitempty"`
-	// Maximum rate of starting attempts, per second, minute or hour, such as 50/s, in all processes
-	// together; all processes should set the same rate. With a rate, one process runs at most ten
-	// seconds' worth of attempts simultaneously. Defaults to no limit.
+	// Maximum rate at which all processes together start attempts, such as 50/s. Give all processes
+	// the same rate. With a rate, one process runs at most ten seconds' worth of attempts
+	// simultaneously. Defaults to no limit.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
 	// Maximum number of attempts that may start immediately after a pause, if there is a rate.
 	// Defaults to one second's worth of attempts, but at least 1.
@@ -36,8 +36,8 @@ type DestinationOptions struct {
 	// Maximum duration of one attempt. The longest timeout of all destinations determines when a
 	// job counts as stuck. Defaults to 15s, unless the kind of destination has its own default.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
-	// Policy for an effect that may have been applied: at_least_once retries the effect with the same
-	// key and body, at_most_once parks the effect for an operator. Defaults to at_least_once.
+	// Policy for an effect that may have been applied. at_least_once retries the effect with the
+	// same key and body; at_most_once parks the effect for an operator. Defaults to at_least_once.
 	Policy ledger.Policy `yaml:"policy,omitempty"`
 	// Schedule of retries.
 	Retry destination.Schedule `yaml:"retry,omitempty"`
@@ -51,8 +51,8 @@ type DestinationOptions struct {
 	Breaker lane.Breaker `yaml:"breaker,omitempty"`
 	// River queue of the effects. Destinations that name the same queue share it. The name has
 	// lower-case letters and digits with single _, - or | between them, at most 64 characters.
-	// Defaults to dst_ and the name of the destination; if more than 32 destinations do not set a
-	// queue, one of 32 shared queues, chosen by the name.
+	// Defaults to dst_ and the name of the destination; if more than 32 destinations set no queue,
+	// one of 32 shared queues, chosen by the name.
 	Queue string `yaml:"queue,omitempty"`
 }
 

@@ -51,15 +51,15 @@ type Settings struct {
 	Every time.Duration `yaml:"every,omitempty"`
 	// Time between two passes over the whole window. Defaults to 24h.
 	Deep time.Duration `yaml:"deep,omitempty"`
-	// Age of the oldest events that a pass reads. Defaults to 3d, or to the period that the
-	// provider lists if that is shorter.
+	// Age of the oldest events that a pass reads. Defaults to 3d, or the period that the provider
+	// lists if that is shorter.
 	Window time.Duration `yaml:"window,omitempty"`
 	// Maximum delay until the provider's list shows a new event. Defaults to 2m.
 	Lag time.Duration `yaml:"lag,omitempty"`
 	// Time by which a pass overlaps the previous pass. Defaults to 10m.
 	Overlap time.Duration `yaml:"overlap,omitempty"`
 	// Maximum rate of requests to the provider, such as 2/s. Defaults to a rate far below the
-	// provider's limit, or to 1/s if the provider has no known limit.
+	// provider's limit, or 1/s if the provider has no known limit.
 	Rate rate.PerSecond `yaml:"rate,omitempty"`
 	// Confirms that you accept that this provider's list relies on unconfirmed facts.
 	Experimental bool `yaml:"experimental,omitempty"`

@@ -14,9 +14,9 @@ type AnswerOptions struct {
 // ProbeOptions describe the requests by which a sender tests the endpoint. A probe gets a 200
 // response, and no event is ever accepted from it.
 type ProbeOptions struct {
-	// Methods of probes, in addition to the POST of deliveries: HEAD, GET or OPTIONS. OPTIONS
-	// also grants the permission of CloudEvents web hooks. Defaults to GET with echo.query,
-	// otherwise to none.
+	// Methods of probes, in addition to the POST of deliveries: HEAD, GET or OPTIONS. OPTIONS also
+	// grants the permission of CloudEvents web hooks. Defaults to GET with echo.query, otherwise
+	// none.
 	Methods []string `yaml:"methods,omitempty"`
 	// If true, an unsigned POST that is a ping is answered: a POST without a body, or a
 	// form with a single short field. Defaults to false.

@@ -15,18 +15,18 @@ import (
 // Options are a source's settings for its provider. Every provider accepts only the options
 // that apply to it; New refuses the others.
 type Options struct {
-	// Tolerance is the maximum difference between the signed time and the gateway's
-	// clock, in both directions. 0 is the provider's default (300 s), negative is off.
-	// Only for schemes that sign a time.
+	// Tolerance is the maximum difference between the signed time and the gateway's clock, in both
+	// directions. 0 is the provider's default (300 s), and a negative value means off. Only for
+	// schemes that sign a time.
 	Tolerance time.Duration `yaml:"tolerance,omitempty"`
 
 	// SecretEncoding is the encoding of the key in the configured secret: raw, base64 or hex. Only
 	// for providers standard-webhooks (base64 or raw; default base64) and hmac (default raw).
 	SecretEncoding string `yaml:"secret_encoding,omitempty"`
 
-	// Audience is the audience that the token must have. The provider's default is the
-	// endpoint's URL, if the endpoint has one. Provider jwt (required), and other providers
-	// that verify JSON Web Tokens.
+	// Audience is the audience that the token must have. The provider's default is the endpoint's
+	// URL, if the endpoint has one. Required for provider jwt, and also for other providers that
+	// verify JSON Web Tokens.
 	Audience string `yaml:"audience,omitempty"`
 	// Issuer is the issuer that the token must have. Only for provider jwt.
 	Issuer string `yaml:"issuer,omitempty"`
@@ -38,7 +38,7 @@ type Options struct {
 	// secrets.
 	JWKSFile string `yaml:"jwks_file,omitempty"`
 	// Algorithms are the signature algorithms that the token may use, such as RS256, ES256 or
-	// EdDSA. Provider jwt. Default: HS256 with secrets, otherwise RS256 and ES256.
+	// EdDSA. Only for provider jwt. Default: HS256 with secrets, otherwise RS256 and ES256.
 	Algorithms []string `yaml:"algorithms,omitempty"`
 	// Claims that the token must have, with their values. Only for provider jwt.
 	Claims map[string]string `yaml:"claims,omitempty"`
@@ -98,9 +98,9 @@ type Options struct {
 	// Separator is the text between the pairs. Default ",".
 	Separator string `yaml:"separator,omitempty"`
 
-	// Each is the location of the list, if a delivery carries several events: a JSON pointer to the
-	// list of events, or "body" if the body is the list. The pointers of EventID, Type and
-	// OccurredAt then start at one item of the list.
+	// Each is the location of the list of events, if a delivery carries several: a JSON pointer, or
+	// "body" if the body is the list. The pointers of EventID, Type and OccurredAt then start at
+	// one item of the list.
 	Each string `yaml:"each,omitempty"`
 	// EventID is the location of the event's id: deliveries with the same id are the same
 	// event. Required for a custom scheme, unless the id is signed (IDHeader). For every other
@@ -137,18 +137,18 @@ type Options struct {
 
 // Field is the location of one text in a delivery. Exactly one member is set.
 type Field struct {
-	Header  string `yaml:"header,omitempty"`  // name of a request header
-	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
-	Form    string `yaml:"form,omitempty"`    // field of a form body; of a file, the hash of its bytes
-	Fixed   string `yaml:"fixed,omitempty"`   // a fixed text; not for ids
+	Header  string `yaml:"header,omitempty"`  // Name of a request header.
+	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body.
+	Form    string `yaml:"form,omitempty"`    // Field of a form body; for a file, the hash of its bytes.
+	Fixed   string `yaml:"fixed,omitempty"`   // A fixed text; not for ids.
 }
 
 // EventID is the location of an event's id, or the parts from which the id is built. Exactly
 // one member is set, besides Optional.
 type EventID struct {
-	Header  string `yaml:"header,omitempty"`  // name of a request header
-	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body
-	Form    string `yaml:"form,omitempty"`    // field of a form body; for a file, the hash of its bytes
+	Header  string `yaml:"header,omitempty"`  // Name of a request header.
+	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body.
+	Form    string `yaml:"form,omitempty"`    // Field of a form body; for a file, the hash of its bytes.
 	// Join are the locations of the texts that are joined to the id: JSON pointers, header:NAME and
 	// form:NAME. All texts must be present.
 	Join []string `yaml:"join,omitempty"`
@@ -168,9 +168,9 @@ func (e EventID) Text() string {
 
 // Clock is the location of a time.
 type Clock struct {
-	Pointer string `yaml:"pointer,omitempty"` // JSON pointer into the body
-	// Unit is s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a number from 1e11
-	// on, otherwise s.
+	Pointer string `yaml:"pointer,omitempty"` // JSON pointer into the body.
+	// Unit is the unit of the time: s, ms or rfc3339. Default: rfc3339 for a JSON string, ms for a
+	// number from 1e11 on, otherwise s.
 	Unit string `yaml:"unit,omitempty"`
 }
 

@@ -48,14 +48,13 @@ type HTTPOptions struct {
 	// Headers are sent with every request and stored in the ledger, so they must not contain
 	// secrets. A request's own header of the same name takes precedence.
 	Headers map[string]string `yaml:"-"`
-	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets:
-	// they are neither logged nor stored. Like the other credentials, these headers are sent
-	// only to the scheme, host and port of url, never to another origin that is computed from
-	// event data.
+	// Headers of every request, such as an X-Api-Key. Their values are treated as secrets: they are
+	// neither logged nor stored. Like the other credentials, these headers are sent only to the
+	// scheme, host and port of url, and never to another origin from event data.
 	SecretHeaders map[string]secret.Value `yaml:"headers,omitempty"`
-	// Token of an Authorization: Bearer header.
+	// Token that requests carry in the header Authorization (RFC 6750).
 	Bearer secret.Value `yaml:"bearer,omitempty"`
-	// User and password of an Authorization: Basic header.
+	// User and password that requests carry in the header Authorization (RFC 7617).
 	Basic *Basic `yaml:"basic,omitempty"`
 	// Signatures of requests. Defaults to none.
 	Sign *Sign `yaml:"sign,omitempty"`

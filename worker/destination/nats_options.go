@@ -13,7 +13,7 @@ import (
 type NATSOptions struct {
 	BrokerOptions `yaml:",inline"`
 
-	// Subject of messages whose route does not set one. A stream must store it. Required.
+	// Subject of messages whose route does not set one. A stream must store this subject. Required.
 	Subject string `yaml:"subject,omitempty"`
 	// Token to log in with.
 	Token secret.Value `yaml:"token,omitempty"`

@@ -42,11 +42,11 @@ const (
 // Sign configures how requests are signed. The webhook-id is the idempotency key as sent, the
 // same for all attempts until the key is rotated.
 type Sign struct {
-	// Secrets of a Standard Webhooks signature. The webhook-id stays the same in every attempt under
-	// the same key. A secret is whsec_ and Base64 of 24 to 64 bytes; or raw: and the bytes
-	// themselves, for a receiver that does not decode secrets; or whsk_ and Base64 of an Ed25519
-	// private key, whose public key hooklatch check shows. Each of several secrets signs, so that
-	// the receiver can change from one secret to the next.
+	// Secrets of a Standard Webhooks signature. The webhook-id stays the same in every attempt
+	// under the same key. A secret is whsec_ and Base64 of 24 to 64 bytes. For a receiver that does
+	// not decode secrets, it is raw: and the bytes themselves. For a signature with a key pair, it
+	// is whsk_ and Base64 of an Ed25519 private key; hooklatch check shows the public key. Each of
+	// several secrets signs, so that the receiver can change from one secret to the next.
 	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 }
 

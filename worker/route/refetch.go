@@ -32,8 +32,9 @@ type Refetch struct {
 	// destination reads with the credentials of the route's destination, if the URL leads there.
 	// Defaults to none: only bearer is sent, if it is set.
 	Auth string `yaml:"auth,omitempty"`
-	// Token of an Authorization: Bearer header. The token requires a url that begins with a literal
-	// like "https://api.example.com/", and is sent only to that origin.
+	// Token that the request carries in the header Authorization (RFC 6750). The token requires a
+	// url that begins with a literal like "https://api.example.com/", and is sent only to that
+	// origin.
 	Bearer secret.Value `yaml:"bearer,omitempty"`
 	// AllowPrivate are the prefixes of non-global addresses that may be reached, in addition to a
 	// literal address or localhost at the beginning of URL.

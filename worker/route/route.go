@@ -43,16 +43,16 @@ type Route struct {
 	// same key run one after another, in the order in which their events arrived. Defaults to no
 	// order.
 	OrderBy string `yaml:"order_by,omitempty"`
-	// Handling of later effects if an effect in their order is parked: block holds them until an
-	// operator has retried or cancelled it, skip lets them pass. Defaults to block.
+	// Handling of later effects if an effect in their order is parked. With block they wait until
+	// an operator has retried or cancelled it; with skip they do not wait. Defaults to block.
 	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
 	// CEL expression that returns the effect's object, a string or an int. An effect is left out
 	// (cancelled) if the effect of a newer event of the same object is already done. latest_by
 	// keeps order too. Defaults to none: no effect is left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
-	// Handling of an event that was fetched from its provider's list and may be days old: run (like
-	// any other event), skip (no effect of this route) or park (an operator decides). Defaults to
-	// run.
+	// Handling of an event that was fetched from its provider's list and may be days old. run
+	// handles it like any other event, skip creates no effect of this route, and park leaves the
+	// decision to an operator. Defaults to run.
 	Backfill string `yaml:"backfill,omitempty"`
 	// Reads the object's current state before the effect is rendered. Expressions and templates read
 	// this state as current.

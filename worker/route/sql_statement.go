@@ -17,7 +17,7 @@ import (
 type SQLStatement struct {
 	// Name of one of the destination's statements. Defaults to the destination's only statement.
 	Statement string `yaml:"statement,omitempty"`
-	// CEL expressions of any type for the parameters $1, $2 and so on: null becomes NULL, a list or
+	// CEL expressions of any type for the parameters $1, $2 and so on. null becomes NULL, a list or
 	// a map becomes JSON, and every other value becomes its text.
 	Params []string `yaml:"params,omitempty"`
 }

@@ -27,8 +27,9 @@ type Admin struct {
 	// valid token is never refused. Defaults to none, which is allowed only on a loopback
 	// address.
 	Token secret.Value `yaml:"token,omitempty"`
-	// Additional tokens for the console, the API and the metrics, each with a name and a role: for
-	// machines, and for users who should not know the setting token, which allows everything.
+	// Additional tokens for the console, the API and the metrics, each with a name and a role. They
+	// are for machines, and for users who should not know the setting token, which allows
+	// everything.
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
 	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`

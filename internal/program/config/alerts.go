@@ -39,12 +39,12 @@ type AlertTarget struct {
 	// Address of the recipient with smtp, or several addresses separated by commas.
 	// Required with smtp.
 	Recipient string `yaml:"recipient,omitempty"`
-	// Body of the request with http: json, slack (also for Mattermost), or pagerduty
-	// (Events API v2, with the integration key in the destination's header X-Routing-Key).
-	// Defaults to json, or to the format of the destination's preset if it has one.
+	// Format of the request body with http: json, slack (also for Mattermost), or pagerduty (Events
+	// API v2). pagerduty needs the integration key in the destination's header X-Routing-Key.
+	// Defaults to json, or the format of the destination's preset if it has one.
 	Format string `yaml:"format,omitempty"`
-	// Team whose sources and destinations this target gets alerts about. Defaults to alerts without
-	// a team, and alerts about teams that have no target in this list.
+	// Team whose alerts go to this target: alerts about the team's sources and destinations.
+	// Defaults to alerts without a team, and alerts about teams that have no target in this list.
 	Team string `yaml:"team,omitempty"`
 	// Severities to send: page, ticket, notice. Defaults to page and ticket.
 	Severities []string `yaml:"severities,omitempty"`

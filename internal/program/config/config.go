@@ -23,11 +23,10 @@ type LookupEnv = func(name string) (string, bool)
 type Config struct {
 	// The database that stores the events, the ledger and the jobs.
 	Database Database `yaml:"database,omitempty"`
-	// More databases, by name, each of which stores the events, the ledger and the jobs of the
-	// sources that name it as their cell. If a database is unavailable, only its own sources are
-	// affected. The section database is the cell main, and the sources without a cell are in it.
-	// The rule for names is the same as for sources. See docs/cells.md. Defaults to no more
-	// databases.
+	// Further databases, by name. Each stores the events, the ledger and the jobs of the sources
+	// that name it as their cell. If a database is unavailable, only its own sources are affected.
+	// The section database is the cell main, which contains the sources without a cell. The rule
+	// for names is the same as for sources. See docs/cells.md. Defaults to no further databases.
 	Cells map[string]Database `yaml:"cells,omitempty"`
 	// The listener that accepts deliveries.
 	Gateway Gateway `yaml:"gateway,omitempty"`
@@ -52,9 +51,9 @@ type Config struct {
 	Checks []agreement.Check `yaml:"checks,omitempty"`
 	// Notifications about conditions that need attention.
 	Alerts Alerts `yaml:"alerts,omitempty"`
-	// If true, a gateway may run without sources, and a worker without routes: such a
-	// process is ready, and a reload may remove the last source or route. A file without
-	// them is usually incomplete. Defaults to false.
+	// If true, a gateway may run without sources, and a worker without routes. Such a process is
+	// ready, and a reload may remove the last source or route. A file without sources or routes is
+	// usually incomplete. Defaults to false.
 	AllowEmpty bool `yaml:"allow_empty,omitempty"`
 
 	origin     *origin

@@ -15,11 +15,11 @@ type Database struct {
 	// A connection that bypasses a transaction pooler such as PgBouncer, for
 	// LISTEN, the queue, handlers, migrations and commands. Defaults to url.
 	DirectURL secret.Value `yaml:"direct_url,omitempty"`
-	// A hot standby of the database at url. Lists, searches and statistics of the console, of
-	// /api and of commands are read there, read-only, with at most 4 connections of a process.
-	// Their output says how far the standby is behind. If the standby does not answer, or is more
-	// than 30 seconds behind, they are read at url. Decisions and changes never use the standby.
-	// The connection must not lead to a transaction pooler. Defaults to no standby.
+	// A hot standby of the database at url. Lists, searches and statistics of the console, of /api
+	// and of commands are read there, read-only, with at most 4 connections in each process. Their
+	// output says how far the standby is behind. If the standby does not answer, or is more than 30
+	// seconds behind, they are read at url. Decisions and changes never use the standby. The
+	// connection must not lead to a transaction pooler. Defaults to no standby.
 	ReadURL secret.Value `yaml:"read_url,omitempty"`
 	// Set this to false if the server, or a pooler without a direct_url, does not support
 	// LISTEN. Workers then find jobs by polling each queue every 150 ms. Give all
@@ -38,8 +38,8 @@ type Database struct {
 	// sql destinations, plus worker.handler_workers if a source has handlers. direct_url
 	// gets as many connections as the worker. 0 computes the number. Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
-	// Disk space that all tables may use, such as 200GiB. At four fifths of this size,
-	// `hooklatch status` and an alert report it; nothing is refused. Defaults to 0, no
+	// Disk space that all tables may use, such as 200GiB. When the tables reach four fifths of this
+	// size, `hooklatch status` and an alert report it; nothing is refused. Defaults to 0, no
 	// budget.
 	SizeBudget size.Bytes `yaml:"size_budget,omitempty"`
 	// Settings that break a guarantee and are allowed nevertheless: fsync_off, for a

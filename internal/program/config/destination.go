@@ -27,10 +27,10 @@ type Destination struct {
 	worker.DestinationOptions `yaml:",inline"`
 
 	// Statuses after which an HTTP request counts as not applied and is sent again, on the schedule
-	// of retry: 400 to 499 except 408, 409, 425 and 429, which have their own meaning; with
-	// at_most_once only 401, 407 and 421. If the last attempt gets such a status, the effect has
-	// failed. [] means none. Defaults to 401, 403, 404, 407, 421, 423; with at_most_once 401, 407,
-	// 421.
+	// of retry. Allowed are 400 to 499 except 408, 409, 425 and 429, which have their own meaning;
+	// with at_most_once only 401, 407 and 421. If the last attempt gets such a status, the effect
+	// has failed. [] means none. Defaults to 401, 403, 404, 407, 421, 423; with at_most_once 401,
+	// 407, 421.
 	RetryOn []int `yaml:"retry_on,omitempty"`
 	// Team that owns this destination. Alerts about the destination go to this team, and
 	// `status --team` selects by it. Defaults to no team.

@@ -21,18 +21,18 @@ type Gateway struct {
 	// The URL at which senders reach the gateway, without /webhooks. Senders that sign the
 	// URL sign this URL; if it is not set, the URL of the request is used.
 	PublicURL string `yaml:"public_url,omitempty"`
-	// A Redis in which several gateways share their memory of duplicates: see
+	// A Redis server in which several gateways share their memory of duplicates: see
 	// docs/receiving.md#share-the-memory-of-duplicates. Defaults to none.
 	SeenCache *SeenCache `yaml:"seen_cache,omitempty"`
 	// Maximum time that a delivery may wait for its commit before it is answered 503. Keep
 	// this time below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
-	// Time for which a stopping gateway still accepts deliveries, and closes each connection
-	// after its response, while /readyz already fails. Load balancers and Kubernetes need some
-	// seconds until they send nothing more. Defaults to 0s.
+	// Time for which a stopping gateway still accepts deliveries, and closes each connection after
+	// its response, while /readyz already fails. Load balancers and Kubernetes need some seconds
+	// until they stop sending requests. Defaults to 0s.
 	DrainDelay time.Duration `yaml:"drain_delay,omitempty"`
-	// Maximum time that a stopping gateway may take to finish deliveries in progress. In
-	// serve it may take at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
+	// Maximum time that a stopping gateway may take to finish deliveries in progress. In serve the
+	// limit is at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
 }
 

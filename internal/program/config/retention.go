@@ -21,13 +21,13 @@ type Retention struct {
 	// Defaults to 30d, or dedup if that is shorter.
 	Payloads time.Duration `yaml:"payloads,omitempty"`
 	// Time for which finished effects are kept, with their attempts, links, transitions and
-	// replays, and the versions that latest_by records: at least 30d longer than any event, since
-	// the effects' keys prevent a replay from applying them again. Defaults to the longest dedup
-	// plus 30d.
+	// replays, and the versions that latest_by records. It must be at least 30d longer than events
+	// are kept, because the effects' keys prevent a replay from applying them again. Defaults to
+	// the longest dedup plus 30d.
 	History time.Duration `yaml:"history,omitempty"`
 	// Time for which operator actions are kept. Defaults to 400d.
 	Audit time.Duration `yaml:"audit,omitempty"`
-	// Place to which each day of deliveries is exported before it is deleted. Events there can
+	// Place to which each day of deliveries is exported before it is deleted. Exported events can
 	// still be shown, replayed and erased. Without this setting deliveries are only deleted.
 	Export *Export `yaml:"export,omitempty"`
 }

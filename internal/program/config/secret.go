@@ -14,9 +14,9 @@ type Secret struct {
 	Value secret.Value `yaml:"value,omitempty"`
 	// Time from which the secret is accepted, such as 2026-12-01T00:00:00Z. Defaults to no limit.
 	NotBefore time.Time `yaml:"not_before,omitempty"`
-	// Time until which the secret is accepted, such as 2026-12-08T00:00:00Z. If the provider signs
-	// retries of older events with the secret of the first delivery, the secret is still accepted
-	// afterwards for as long as the provider retries. Defaults to no limit.
+	// Time until which the secret is accepted, such as 2026-12-08T00:00:00Z. Some providers sign
+	// retries of older events with the secret of the first delivery. For these providers, the
+	// secret is still accepted afterwards, for as long as they retry. Defaults to no limit.
 	NotAfter time.Time `yaml:"not_after,omitempty"`
 	// Encoding of the key in this secret: raw, base64 or hex. Only for hmac and for senders of
 	// Standard Webhooks, if a sender has changed its encoding. Defaults to the source's

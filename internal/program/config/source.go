@@ -39,12 +39,12 @@ type Source struct {
 	// The complete URL that the sender was given, if it is not gateway.public_url followed
 	// by /webhooks/ and the source's name.
 	PublicURL string `yaml:"public_url,omitempty"`
-	// Treatment of a delivery with new ids under a signature that was already seen, from
-	// senders that do not sign the id or the body: off, flag (accept it, mark it as
-	// suspect and warn), hold (accept it, and hold it until an operator decides) or refuse
-	// (answer 401). With flag, a delivery is also held if its type or body differs from
-	// the first delivery with this signature. Defaults to refuse if the body is not
-	// signed (paypal), flag if the id is not signed, and otherwise off.
+	// Treatment of a delivery with new ids under a signature that was already seen, from senders
+	// that do not sign the id or the body. off does nothing; flag accepts it, marks it as suspect
+	// and warns; hold accepts it and holds it until an operator decides; refuse answers 401. With
+	// flag, a delivery is also held if its type or body differs from the first delivery with this
+	// signature. Defaults to refuse if the body is not signed (paypal), flag if the id is not
+	// signed, and otherwise off.
 	ReplayGuard string `yaml:"replay_guard,omitempty"`
 	// Rule by which duplicates are recognised: id, or content, or a mapping with ignore.
 	// content also treats events with the same content as one event, whatever their ids,
@@ -61,14 +61,14 @@ type Source struct {
 	// Time from the end of an event's last effect until its values are replaced: at least
 	// 1h. Only with redact. Defaults to 7d.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
-	// Values by which `hooklatch find` and the console find this source's events quickly: up to 8
-	// JSON pointers into an event, or names of form fields after a slash. They lead to texts,
+	// Values by which `hooklatch find` and the console find this source's events quickly. Give up
+	// to 8 JSON pointers into an event, or names of form fields after a slash. They lead to texts,
 	// numbers, or lists of them. Up to 16 values of an event are stored, each of up to 256 bytes
-	// and in lower case, until the body expires or is redacted or erased. The setting applies to
-	// events that are dispatched after it takes effect. Defaults to none.
+	// and in lower case. They are kept until the body expires or is redacted or erased. The setting
+	// applies to events that are dispatched after it takes effect. Defaults to none.
 	Search []string `yaml:"search,omitempty"`
-	// Storage of refused deliveries: on keeps them for a week, so that they can be verified again
-	// after a wrong secret was corrected; off keeps none. Defaults to on.
+	// Storage of refused deliveries: on keeps them for a week, off keeps none. After you have
+	// corrected a wrong secret, kept deliveries can be verified again. Defaults to on.
 	Quarantine string `yaml:"quarantine,omitempty"`
 	// If true, test events are refused. Only for stripe (test mode), square (the sandbox)
 	// and paddle (its simulator), which mark them. Defaults to false.

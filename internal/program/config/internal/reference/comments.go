@@ -87,7 +87,7 @@ func (c comments) field(f config.Field) string {
 	case f.Type == reflect.TypeFor[secret.Value]():
 		return "A file that holds the secret, instead of " + f.File + "."
 	}
-	return "A file that holds the secrets, one in a line, instead of " + f.File + "."
+	return "A file that holds the secrets, one per line, instead of " + f.File + "."
 }
 
 // withoutName returns "Unit of {ts}." for "TimestampUnit is the unit of {ts}.".

@@ -33,7 +33,7 @@ Editors can use [config.schema.json](config.schema.json).
 - A **rate** is a number per second, minute or hour: ` + "`50/s`, `10/m`, `1000/h`" + `.
 - A **network** is a prefix or a single address: ` + "`10.0.0.0/8`, `fd00::/8`, `192.0.2.7`" + `.
 - A **secret** is text that is never printed.
-- Instead of a list, a single value stands for a list of one.
+- A single value may replace a list that has only this value.
 - ` + "`${NAME}`" + ` in any text is replaced by the environment variable, and ` + "`$${`" + ` is a literal ` + "`${`" + `.
 `
 
