@@ -30,23 +30,26 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "Nothing is signed. The header Authorization carries the secret itself, as a bearer token, as basic authentication " +
-				"or bare; it is never stored or logged.",
+				"or without a scheme. The secret is never stored or logged.",
 			KeyRule: "Event streams: `/id` of the CloudEvent (evt_...). Log streams: `log_id` of each entry.",
 			Setup: []string{
-				"Events: Dashboard, Event Streams, Create: type Webhook, endpoint {url}, authorization Bearer with a long random token (or " +
-					"basic: then user:password). It is the secret of the source.",
-				"Logs: Dashboard, Monitoring, Streams, Create, Custom Webhook: payload URL {url}, content format JSON Array, authorization " +
-					"token the same way.",
+				"For events, open Dashboard, Event Streams, Create, and choose the type Webhook. Enter the endpoint {url} and the " +
+					"authorization Bearer with a long random token, or basic with user:password. The token, or user:password, is the " +
+					"secret of the source.",
+				"For logs, open Dashboard, Monitoring, Streams, Create, Custom Webhook. Enter the payload URL {url}, the content format " +
+					"JSON Array, and the same authorization token.",
 			},
 			Notes: []string{
 				"Anyone who sees one request can forge any other: use TLS on the whole path.",
-				"Auth0 retries after 1, 2 and 4 s, then gives up. It never retries after a 4xx, and switches off streams that keep failing.",
-				"No order.",
+				"Auth0 retries after 1, 2 and 4 s, and then gives up. It never retries after a 4xx, and switches off streams that fail " +
+					"repeatedly.",
+				"Events arrive in any order.",
 				"Choose JSON Array: JSON Lines is accepted only with one line per request.",
-				"Unconfirmed: the fields of log streams, and that failed events can be resent for 7 days.",
+				"Unconfirmed: failed events can be resent for 7 days. The fields of log streams are also unconfirmed.",
 			},
-			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists failed events, POST .../redeliver resends them; GET /api/v2/logs returns logs.",
-			Docs:     "https://auth0.com/docs/customize/events",
+			Backfill: "GET /api/v2/event-streams/{id}/deliveries lists failed events, and POST .../redeliver resends them. GET " +
+				"/api/v2/logs returns logs.",
+			Docs: "https://auth0.com/docs/customize/events",
 		},
 		List:          auth0List(),
 		Verify:        a.verify,

@@ -88,25 +88,26 @@ func aboutSNS() provider.About {
 			RetryWindow: provider.Nobody,
 			Resend:      provider.Nobody,
 		},
-		Signing: "RSA with SHA-256 (SignatureVersion 2) or SHA-1 (1) over named fields of the message, with a certificate from a host of SNS. " +
-			"The topic must be a configured one, since AWS signs for the topics of all its customers.",
+		Signing: "RSA with SHA-256 (SignatureVersion 2) or SHA-1 (1) over named fields of the message, with a certificate from a host of " +
+			"SNS. Only configured topics are accepted, because AWS signs for the topics of all its customers.",
 		KeyRule: "MessageId, which stays the same in all attempts. A message that is published twice has two ids.",
 		Setup: []string{
 			"The secrets of the source are the ARNs of the topics it accepts, such as arn:aws:sns:eu-central-1:123456789012:orders. They are not " +
 				"secret. An RSA private key (PEM) in their place is for hooklatch send and tests: messages that it signs are accepted without a certificate.",
 			"With Hooklatch running, create a subscription of the topic with the protocol HTTPS and the endpoint {url}. Leave raw message delivery off.",
-			"Hooklatch confirms the subscription by itself: it calls the SubscribeURL that SNS sends.",
+			"Hooklatch confirms the subscription automatically: it calls the SubscribeURL that SNS sends.",
 			"Set SignatureVersion 2 on the topic: version 1 uses SHA-1.",
 		},
 		Notes: []string{
 			"Raw message delivery has no signature and is refused.",
-			"The certificate must come from `sns.<region>.amazonaws.com` under the name AWS gives it, and be issued to SNS. AWS serves it without " +
-				"its chain, so the host is what makes it trusted; a chain that comes with it is verified.",
+			"The certificate must come from `sns.<region>.amazonaws.com` under the name that AWS uses, and be issued to SNS. AWS serves " +
+				"the certificate without its chain, so Hooklatch trusts it because of the host. If a chain comes with it, the chain is " +
+				"verified.",
 			"The gateway must reach `sns.<region>.amazonaws.com` over HTTPS, for the certificate and for the confirmation.",
-			"The type of every event is Notification. The content is in Message, often as a string of JSON. UnsubscribeConfirmation " +
-				"is an event too: the subscription was deleted.",
-			"Unconfirmed: that a 4xx other than 429 is final, 3 retries 20 seconds apart, and at most an hour with a policy. After the last " +
-				"retry a message is lost unless the subscription has a dead-letter queue.",
+			"The type of every event is Notification. The content is in Message, often as a string of JSON. UnsubscribeConfirmation is " +
+				"also an event: the subscription was deleted.",
+			"Unconfirmed: SNS retries 3 times, 20 seconds apart, or for at most an hour with a policy, and a 4xx other than 429 is " +
+				"final. After the last retry a message is lost, unless the subscription has a dead-letter queue.",
 		},
 		Docs: "https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html",
 	}

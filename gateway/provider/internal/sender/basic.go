@@ -25,7 +25,7 @@ func Basic(o provider.Options) (*provider.Provider, error) {
 		KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 		Setup: []string{
 			"Configure the sender to call {url} with a user name and a long random password; many senders accept them as https://user:password@host/path.",
-			"Set `event_id` to what identifies the event.",
+			"Set `event_id` to the location of the event's id.",
 		},
 		Notes: []string{"Anyone who sees one request can forge any other. Prefer a sender that signs."},
 		Docs:  "https://www.rfc-editor.org/rfc/rfc7617",

@@ -32,10 +32,10 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in hex after `sha256=` in the header `X-Hub-Signature`. No time is signed.",
-			KeyRule: "The header `X-Request-UUID` (`X-Request-Id` of Data Center), which stays the same across attempts. " +
-				"Not `X-Hook-UUID`, which names the webhook.",
+			KeyRule: "The header `X-Request-UUID` (`X-Request-Id` of Data Center), which stays the same across attempts. `X-Hook-UUID` " +
+				"names the webhook, not the event.",
 			Setup: []string{
-				"Repository settings, Webhooks, Add webhook: URL {url}, and the triggers.",
+				"Open Repository settings, Webhooks, Add webhook. Enter the URL {url}, and choose the triggers.",
 				"Enter a long random secret there, and use the same one as the secret of the source. Without a secret, Bitbucket does not sign.",
 			},
 			Notes: []string{

@@ -73,8 +73,8 @@ func aboutBraintree() provider.About {
 		KeyRule: "Braintree sends no event id: kind, timestamp and the id of the subject (or a hash of the subject, where it has none).",
 		Setup: []string{
 			"Open Settings, API in the Control Panel. The secret of the source is the public and the private key with a colon between them: public_key:private_key.",
-			"With Hooklatch running, open Settings, Webhooks, create a webhook with the destination URL {url} and select the notifications: " +
-				"Braintree checks the URL with a challenge, which Hooklatch answers.",
+			"While Hooklatch runs, open Settings, Webhooks, create a webhook with the destination URL {url}, and select the " +
+				"notifications. Braintree checks the URL with a challenge, which Hooklatch answers.",
 		},
 		Notes: []string{
 			"In the sandbox Braintree retries for 3 hours only.",

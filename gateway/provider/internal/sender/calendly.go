@@ -33,15 +33,17 @@ func Calendly(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "A hash of the whole body: Calendly sends no event id, and one invitee (payload.uri) has several events.",
 			Setup: []string{
 				"Generate a signing key, for example 32 random bytes in hex.",
-				"Create the subscription with POST https://api.calendly.com/webhook_subscriptions: url {url}, the events, and the key as signing_key.",
+				"Create the subscription with POST https://api.calendly.com/webhook_subscriptions. Set url to {url} and signing_key to " +
+					"the key, and list the events.",
 				"The same key is the secret of the source. Without signing_key, Calendly signs nothing and every delivery is refused.",
 			},
 			Notes: []string{
 				proof.KeyHasMore,
 				"A rescheduled meeting is two events: invitee.canceled and invitee.created.",
-				"Unconfirmed: the tolerance of 180 s, that each attempt is signed anew, the deadline of 15 s, and the retries over 24 hours, after which the subscription is disabled.",
+				"Unconfirmed: each attempt is signed anew, and the subscription is disabled after 24 hours of retries. The tolerance of " +
+					"180 s and the deadline of 15 s are also unconfirmed.",
 			},
-			Backfill: "GET /scheduled_events?min_start_time= and the invitees of each: state, not events.",
+			Backfill: "GET /scheduled_events?min_start_time= and the lists of invitees return the current state, not the events.",
 			Docs:     "https://developer.calendly.com/api-docs/ZG9jOjM2MzE2MDM4-webhook-signatures",
 		},
 		Events:      f.Events,

@@ -36,9 +36,10 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in hex, as `v1` of the header `circleci-signature`. Other versions are ignored. No time is signed.",
-			KeyRule: "`/id` of the body, which names the event. Not `/webhook/id`, which names the webhook, and not the ids of pipeline, workflow and job.",
+			KeyRule: "`/id` of the body, which names the event. `/webhook/id` names the webhook, and other ids name the pipeline, the " +
+				"workflow and the job.",
 			Setup: []string{
-				"Project Settings, Webhooks, Add Webhook: URL {url}, and the events.",
+				"Open Project Settings, Webhooks, Add Webhook. Enter the URL {url}, and choose the events.",
 				"Generate a long random secret token and enter it there: it is the secret of the source. Leave certificate verification on.",
 				"Test Ping Event sends an event of the type ping.",
 			},
@@ -47,7 +48,7 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 				"CircleCI documents that it retries and that a delivery may arrive twice, but not for how long it retries. Hooklatch assumes a day.",
 				"A project has at most 5 webhooks.",
 			},
-			Backfill: "GET /api/v2/project/{slug}/pipeline and the workflows of each pipeline: their state, not the events.",
+			Backfill: "GET /api/v2/project/{slug}/pipeline and the workflows of each pipeline return their current state, not the events.",
 			Docs:     "https://circleci.com/docs/outbound-webhooks",
 		},
 		Events:      f.Events,

@@ -39,7 +39,7 @@ func Coinbase(provider.Options) (*provider.Provider, error) {
 				"Use the shared secret shown there as the secret of the source.",
 			},
 			Notes: []string{
-				"Unconfirmed: that Coinbase retries deliveries for three days, and that one can be resent manually.",
+				"Unconfirmed: Coinbase retries deliveries for three days, and a delivery can be resent manually.",
 				"Unconfirmed: Coinbase is retiring Commerce.",
 			},
 			Docs: "https://docs.cdp.coinbase.com/commerce/docs/webhooks",

@@ -60,16 +60,17 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "Interactions: `/id` of the body. Webhook events have no id: a hash of `/application_id`, `/event/type`, " +
 				"`/event/timestamp` and `/event/data`.",
 			Setup: []string{
-				"Developer Portal, the application, General Information: the public key (64 hex digits) is the secret of the source.",
+				"Open the application in the Developer Portal, General Information: the public key (64 hex digits) is the secret of the " +
+					"source.",
 				"Start the gateway first: Discord checks the URL when you save it.",
-				"For commands and components set Interactions Endpoint URL to {url}; for events, Webhooks, Endpoint URL, switch Events on " +
-					"and choose them.",
+				"For commands and components, set Interactions Endpoint URL to {url}. For events, open Webhooks, set Endpoint URL to " +
+					"{url}, switch on Events, and choose the events.",
 			},
 			Notes: []string{
-				"An interaction must be answered within 3 s. Hooklatch answers it as deferred: the application then has 15 minutes to send the " +
-					"real answer with the token in the body, which is stored with it.",
+				"An interaction must be answered within 3 s. Hooklatch answers it as deferred. The application then has 15 minutes to " +
+					"send the real answer, with the token in the stored body.",
 				"Autocompletion needs its choices in the response: Hooklatch answers with an empty list and stores nothing.",
-				"Discord never resends interactions. It retries events for 10 minutes, then sends an email and may stop sending them.",
+				"Discord never resends interactions. It retries events for 10 minutes, then sends an email, and may stop sending events.",
 				"To send samples, set the secret to the private key: its 32 bytes and those of the public key, 128 hex digits.",
 			},
 			Docs: "https://docs.discord.com/developers/events/webhook-events",

@@ -42,7 +42,8 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			KeyRule: "DocuSign sends no event id: a hash of the whole body without retryCount. " +
 				"For XML: the envelope, TimeGenerated and the envelope's status.",
 			Setup: []string{
-				"Open Settings, Connect in DocuSign eSignature, Connect Keys, add a key and use it, as shown, as the secret of the source.",
+				"Open Settings, Connect, Connect Keys in DocuSign eSignature. Add a key and use it, as shown, as the secret of the " +
+					"source.",
 				"Add a custom configuration with the URL {url}, the data format REST v2.1 and the event message delivery mode Send Individual Messages. " +
 					"Older configurations may keep the data format XML.",
 				"Turn on Include HMAC Signature and Require Acknowledgement: without the latter, DocuSign never retries.",
@@ -50,15 +51,17 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				proof.KeyHasMore,
 				"Aggregate messages in JSON and SOAP are refused: choose individual messages as JSON, or XML.",
-				"XML contains the state of an envelope, not what changed: the event type is envelope- and that state (envelope-sent, " +
-					"envelope-completed, ...), even when only a recipient acted.",
-				"Unconfirmed: that resent XML keeps its TimeGenerated.",
+				"XML contains the state of an envelope, not the change. The event type is envelope- and that state (envelope-sent, " +
+					"envelope-completed, ...), even if only a recipient acted.",
+				"Unconfirmed: resent XML keeps its TimeGenerated.",
 				"A body that includes the documents can be large: raise max_body of the source, or fetch the documents from the API.",
-				"Sources disagree on retries: 45 attempts in 7 days, or 15 days (unconfirmed). Hooklatch uses the longer one.",
-				"Unconfirmed: the deadline of 100 seconds.",
+				"Texts about DocuSign disagree on the retries: 45 attempts in 7 days, or 15 days (unconfirmed). Hooklatch uses the " +
+					"longer time.",
+				"Unconfirmed: the deadline is 100 seconds.",
 			},
-			Backfill: "GET /restapi/v2.1/accounts/{id}/connect/failures, and envelopes by from_date (unconfirmed).",
-			Docs:     "https://developers.docusign.com/platform/webhooks/connect/",
+			Backfill: "GET /restapi/v2.1/accounts/{id}/connect/failures lists failures, and envelopes can be listed by from_date " +
+				"(unconfirmed).",
+			Docs: "https://developers.docusign.com/platform/webhooks/connect/",
 		},
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			if elements.IsXML(r.Body) {

@@ -41,17 +41,19 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 			KeyRule: "The account and a number that Hooklatch adds: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
 				"with the same content are two changes.",
 			Setup: []string{
-				"App Console, the app, Webhooks: add the URI {url}. Hooklatch answers the challenge: the source must be configured before.",
+				"Configure the source first. Then open the app in the App Console, Webhooks, and add the URI {url}: Hooklatch answers " +
+					"the challenge.",
 				"The app secret (App Console, Settings) is the secret of the source.",
 			},
 			Notes: []string{
 				"A delivery says only that something changed in an account. Call /files/list_folder/continue with the last cursor to find out what.",
-				"A resent delivery is another event, and leads to one more look at the account. To merge deliveries that arrive close together, set dedup: content on the source.",
-				"Anyone who captured a delivery can resend it; that too leads only to another look. Two changes of one account have the same bytes, so " +
-					"the replay guard would flag nearly every delivery: it is off unless `replay_guard` is set.",
-				"Unconfirmed: a response deadline of 10 s, and retries for about 10 minutes.",
+				"A resent delivery is another event, and causes one more call of list_folder. To merge deliveries that arrive close " +
+					"together, set dedup: content on the source.",
+				"Anyone who has captured a delivery can resend it, which also causes only another call. Two changes of one account have " +
+					"the same bytes, so the replay guard would flag nearly every delivery: it is off unless `replay_guard` is set.",
+				"Unconfirmed: the response deadline is 10 s, and Dropbox retries for about 10 minutes.",
 			},
-			Backfill: "/files/list_folder/continue with the cursor kept for each account.",
+			Backfill: "/files/list_folder/continue lists the changes after the cursor that you keep for each account.",
 			Docs:     "https://www.dropbox.com/developers/reference/webhooks",
 		},
 		Events:      rule.Events,

@@ -39,16 +39,18 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA256 over the body, in hex after `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is ignored.",
 			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a user redelivers. It is not signed.",
 			Setup: []string{
-				"Repository, organization or App > Settings > Webhooks > Add webhook: payload URL {url}.",
-				"Content type `application/json` (a form is accepted too), and a secret that you choose. GitHub never shows it again.",
+				"Open Repository, organization or App > Settings > Webhooks > Add webhook, and enter the payload URL {url}.",
+				"Choose the content type `application/json` (a form is also accepted), and enter a secret that you choose. GitHub never " +
+					"shows it again.",
 			},
 			Notes: []string{
 				"GitHub does not retry: you can redeliver a failed delivery for 3 days.",
 				"A repository webhook, an organization webhook and an App send the same event under three ids: use three sources.",
 				"Payloads are up to 25 MB. A form is up to three times as long: forms of up to 75 MiB are accepted.",
 			},
-			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, `POST .../{delivery}/attempts` resends one.",
-			Docs:     "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
+			Backfill: "`GET /repos/{owner}/{repo}/hooks/{id}/deliveries` lists deliveries, and `POST .../{delivery}/attempts` resends " +
+				"one.",
+			Docs: "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
 		},
 		List:         githubList(),
 		Events:       f.Events,

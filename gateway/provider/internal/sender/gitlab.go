@@ -48,25 +48,27 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "With a signing token (a secret that begins with `whsec_`): HMAC-SHA256 over `id.time.body`, in base64, as `v1` of " +
-				"`webhook-signature`. With a secret token: nothing is signed, the header `X-Gitlab-Token` carries the secret itself, which is " +
-				"never stored or logged.",
-			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which has the same value and is signed. GitLab before 17.4 has neither: a hash of " +
-				"`X-Gitlab-Event` and of the body as JSON. Not `X-Gitlab-Webhook-UUID`, which names the webhook, and not " +
-				"`X-Gitlab-Event-UUID`, which recursive webhooks share.",
+				"`webhook-signature`. With a secret token, nothing is signed: the header `X-Gitlab-Token` carries the secret itself. The " +
+				"secret is never stored or logged.",
+			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which has the same value and is signed. GitLab before 17.4 has " +
+				"neither: a hash of `X-Gitlab-Event` and of the body as JSON. `X-Gitlab-Webhook-UUID` names the webhook, and recursive " +
+				"webhooks share `X-Gitlab-Event-UUID`.",
 			Setup: []string{
-				"Settings of the project or group, Webhooks, Add new webhook: URL {url}, and the triggers.",
-				"Generate a signing token (`whsec_...`) where GitLab offers it, else enter a long random secret token. It is the secret of the " +
-					"source; while you move from one to the other, set both.",
+				"Open Settings, Webhooks, Add new webhook in the project or group. Enter the URL {url}, and choose the triggers.",
+				"If GitLab offers a signing token (`whsec_...`), generate one; otherwise enter a long random secret token. The token is " +
+					"the secret of the source. While you change from one to the other, set both.",
 			},
 			Notes: []string{
 				"With a secret token, anyone who sees one request can forge any other: prefer the signing token. A source whose secrets are all " +
 					"signing tokens accepts only signed requests.",
-				"GitLab does not retry. Resend in the log of the webhook keeps the key. Unconfirmed: it is available for 7 days.",
-				"GitLab waits 10 s. Unconfirmed: 4 failures in a row switch a webhook off temporarily, 40 permanently.",
-				"Unconfirmed: the signing token on self-managed GitLab, where a feature flag may hide it.",
+				"GitLab does not retry. Resend, in the log of the webhook, keeps the key. Unconfirmed: Resend is available for 7 days.",
+				"GitLab waits 10 s. Unconfirmed: GitLab switches off a webhook temporarily after 4 consecutive failures, and permanently " +
+					"after 40.",
+				"Unconfirmed: self-managed GitLab has the signing token, but a feature flag may hide it.",
 			},
-			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, POST .../events/:id/resend resends one (unconfirmed).",
-			Docs:     "https://docs.gitlab.com/user/project/integrations/webhooks/",
+			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, and POST .../events/:id/resend resends one " +
+				"(unconfirmed).",
+			Docs: "https://docs.gitlab.com/user/project/integrations/webhooks/",
 		},
 		List:   gitlabList(),
 		Verify: g.verify,

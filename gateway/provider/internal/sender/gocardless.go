@@ -35,14 +35,15 @@ func GoCardless(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA256 over the body, in hex, in the header Webhook-Signature. No time is signed.",
 			KeyRule: "id of each event in /events.",
 			Setup: []string{
-				"Dashboard, Developers, Create, Webhook endpoint: URL {url} and a secret, either your own or a generated one.",
-				"That secret is the secret of the source. Sandbox and live have different ones.",
+				"Open Dashboard, Developers, Create, Webhook endpoint. Enter the URL {url} and a secret, either your own or a generated " +
+					"one.",
+				"This secret is the secret of the source. Sandbox and live have different secrets.",
 			},
 			Notes: []string{
 				"A delivery carries up to 250 events (unconfirmed), possibly of several resources and in any order.",
 				"GoCardless suggests 498 for a wrong signature. Hooklatch answers 401; GoCardless only requires a status other than 2xx.",
-				"GoCardless waits 10 s, follows no redirects, and retries 8 times at growing intervals.",
-				"Unconfirmed: that the 8 retries end within a day, and that a delivery can be resent (dashboard or API) for 30 days.",
+				"GoCardless waits 10 s, follows no redirects, and retries 8 times at increasing intervals.",
+				"Unconfirmed: the 8 retries end within a day, and a delivery can be resent (dashboard or API) for 30 days.",
 			},
 			Backfill: "GET /events?after= lists the same events with the same ids.",
 			Docs:     "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks",

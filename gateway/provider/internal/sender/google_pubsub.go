@@ -77,22 +77,24 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, issued for the URL of the endpoint or the configured audience, " +
-				"with the email of your service account. The token does not protect the body.",
+			Signing: "A JSON Web Token of Google (RS256) in the header Authorization, with the email of your service account. It is " +
+				"issued for the URL of the endpoint, or for the configured audience. The token does not protect the body.",
 			KeyRule: "The subscription and messageId.",
 			Setup: []string{
 				"Create a service account, and allow the Pub/Sub service agent to create tokens for it (roles/iam.serviceAccountTokenCreator).",
-				"gcloud pubsub subscriptions create ... --push-endpoint={url} --push-auth-service-account=EMAIL, and --push-auth-token-audience if it is not the URL.",
+				"Run gcloud pubsub subscriptions create ... --push-endpoint={url} --push-auth-service-account=EMAIL. Add " +
+					"--push-auth-token-audience if the audience is not the URL.",
 				"Set claims.email of the source to that EMAIL. No secret is needed; a private key (PEM) as the secret is for hooklatch send and tests.",
 			},
 			Notes: []string{
 				"A message that is published twice has two ids.",
 				"Without the envelope (--push-no-wrapper), also set --push-no-wrapper-write-metadata: the id is then in a header.",
-				"The type is the attribute eventType of the message, else message. Set type to take another attribute.",
+				"The type is the message's attribute eventType, or message if there is none. Set type to use another attribute.",
 				"Ordering needs ordering keys and a subscription with message ordering.",
-				"Unconfirmed: retries until the retention of the subscription ends (7 days by default, at most 31), and seek within it.",
+				"Unconfirmed: Pub/Sub retries until the retention of the subscription ends (7 days by default, at most 31), and seek " +
+					"works within this time.",
 			},
-			Backfill: "gcloud pubsub subscriptions seek, to a time or a snapshot.",
+			Backfill: "gcloud pubsub subscriptions seek goes back to a time or a snapshot.",
 			Docs:     "https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions",
 		},
 		Verify:        p.verify,

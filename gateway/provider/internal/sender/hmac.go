@@ -50,17 +50,17 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Configured,
 				Resend:      provider.Configured,
 			},
-			Signing: "HMAC with SHA-1, SHA-256 or SHA-512 over a template of body, time, id, method and URL, in a header: alone, " +
-				"after a prefix, or as pairs of key and value. All of it is configurable.",
+			Signing: "HMAC with SHA-1, SHA-256 or SHA-512 over a template of body, time, id, method and URL. The signature is in a " +
+				"header: alone, after a prefix, or as pairs of key and value. All of this is configurable.",
 			KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 			Setup: []string{
 				"Configure the sender to call {url} and sign with a secret of at least 32 random bytes.",
-				"Describe its signature with `header`, `algorithm`, `encoding`, `prefix` and `template`.",
-				"Set `event_id` to what identifies the event.",
+				"Describe the signature with `header`, `algorithm`, `encoding`, `prefix` and `template`.",
+				"Set `event_id` to the location of the event's id.",
 			},
 			Notes: []string{
 				"If the sender signs a time, put `{ts}` into the template: only then are old requests refused.",
-				"An id in a header that is not signed can be changed by anyone who sees a request. Prefer one in the body.",
+				"Anyone who sees a request can change an id in an unsigned header. Prefer an id in the body.",
 			},
 		},
 		Events:      g.Events,

@@ -74,8 +74,9 @@ func aboutHubSpot() provider.About {
 			RetryWindow: provider.Others,
 			Resend:      provider.Nobody,
 		},
-		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. Only if that is " +
-			"missing: version 2 or 1 of X-HubSpot-Signature, a SHA-256 of the client secret followed by the request.",
+		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. If this header " +
+			"is missing, Hooklatch verifies version 2 or 1 of X-HubSpot-Signature: a SHA-256 of the client secret followed by the " +
+			"request.",
 		KeyRule: "A hash of the whole event without attemptNumber: HubSpot says that eventId alone is not unique.",
 		Setup: []string{
 			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
@@ -85,9 +86,9 @@ func aboutHubSpot() provider.About {
 		},
 		Notes: []string{
 			proof.KeyHasMore,
-			"One delivery carries up to 100 events, in no order.",
+			"One delivery carries up to 100 events, in any order.",
 			"Versions 1 and 2 sign no time, so an old delivery can be resent; its events are then duplicates.",
-			"Unconfirmed: which escapes of the URL HubSpot decodes before it signs. Hooklatch tries both spellings.",
+			"It is unconfirmed which escapes of the URL HubSpot decodes before it signs. Hooklatch tries both spellings.",
 			"Webhooks of workflows have a body that you define, without an id: use the provider hmac or token for them.",
 		},
 		Docs: "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",

@@ -35,7 +35,7 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA1 of the body in the header X-Hub-Signature, keyed with the client secret of the app.",
-			KeyRule: "id in the body (notif_...). delivery_attempts and the times of the attempt are not part of it.",
+			KeyRule: "id in the body (notif_...). delivery_attempts and the times of the attempt are not part of the key.",
 			Setup: []string{
 				"Open your app in the Developer Hub, Configure, Webhooks, and set the endpoint URL {url}.",
 				"Use the client secret of the app (Basic information) as the secret of the source.",
@@ -44,7 +44,8 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"A ping has no id; Hooklatch answers it and stores nothing.",
 				"Intercom retries once, after a minute (unconfirmed). An event that fails again is lost.",
-				"Unconfirmed: the HEAD request when the URL is saved, which Hooklatch answers 200, and that 410 ends the subscription.",
+				"Unconfirmed: Intercom sends a HEAD request when the URL is saved, and a response of 410 ends the subscription. " +
+					"Hooklatch answers HEAD with 200.",
 			},
 			Docs: "https://developers.intercom.com/docs/webhooks",
 		},

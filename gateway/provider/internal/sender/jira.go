@@ -41,11 +41,12 @@ func Jira(provider.Options) (*provider.Provider, error) {
 				"The webhook of a workflow's post function names no event; Hooklatch uses the type transition.",
 				"A webhook with the option to exclude the body is accepted. Its event has the type unknown.",
 				"Webhooks of Connect and OAuth apps carry a JSON Web Token instead, which does not cover the body; this provider refuses them.",
-				"Headers and retries (up to five, 5 to 15 minutes apart) come from secondary sources; the deadline of 30 seconds and the " +
-					"72 hours for which failed webhooks are kept are unconfirmed.",
+				"Third-party texts describe the headers and the retries (up to five, 5 to 15 minutes apart). Unconfirmed: the deadline " +
+					"is 30 seconds, and Jira keeps failed webhooks for 72 hours.",
 			},
-			Backfill: "JQL with updated >=; for dynamic webhooks GET /rest/api/3/webhook/failed (unconfirmed).",
-			Docs:     "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
+			Backfill: "A search in JQL with updated >= lists issues. For dynamic webhooks, GET /rest/api/3/webhook/failed lists failures " +
+				"(unconfirmed).",
+			Docs: "https://developer.atlassian.com/cloud/jira/platform/webhooks/",
 		},
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			if len(r.Body) == 0 { // the webhook's option to exclude the body

@@ -46,13 +46,13 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 				"the body if the token contains it.",
 			KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 			Setup: []string{
-				"Configure the sender to call {url} with a token issued for this audience.",
-				"Set its keys with `jwks_url` or `jwks_file`, or the shared secret with `secrets`.",
-				"Set `event_id` to what identifies the event.",
+				"Configure the sender to call {url} with a token issued for your `audience`.",
+				"Set the sender's keys with `jwks_url` or `jwks_file`, or the shared secret with `secrets`.",
+				"Set `event_id` to the location of the event's id.",
 			},
 			Notes: []string{
-				"Without `body_hash_claim` the token proves who sent a request, not what it says: anyone who sees one can send other " +
-					"bodies until the token expires.",
+				"Without `body_hash_claim` the token proves who sent a request, not what it says: anyone who sees a request can send " +
+					"other bodies until the token expires.",
 				"`alg: none` is always refused, and so is every algorithm that `algorithms` does not list.",
 			},
 			Docs: "https://www.rfc-editor.org/rfc/rfc7519",

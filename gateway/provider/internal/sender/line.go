@@ -33,17 +33,20 @@ func LINE(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in base64, in the header X-Line-Signature. No time is signed.",
-			KeyRule: "webhookEventId of each event. A redelivery keeps it, though its body differs (deliveryContext.isRedelivery).",
+			KeyRule: "webhookEventId of each event. A redelivery keeps this id, although its body differs (deliveryContext.isRedelivery).",
 			Setup: []string{
-				"LINE Developers Console, the channel, Messaging API: set the webhook URL to {url}, press Verify, switch on Use webhook.",
+				"Open the channel in the LINE Developers Console, Messaging API. Set the webhook URL to {url}, press Verify, and switch " +
+					"on Use webhook.",
 				"Switch on Webhook redelivery: without it, LINE does not retry.",
 				"The channel secret (tab Basic settings) is the secret of the source.",
 			},
 			Notes: []string{
 				"A delivery has any number of events, and none when the console verifies the URL.",
-				"replyToken works once and not for long: effects that run later should push, or expect LINE to refuse the token.",
-				"Unconfirmed: how often and for how long LINE redelivers, which it does not publish; a day is assumed. The order of redelivered events may change.",
-				"Unconfirmed: a response deadline of 2 s.",
+				"replyToken works once, and only for a short time. Effects that run later should push messages instead, because LINE may " +
+					"refuse the token.",
+				"LINE does not publish how often and for how long it redelivers; Hooklatch assumes a day. The order of redelivered " +
+					"events may change.",
+				"Unconfirmed: the response deadline is 2 s.",
 			},
 			Docs: "https://developers.line.biz/en/docs/messaging-api/receiving-messages/",
 		},

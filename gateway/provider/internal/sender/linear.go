@@ -45,11 +45,11 @@ func Linear(o provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"The id is not signed: anyone who saw a delivery can resend it under another id within the tolerance. The replay guard detects that.",
-				"Linear retries after 1 minute, 1 hour and 6 hours, and does not document that a retry carries a new time. So tolerance is " +
-					"8 hours by default; Linear's own library allows one minute, which may refuse every retry.",
+				"Linear retries after 1 minute, 1 hour and 6 hours, and does not document that a retry carries a new time. The tolerance " +
+					"is therefore 8 hours by default; Linear's own library allows one minute, which may refuse every retry.",
 				"The header Linear-Timestamp is not signed, so Hooklatch ignores it.",
 			},
-			Backfill: "The GraphQL API, filtered by updatedAt.",
+			Backfill: "The GraphQL API lists objects, filtered by updatedAt.",
 			Docs:     "https://linear.app/developers/webhooks",
 		},
 		Verify: func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
