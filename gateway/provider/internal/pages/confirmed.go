@@ -57,7 +57,7 @@ func ranSDKs() (map[string][]string, error) {
 			if npm.Dependencies[name] == "" {
 				return nil, fmt.Errorf("sdktest/npm/package.json requires no %s", name)
 			}
-			ran[run.Provider] = append(ran[run.Provider], "`"+name+"` "+npm.Dependencies[name]+" of npm")
+			ran[run.Provider] = append(ran[run.Provider], "`"+name+"` "+npm.Dependencies[name]+" from npm")
 		}
 	}
 	return ran, nil
