@@ -20,20 +20,20 @@ const Signing = "HMAC-SHA256 over the body, in hex after sha256= in the header `
 // Setup returns the steps that set up a product's source in the App Dashboard.
 func Setup(product string) []string {
 	return []string{
-		"App Dashboard, App settings, Basic: the App Secret is the secret of the source.",
+		"Open App Dashboard, App settings, Basic: the App Secret is the secret of the source.",
 		"Choose a verify token and set it as `verify_token` of the source. Start the gateway: Meta checks the URL when you save it.",
-		product + ", Configuration: callback URL {url}, the same verify token, then subscribe to the fields.",
+		"Open " + product + ", Configuration. Enter the callback URL {url} and the same verify token, then subscribe to the fields.",
 	}
 }
 
 // Notes returns the notes that apply to every product.
 func Notes() []string {
 	return []string{
-		"One delivery carries up to 1,000 updates. Each becomes an event of its own, and the body is stored once.",
+		"One delivery carries up to 1,000 updates. Each becomes a separate event, and the body is stored once.",
 		"Duplicates and out-of-order deliveries are normal.",
 		"The older header `X-Hub-Signature` (SHA-1) is ignored.",
 		"The URL check is refused until `verify_token` is set.",
-		"Unconfirmed: bodies of up to 3 MB.",
+		"Unconfirmed: bodies have up to 3 MB.",
 	}
 }
 

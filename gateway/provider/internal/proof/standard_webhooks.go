@@ -91,14 +91,15 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 				"Copy the signing secret of that endpoint (`whsec_...`), or the public key of the sender (`whpk_...`).",
 			},
 			Notes: []string{
-				"Many senders use this scheme; those with a provider of their own have their own windows.",
+				"Many senders use this scheme. Senders with a separate provider have other retry times.",
 				"The specification allows bodies in any format. The type is then `unknown`, unless `type` names a header.",
 				"Secrets and public keys may be mixed, and a sender may sign with several: one valid signature is enough.",
 				"Some senders do not decode their own secret: `secret_encoding: raw` applies to all secrets of a source, and " +
 					"`{value: ..., encoding: raw}` to one of them. The log says so when a signature matches that way.",
-				"Senders that keep messages for long can replay them for longer than the floor: raise the retention for them.",
+				"Senders that keep messages for a long time can replay them for longer than the floor: raise the retention for such " +
+					"senders.",
 			},
-			Backfill: "The sender's own API, if it has one.",
+			Backfill: "Use the sender's own API, if it has one.",
 			Docs:     "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
 		},
 		Verify: s.verify,

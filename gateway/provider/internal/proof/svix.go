@@ -16,9 +16,10 @@ const (
 	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
 		"same with `webhook-`). The secret is base64 after `whsec_`."
 	SvixKeyRule = "The header `svix-id` (msg_...), which is signed and the same for every retry and replay."
-	SvixReplays = "Unconfirmed: messages can be replayed for as long as the sender keeps them, 90 days by default. Raise the retention of " +
-		"keys to that if you replay."
-	SvixTries = "Seven retries over 27.6 hours. A response of 410 disables the endpoint; Hooklatch never sends one."
+	SvixReplays = "Unconfirmed: messages can be replayed for as long as the sender keeps them, 90 days by default. If you replay " +
+		"messages, raise the retention of keys to that time."
+	SvixTries = "Svix retries seven times within 27.6 hours. A response of 410 disables the endpoint; Hooklatch never sends this " +
+		"response."
 )
 
 // ViaSvix builds the provider for a sender that delivers through Svix.

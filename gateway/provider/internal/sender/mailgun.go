@@ -92,12 +92,14 @@ func aboutMailgun() provider.About {
 		Notes: []string{
 			"The replay guard holds another event that arrives with a known signature until an operator decides; `replay_guard: refuse` answers it 401.",
 			"Mailgun treats 200 as success and 406 as a request not to retry; it retries after any other status.",
-			"Unconfirmed: whether a retry carries a new time and token. So tolerance is a day by default, and the token is not the event id.",
+			"It is unconfirmed whether a retry carries a new time and token. The tolerance is therefore a day by default, and the token " +
+				"is not the event id.",
 			"The author of the mail chooses Message-Id.",
 			proof.KeyHasMore,
 		},
-		Backfill: "GET /v3/{domain}/events?begin=&end=; kept for 1 to 30 days by plan (unconfirmed).",
-		Docs:     "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
+		Backfill: "GET /v3/{domain}/events?begin=&end= lists events. Mailgun keeps them for 1 to 30 days, depending on the plan " +
+			"(unconfirmed).",
+		Docs: "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
 	}
 }
 

@@ -26,9 +26,9 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: graphapi.Signing,
-		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted where it is one. Items without an " +
-			"id: a hash of the id and the time of the entry and of the content (field and value of a change; the whole item of a " +
-			"conversation).",
+		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted if it is one. Items " +
+			"without an id: a hash of the entry's id and time and of the content. The content is the field and value of a change, or the " +
+			"whole item of a conversation.",
 		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
 		Notes: append(graphapi.Notes(),
 			proof.KeyHasMore,

@@ -53,25 +53,28 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "None. Every item of /value repeats the clientState of its subscription, in the body. With `app_ids` the validationTokens " +
-				"of deliveries with resource data are verified too: JSON Web Tokens of Microsoft (RS256) issued for your application, by the " +
-				"service that sends change notifications.",
+			Signing: "Nothing is signed. Every item of /value repeats the clientState of its subscription, in the body. With `app_ids`, " +
+				"the validationTokens of deliveries with resource data are also verified. These are JSON Web Tokens of Microsoft " +
+				"(RS256), issued for your application by the service that sends change notifications.",
 			KeyRule: "id of each item of /value. Without it a hash of subscriptionId, changeType, resource and the etag of resourceData. Items with " +
 				"neither, and items about the subscription itself, are a new event each time.",
 			Setup: []string{
-				"Choose a clientState of at most 128 characters: it is the secret of the source. Several subscriptions may have one each; list them all.",
-				"POST https://graph.microsoft.com/v1.0/subscriptions with notificationUrl {url} (and lifecycleNotificationUrl, the same) and clientState.",
+				"Choose a clientState of at most 128 characters: it is the secret of the source. Each subscription may have a different " +
+					"clientState; list them all.",
+				"Create the subscription: POST https://graph.microsoft.com/v1.0/subscriptions with clientState, and with {url} as " +
+					"notificationUrl and lifecycleNotificationUrl.",
 				"Graph checks the URL immediately, and Hooklatch answers: configure the source first. Renew the subscription before it expires.",
 				"For subscriptions with resource data, set `app_ids` to the ids of your applications. Also set `tenants` if you know all of them.",
 			},
 			Notes: []string{
-				"clientState is part of the body and is stored with it: treat stored bodies of this source as secret, and choose a new clientState when you renew.",
+				"clientState is part of the body and is stored with it. Treat stored bodies of this source as secret, and choose a new " +
+					"clientState when you renew the subscription.",
 				"One delivery may carry items of several subscriptions. All of them must carry a configured clientState.",
 				"Graph throttles an endpoint when more than 10 % of its responses take longer than 2.9 s.",
 				"Lifecycle items (type lifecycle.missed, lifecycle.reauthorizationRequired, ...) have no id.",
-				"Unconfirmed: that items always have an id.",
-				"Encrypted resource data is stored as received. Without `app_ids`, its validationTokens are not checked. With it, a delivery in " +
-					"which one of them fails, or that has none for the tenant of an item, is refused.",
+				"Unconfirmed: items always have an id.",
+				"Encrypted resource data is stored as received. Without `app_ids`, the validationTokens are not checked. With `app_ids`, " +
+					"a delivery is refused if one of its tokens fails, or if it has no token for the tenant of an item.",
 				"Tokens are verified with the keys of Microsoft's public cloud, not with those of its national clouds.",
 			},
 			Backfill: "Delta queries.",

@@ -61,21 +61,21 @@ func aboutMollie() provider.About {
 		},
 		Signing: "HMAC-SHA256 of the body in the header X-Mollie-Signature. Classic webhooks (a form with an id) are not signed: " +
 			"they carry the secret of the source in the parameter token of their URL.",
-		KeyRule: "The id of the event. Classic webhooks name only the object that changed, the same each time, so each of their deliveries is an event.",
+		KeyRule: "The id of the event. Classic webhooks name only the object that changed, so each of their deliveries is an event.",
 		Setup: []string{
 			"Create a webhook in the Dashboard (Developers, Webhooks) or with the Webhooks API, with the URL {url}.",
 			"Use its signing secret as the secret of the source.",
-			"For classic webhooks, choose a long random text as (another) secret of the source, and set webhookUrl of each payment, order " +
-				"or subscription to {url}, followed by `?token=` and that secret.",
+			"For classic webhooks, choose a long random text as (another) secret of the source. Set webhookUrl of each payment, order or " +
+				"subscription to {url}, followed by `?token=` and that secret.",
 		},
 		Notes: []string{
 			"A classic webhook contains only an id: fetch the object from the API to learn its state.",
-			"A retry of a classic webhook is a new event, since nothing distinguishes it from the next change: make the work idempotent, " +
-				"or set dedup: content to merge copies that arrive within a short time.",
+			"A retry of a classic webhook is a new event, because nothing distinguishes it from the next change. Make the work " +
+				"idempotent, or set dedup: content to merge copies that arrive within a short time.",
 			"For 24 hours after the secret was changed, Mollie signs with the old and the new one.",
-			"Hooklatch answers 200 whatever the id: any other answer would reveal which ids exist.",
+			"Hooklatch answers 200 for every id: any other response would reveal which ids exist.",
 		},
-		Backfill: "GET /v2/events/{id} of the Webhook Events API, and the list of payments.",
+		Backfill: "GET /v2/events/{id} of the Webhook Events API returns one event, and payments can be listed.",
 		Docs:     "https://docs.mollie.com/reference/webhooks-new",
 	}
 }

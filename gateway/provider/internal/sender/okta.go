@@ -41,22 +41,22 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "Nothing is signed. A header carries the secret itself: Authorization, or the one named by the option header. It is " +
-				"never stored or logged.",
-			KeyRule: "uuid of each event, which the System Log has too. Not `eventId` of the envelope, which names the delivery.",
+			Signing: "Nothing is signed. A header carries the secret itself: Authorization, or the header that the option header names. " +
+				"The secret is never stored or logged.",
+			KeyRule: "uuid of each event, which is also in the System Log. `eventId` of the envelope names the delivery, not the event.",
 			Setup: []string{
-				"Admin Console, Workflow, Event Hooks, Create Event Hook: endpoint URL {url}.",
-				"Enter Authorization as the authentication field (for another header, set `header` of the source), and a long random text as " +
-					"the authentication secret: the whole text is the secret of the source.",
+				"Open Admin Console, Workflow, Event Hooks, Create Event Hook, and enter the endpoint URL {url}.",
+				"Enter Authorization as the authentication field, and a long random text as the authentication secret. The whole text is " +
+					"the secret of the source. For another header, set `header` of the source.",
 				"Choose the events, save, and press Verify while the gateway runs.",
 			},
 			Notes: []string{
 				"Anyone who sees one request can forge any other: use TLS on the whole path.",
 				"Okta waits 3 s and retries at most once, and never after a 4xx. Only the System Log contains missed events.",
-				"Okta guarantees no order, and no limit on how late an event arrives.",
+				"Okta guarantees neither the order nor the maximum delay of events.",
 				"Unconfirmed: the retry follows within minutes.",
 			},
-			Backfill: "GET /api/v1/logs?since=: the System Log, with the same uuids. Unconfirmed: 90 days back.",
+			Backfill: "GET /api/v1/logs?since= reads the System Log, with the same uuids. Unconfirmed: it goes back 90 days.",
 			Docs:     "https://developer.okta.com/docs/concepts/event-hooks/",
 		},
 		List:          oktaList(),

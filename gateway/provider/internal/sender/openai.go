@@ -28,15 +28,16 @@ func OpenAI(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`. " +
-			"The secret is base64 after `whsec_`; `secret_encoding: raw` accepts one that is not.",
-		KeyRule: "The header `webhook-id`, which is signed and the same for every retry. Not `/data/id`, which names the response or the batch.",
+			"The secret is base64 after `whsec_`; With `secret_encoding: raw`, the secret is used as is.",
+		KeyRule: "The header `webhook-id`, which is signed and the same for every retry. `/data/id` names the response or the batch, not " +
+			"the event.",
 		Setup: []string{
-			"Platform settings of the project, Webhooks, Create: URL {url}, and the events.",
+			"Open the platform settings of the project, Webhooks, Create. Enter the URL {url}, and choose the events.",
 			"The signing secret (`whsec_...`) is shown once: it is the secret of the source.",
 		},
 		Notes: []string{
 			"Bodies contain only ids: fetch the objects from the API.",
-			"Unconfirmed: retries over 72 hours, and a response deadline of 20 s.",
+			"Unconfirmed: OpenAI retries for 72 hours, and the response deadline is 20 s.",
 		},
 		Docs: "https://platform.openai.com/docs/guides/webhooks",
 	}

@@ -41,11 +41,12 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex after `h1=` in the header `Paddle-Signature`; while the secret " +
-				"is rotated, there are several.",
-			KeyRule: "`/event_id` of the body (evt_...). Not `/notification_id`, which differs between destinations.",
+			Signing: "HMAC-SHA256 over the time, a colon and the body, in hex after `h1=` in the header `Paddle-Signature`. While the " +
+				"secret is rotated, there are several signatures.",
+			KeyRule: "`/event_id` of the body (evt_...). `/notification_id` differs between destinations.",
 			Setup: []string{
-				"Developer Tools, Notifications, New destination: type Webhook, URL {url}, and the events.",
+				"Open Developer Tools, Notifications, New destination. Choose the type Webhook, enter the URL {url}, and choose the " +
+					"events.",
 				"Edit destination shows the secret key (pdl_ntfset_...): the whole key is the secret of the source.",
 			},
 			Notes: []string{
@@ -53,13 +54,14 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 					"`ntfsimevt_`; `livemode: true` of the source refuses them.",
 				"Paddle's own library for Node refuses requests older than 5 s. Hooklatch allows 300 s, for clocks that differ; " +
 					"`tolerance` changes that. Unconfirmed: each attempt is signed anew. Watch for requests refused with old_timestamp.",
-				"The sandbox tries 3 times within 15 minutes, live 60 times within 3 days.",
+				"The sandbox tries 3 times within 15 minutes, and the live system 60 times within 3 days.",
 				"Unconfirmed: a replay has another `notification_id`, and is possible for 90 days. It keeps the `event_id`, so raise the " +
-					"retention of keys to as long as you replay.",
+					"retention of keys to the time within which you replay.",
 				"Paddle Classic (`p_signature`, `alert_id`) is not supported.",
 			},
-			Backfill: "GET /events?after= and GET /notifications?status=failed; POST /notifications/{id}/replay resends one.",
-			Docs:     "https://developer.paddle.com/webhooks/overview",
+			Backfill: "GET /events?after= lists events, and GET /notifications?status=failed lists failed notifications. POST " +
+				"/notifications/{id}/replay resends one.",
+			Docs: "https://developer.paddle.com/webhooks/overview",
 		},
 		List:        paddleList(),
 		Events:      f.Events,

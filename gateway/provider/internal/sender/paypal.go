@@ -87,22 +87,24 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 			Signing: "RSA with SHA-256 over `transmission id|transmission time|webhook id|CRC-32 of the body`, in base64 in the header " +
 				"`PAYPAL-TRANSMISSION-SIG`. The certificate is fetched from `PAYPAL-CERT-URL`, only from PayPal's API hosts, verified up to " +
 				"a certificate authority of the system, and kept for a day.",
-			KeyRule: "`/id` of the body (WH-...). Not `PAYPAL-TRANSMISSION-ID`, which differs for each attempt.",
+			KeyRule: "`/id` of the body (WH-...). `PAYPAL-TRANSMISSION-ID` differs for each attempt.",
 			Setup: []string{
-				"Developer Dashboard, Apps & Credentials, the app, Webhooks, Add Webhook: URL {url}, and the events.",
+				"Open the app in the Developer Dashboard, Apps & Credentials. Choose Webhooks, Add Webhook, enter the URL {url}, and " +
+					"choose the events.",
 				"The webhook id shown in the list is the secret of the source: only deliveries to this webhook verify with it.",
 				"The gateway must reach api.paypal.com (and api.sandbox.paypal.com, cacerts.digicert.com) over https. If it may not, append a space and " +
 					"PayPal's public key (base64 of its DER, or PEM) to the webhook id.",
 			},
 			Notes: []string{
-				"The signature covers only a CRC of the body, and another body with the same CRC is easy to make. So a transmission (its id and time) " +
-					"is accepted with one body only: another body is refused, unless `replay_guard` says otherwise. The signature is neither stored " +
-					"nor forwarded. An attacker who intercepts a delivery on its way can still change it: if money depends on it, fetch the object from the API.",
+				"The signature covers only a CRC of the body, and another body with the same CRC is easy to make. A transmission (its id " +
+					"and time) is therefore accepted with one body only: another body is refused, unless `replay_guard` says otherwise. " +
+					"The signature is neither stored nor forwarded. An attacker who intercepts a delivery on its way can still change " +
+					"it: if money depends on it, fetch the object from the API.",
 				"The webhook simulator signs for the webhook id `WEBHOOK_ID`: add it to the secrets of a source for tests.",
-				"Sandbox and live have webhooks of their own: use two sources.",
+				"Sandbox and live have separate webhooks: use two sources.",
 				"PayPal makes up to 25 attempts within 3 days. Then the event has failed, and can be resent manually.",
-				"A transmission is accepted for 3 days from its time, or for `tolerance`. Unconfirmed: each attempt, and each manual resend, has an " +
-					"id and a time of its own. If a resend keeps an old time, `tolerance: 30d` accepts it.",
+				"A transmission is accepted for 3 days from its time, or for `tolerance`. Unconfirmed: each attempt, and each manual " +
+					"resend, has a new id and a new time. If a resend keeps an old time, `tolerance: 30d` accepts it.",
 				"Unconfirmed: events are kept and can be resent for 30 days.",
 			},
 			Backfill: "GET /v1/notifications/webhooks-events?start_time=&end_time= lists events; POST .../{id}/resend resends one.",

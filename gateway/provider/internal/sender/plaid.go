@@ -52,23 +52,27 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "A JSON Web Token (ES256) in the header Plaid-Verification, with the SHA-256 of the body and the time. The key comes from " +
 				"Plaid's API and is kept for an hour.",
-			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks have the same content each time " +
-				"something changes. Webhooks with a timestamp of their own are identified by their content only.",
+			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks have the same " +
+				"content each time something changes. Webhooks that contain a timestamp are identified by their content only.",
 			Setup: []string{
 				"Give {url} as webhook when you create a link token (or with /item/webhook/update, or in the dashboard under Developers, Webhooks).",
 				"The secret of the source is client_id:secret, both from the dashboard under Developers, Keys. For the sandbox it is sandbox:client_id:secret.",
-				"Hooklatch uses it to fetch the keys from Plaid's API. A private key (PEM) as the secret is for hooklatch send and tests.",
+				"Hooklatch uses this secret to fetch the keys from Plaid's API. A private key (PEM) as the secret is for hooklatch send " +
+					"and tests.",
 			},
 			Notes: []string{
 				"A resent delivery carries a new time and is another event, except for webhooks with a timestamp. To merge copies that arrive close together, set dedup: content on the source.",
-				"A key that has verified a delivery is kept in the database (sender_keys), so a restart does not depend on Plaid's API: the key can be used for a day without it.",
+				"A key that has verified a delivery is kept in the database (sender_keys), so a restart does not depend on Plaid's API. " +
+					"Without the API, the key can be used for a day.",
 				"The first delivery with a new key waits at most a second for Plaid's API; then Hooklatch answers 503 and Plaid retries.",
-				"The keys are Plaid's, not yours: a token proves that Plaid made it, for some customer. Look up item_id among your own items.",
-				"The type is webhook_type and webhook_code: TRANSACTIONS.SYNC_UPDATES_AVAILABLE.",
-				"Unconfirmed: that each attempt is signed anew.",
+				"The keys are Plaid's, not yours: a token proves only that Plaid signed it, for one of its customers. Check that item_id " +
+					"is one of your items.",
+				"The type is webhook_type, a dot and webhook_code: TRANSACTIONS.SYNC_UPDATES_AVAILABLE.",
+				"Unconfirmed: each attempt is signed anew.",
 			},
-			Backfill: "/transactions/sync with the cursor kept for each item; /transfer/event/sync.",
-			Docs:     "https://plaid.com/docs/api/webhooks/webhook-verification/",
+			Backfill: "/transactions/sync lists the changes after the cursor that you keep for each item. /transfer/event/sync lists " +
+				"events of transfers.",
+			Docs: "https://plaid.com/docs/api/webhooks/webhook-verification/",
 		},
 		Verify:      p.verify,
 		Events:      f.Events,

@@ -41,21 +41,23 @@ func aboutPostmark() provider.About {
 			Resend:      provider.Nobody,
 		},
 		Signing: "Nothing is signed: the request carries user and password (basic authentication). They are compared in constant time.",
-		KeyRule: "Postmark sends no event id. Bounces and spam complaints: RecordType and ID. Inbound mail: MessageID. The others: a hash of " +
-			"the whole body. MessageID alone identifies the mail, not the event.",
+		KeyRule: "Postmark sends no event id. Bounces and spam complaints: RecordType and ID. Inbound mail: MessageID. Other records: a " +
+			"hash of the whole body. MessageID alone identifies the mail, not the event.",
 		Setup: []string{
 			"Choose a user name and a long random password; the secret of the source is both, as user:password.",
-			"Open the message stream, Webhooks in Postmark and add a webhook with the URL {url} and that user and password under Basic auth credentials.",
-			"For inbound mail, set the same ones in the settings of the inbound stream, as https://user:password@host/path.",
+			"Open the message stream, Webhooks in Postmark and add a webhook with the URL {url}. Enter the user name and the password " +
+				"under Basic auth credentials.",
+			"For inbound mail, set the same user name and password in the settings of the inbound stream, as " +
+				"https://user:password@host/path.",
 		},
 		Notes: []string{
 			proof.KeyHasMore,
-			"Anyone who sees one request can forge any other: allow only Postmark's addresses in front of the gateway as well.",
+			"Anyone who sees one request can forge any other. In front of the gateway, allow only Postmark's addresses.",
 			"One delivery is one event.",
-			"Unconfirmed: that records other than bounces and inbound mail are retried after 1, 5 and 15 minutes. Bounces and inbound mail are " +
-				"retried ten times within some hours.",
+			"Unconfirmed: records other than bounces and inbound mail are retried after 1, 5 and 15 minutes. Bounces and inbound mail " +
+				"are retried ten times within some hours.",
 		},
-		Backfill: "GET /bounces and GET /messages/outbound, for 45 days (unconfirmed).",
+		Backfill: "GET /bounces and GET /messages/outbound go back 45 days (unconfirmed).",
 		Docs:     "https://postmarkapp.com/developer/webhooks/webhooks-overview",
 	}
 }

@@ -37,9 +37,9 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				"Neither the id nor a time is signed: anyone who saw a delivery can resend it under another id. The replay guard detects that.",
-				"Retries of older events are signed with the secret that was valid when they happened: keep an old secret for 24 hours, " +
-					"or 15 days if you have events replayed by support.",
-				"A webhook that fails for 24 hours is disabled and must be enabled by hand.",
+				"Retries of older events are signed with the secret that was valid when they happened. Keep an old secret for 24 hours, " +
+					"or for 15 days if Razorpay's support replays events for you.",
+				"A webhook that fails for 24 hours is disabled and must be enabled manually.",
 				"Events arrive in no particular order.",
 			},
 			Docs: "https://razorpay.com/docs/webhooks/",

@@ -40,16 +40,17 @@ func Sanity(o provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA256 over the time in milliseconds and the body, in base64url, in the header sanity-webhook-signature.",
 			KeyRule: "The header idempotency-key.",
 			Setup: []string{
-				"sanity.io/manage, the project, API, Create webhook: URL {url}, method POST, with a filter as narrow as possible.",
+				"Open the project at sanity.io/manage, API, Create webhook. Enter the URL {url}, the method POST, and a filter as narrow " +
+					"as possible.",
 				"Under Advanced, set a secret that you generated: it is the secret of the source.",
 			},
 			Notes: []string{
 				"The type is the operation and, if the projection has it, _type: create.post, update.post, delete.post.",
 				"Sanity retries twice, 30 s apart, only after 429 and 5xx.",
-				"Unconfirmed: that both retries carry the same idempotency-key, that each is signed with a time of its own, and that Sanity waits for 30 s.",
+				"Unconfirmed: both retries carry the same idempotency-key, each is signed with a new time, and Sanity waits for 30 s.",
 				"The id is not signed, but the time is: a captured request can be resent under another id for 5 minutes only.",
 			},
-			Backfill: "A GROQ query with _updatedAt > $time: state, not events.",
+			Backfill: "A GROQ query with _updatedAt > $time returns the current state, not the events.",
 			Docs:     "https://www.sanity.io/docs/webhooks",
 		},
 		Events: func(r *provider.Request) ([]provider.Event, error) {

@@ -52,17 +52,17 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 				"sg_message_id and smtp-id belong to the mail, not to the event.",
 			Setup: []string{
 				"Open Settings, Mail Settings, Event Webhooks and create a webhook with the Post URL {url}.",
-				"Turn on Signature Verification, and use the verification key shown then, unchanged, as the secret of the source. It is a public " +
-					"key; to sign tests with `send`, use an EC private key (P-256) in its place.",
+				"Turn on Signature Verification, and use the verification key shown then, unchanged, as the secret of the source. It is " +
+					"a public key; to sign tests with `send`, use an EC private key (P-256) instead.",
 				"Select the events, enable the webhook and save.",
 			},
 			Notes: []string{
-				"One delivery carries many events, in no order, and some arrive more than once.",
+				"One delivery carries many events, in any order, and some arrive more than once.",
 				"SendGrid gives up on an event 24 hours after it happened.",
 				"No tolerance for the signed time is documented, so none is checked unless the source sets one.",
 				"Inbound Parse is a multipart form and is not signed: receive it with `provider: basic`, `event_id: {fields: [\"form:envelope\"], " +
 					"optional: [\"form:headers\", \"form:email\"]}` and `type: {fixed: inbound}`. Raw mail is in the field email, parsed mail has the field headers.",
-				"Unconfirmed: batches of up to 768 kB, and a deadline of about 10 seconds.",
+				"Unconfirmed: batches have up to 768 kB, and the deadline is about 10 seconds.",
 			},
 			Docs: "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
 		},

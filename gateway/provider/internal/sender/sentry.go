@@ -40,16 +40,18 @@ func Sentry(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA256 over the body, in hex, in the header Sentry-Hook-Signature. Neither the id nor the time is signed.",
 			KeyRule: "The header Request-ID.",
 			Setup: []string{
-				"Settings, Developer Settings, the integration: webhook URL {url}, and the resources to subscribe to.",
+				"Open Settings, Developer Settings, the integration. Enter the webhook URL {url}, and choose the resources to subscribe " +
+					"to.",
 				"The client secret of the integration is the secret of the source.",
 			},
 			Notes: []string{
 				"Unconfirmed: Sentry waits for 1 s and tries once. An event that it cannot deliver is lost.",
-				"Unconfirmed: that the signed text is the body byte for byte. Sentry's examples serialize the parsed body again; both are normally the same.",
+				"Unconfirmed: the signed text is the body byte for byte. Sentry's examples serialize the parsed body again; both are " +
+					"normally the same.",
 				"The id is not signed: the replay guard reports when the same signed body arrives again under another id.",
 				"The type is the resource and the action: issue.created, event_alert.triggered, installation.deleted.",
 			},
-			Backfill: "GET /api/0/organizations/{organization}/issues/: state, not events.",
+			Backfill: "GET /api/0/organizations/{organization}/issues/ returns the current state, not the events.",
 			Docs:     "https://docs.sentry.io/organization/integrations/integration-platform/webhooks/",
 		},
 		Events:      f.Events,

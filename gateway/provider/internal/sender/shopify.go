@@ -52,10 +52,10 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the one under the list of webhooks in the admin.",
 			},
 			Notes: []string{
-				"After 8 failed deliveries in a row Shopify deletes a subscription made with the API.",
-				"One action of a merchant may send several topics, even with the same body. They are several events.",
+				"After 8 consecutive failed deliveries, Shopify deletes a subscription made with the API.",
+				"One action of a merchant may send several topics, even with the same body. They are separate events.",
 				"The topic is not signed. The replay guard flags a delivery only if the same body arrived with the same topic.",
-				"Bodies in the format XML are accepted too. Conditions and keys of routes can only read JSON.",
+				"XML bodies are also accepted. Conditions and keys of routes can only read JSON.",
 				"A delivery may arrive a day late. Shopify waits one second for the connection.",
 			},
 			Backfill: "There is no list of events. Compare with the Admin API, by `updated_at`.",

@@ -47,8 +47,10 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
 				"and body; Slack never repeats them. The same applies to other forms.",
 			Setup: []string{
-				"api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret.",
-				"Event Subscriptions: request URL {url}; Slack checks it immediately, so the gateway must be running. Then choose the events.",
+				"Open api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret is the secret of the " +
+					"source.",
+				"Under Event Subscriptions, enter the request URL {url}. Slack checks it immediately, so the gateway must be running. " +
+					"Then choose the events.",
 				"Interactivity and slash commands may use the same URL.",
 			},
 			Notes: []string{

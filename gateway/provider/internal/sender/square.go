@@ -44,17 +44,18 @@ func Square(provider.Options) (*provider.Provider, error) {
 				"`X-Square-HmacSha256-Signature`. No time is signed.",
 			KeyRule: "`/event_id` of the body, Square's own idempotency value.",
 			Setup: []string{
-				"Developer Console, the application, Webhooks, Subscriptions, Add subscription: URL {url}, API version and events.",
+				"Open the application in the Developer Console, Webhooks, Subscriptions, Add subscription. Enter the URL {url}, and " +
+					"choose the API version and the events.",
 				"The subscription shows the signature key: it is the secret of the source.",
 				"Set `gateway.public_url` (or `public_url` of the source) to exactly the URL shown there: every byte of the URL is signed.",
 			},
 			Notes: []string{
-				"Sandbox and production have subscriptions and keys of their own: use two sources. `livemode: true` of a source refuses requests with " +
-					"`Square-Environment: Sandbox`, a header that is not signed.",
+				"Sandbox and production have separate subscriptions and keys: use two sources. `livemode: true` of a source refuses " +
+					"requests with `Square-Environment: Sandbox`, a header that is not signed.",
 				"The older header `X-Square-Signature` (SHA-1) is ignored.",
 				"`merchant_id` names the seller the event is about.",
 				"After three weeks of failures Square disables the subscription.",
-				"Unconfirmed: a response deadline of 10 s, and the headers that count retries.",
+				"Unconfirmed: the response deadline is 10 s. The headers that count retries are also unconfirmed.",
 			},
 			Backfill: "POST /v2/events searches the events of the last 28 days, with the same ids. Raise the retention of keys to 28 days for it.",
 			Docs:     "https://developer.squareup.com/docs/webhooks/overview",

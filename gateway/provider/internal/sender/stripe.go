@@ -38,7 +38,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. There are several `v1` while the secret is rolled; " +
 				"other versions are ignored. The whole secret, with its `whsec_`, is the key.",
-			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. Snapshot and thin events.",
+			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. This applies to snapshot and thin events.",
 			Setup: []string{
 				"Stripe Dashboard > Developers > Webhooks (Workbench): add the endpoint {url} and choose its events.",
 				"Reveal the signing secret (`whsec_...`) of that endpoint. Test mode and live mode have one each. An API key (`sk_...`, `rk_...`) is not a signing secret.",
@@ -46,11 +46,13 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 					"secret of the endpoint in the dashboard: pass it with `hooklatch dev --secret stripe=whsec_...`.",
 			},
 			Notes: []string{
-				"Stripe may make two events for one change. They have two ids; a route key of `data.object.id` and the type merges their effects.",
+				"Stripe may create two events for one change. They have two ids; a route key of `data.object.id` and the type merges " +
+					"their effects.",
 				"Events arrive in any order.",
 				"`livemode: true` of the source refuses events of test mode, which have `livemode: false`.",
-				"Connect: events of connected accounts go to an endpoint of their own, created with \"events on connected accounts\", which has its own secret. " +
-					"Give it a source of its own, or one source both secrets. `account` of the body names the account of the event.",
+				"Connect: events of connected accounts go to a separate endpoint with a separate secret, created with \"events on " +
+					"connected accounts\". Use a separate source, or give one source both secrets. `account` of the body names the " +
+					"account of the event.",
 				"To roll the secret, configure both: Stripe signs with the old one for up to 24 hours.",
 			},
 			Backfill: "`GET /v1/events?delivery_success=false` (thin: `/v2/core/events`) lists 30 days.",
@@ -163,7 +165,8 @@ func stripeList() *provider.List {
 	return &provider.List{
 		Base:     "https://api.stripe.com",
 		Endpoint: `we_[A-Za-z0-9]+`, Example: "we_1MPRUwLkdIwHu7ixHr4wXyZ",
-		Rights:      "a restricted key with Events: read and Webhook Endpoints: read. For Connect, `accounts` names the connected accounts, which the key has to include.",
+		Rights: "a restricted key with Events: read and Webhook Endpoints: read. For Connect, `accounts` names the connected " +
+			"accounts, which the key must include.",
 		StrongToken: "sk_",
 		Credential:  "Authorization: Bearer {token}", Account: "Stripe-Account",
 		Rate: 2, BackDays: 30,

@@ -31,9 +31,9 @@ func Svix(o provider.Options) (*provider.Provider, error) {
 			proof.SvixTries,
 			proof.SvixReplays,
 			"The type of an event is read from /type of the body, where most senders have it; `type` names another place.",
-			"Unconfirmed: a response deadline of 15 s.",
+			"Unconfirmed: the response deadline is 15 s.",
 		},
-		Backfill: "Recover in the portal resends all that failed since a date, with the same ids.",
+		Backfill: "Recover in the portal resends all messages that failed after a date, with the same ids.",
 		Docs:     "https://docs.svix.com/receiving/verifying-payloads/how",
 	}
 	return p, nil

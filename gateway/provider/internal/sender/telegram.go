@@ -46,7 +46,7 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 				"After a week without updates the next `update_id` is random: rely neither on its order nor on gaps.",
 				"Up to `max_connections` (40) updates arrive at the same time, in any order.",
 				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for an answer.",
-				"Hooklatch's answer is empty: Telegram would run a method call in it, but its result would be lost.",
+				"Hooklatch's response is empty: Telegram would run a method call in the response, but the result would be lost.",
 			},
 			Backfill: "`getWebhookInfo` says how many updates are pending. `getUpdates` works only while no webhook is set.",
 			Docs:     "https://core.telegram.org/bots/api#setwebhook",

@@ -42,7 +42,7 @@ func Token(o provider.Options) (*provider.Provider, error) {
 		KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 		Setup: []string{
 			"Configure the sender to call {url} with a token of at least 32 random bytes.",
-			"Set `header` (and `prefix`) or `query` to where the token is, and `event_id` to what identifies the event.",
+			"Set `header` (and `prefix`) or `query` to the location of the token, and `event_id` to the location of the event's id.",
 		},
 		Notes: []string{
 			"Anyone who sees one request can forge any other. Prefer a sender that signs.",

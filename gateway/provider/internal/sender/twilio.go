@@ -40,21 +40,23 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies, the URL " +
 				"has their SHA-256 in `bodySHA256`. Hooklatch tries all spellings of the URL that Twilio uses.",
-			KeyRule: "The id of the resource together with what changes from one callback to the next: `MessageSid` and `MessageStatus`, " +
-				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent. Other callbacks (TaskRouter, partial results of speech, " +
-				"answering machine detection, media streams, the debugger, bundles): the header `I-Twilio-Idempotency-Token`, or a hash of the fields.",
+			KeyRule: "The id of the resource together with the fields that change between callbacks: `MessageSid` and `MessageStatus`, " +
+				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent. Other callbacks " +
+				"(TaskRouter, partial results of speech, answering machine detection, media streams, the debugger, bundles): the header " +
+				"`I-Twilio-Idempotency-Token`, or a hash of the fields.",
 			Setup: []string{
-				"Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret.",
+				"Open Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret of " +
+					"the source.",
 				"Set {url} as status callback, or as the webhook of the number, the service or the sink.",
 			},
 			Notes: []string{
-				"The URL is signed: `public_url` must be exactly what Twilio calls, also behind a proxy.",
-				"Callbacks by GET are accepted too. The query of their URL is stored as the body, a form.",
+				"The URL is signed: `public_url` must be exactly the URL that Twilio calls, also behind a proxy.",
+				"Callbacks by GET are also accepted. The query of their URL is stored as the body, a form.",
 				"Every status of a message has the same `MessageSid`, which alone is therefore not an event id.",
 				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
 				"All of Twilio's retries happen within 15 seconds; after that, the callback is lost.",
 			},
-			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` give the state, not the callbacks.",
+			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` return the current state, not the callbacks.",
 			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
 		},
 		Verify:  verifyTwilio,

@@ -57,14 +57,16 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "The signed header Twitch-Eventsub-Message-Id; for drop.entitlement.grant, which is batched, the id of each event.",
 			Setup: []string{
 				"Choose a secret of 10 to 100 ASCII characters: it is the secret of the source.",
-				"POST https://api.twitch.tv/helix/eventsub/subscriptions with transport: method webhook, callback {url}, and the secret.",
-				"Twitch calls the URL immediately, and Hooklatch answers the challenge: the source must be configured before.",
+				"Create the subscription: POST https://api.twitch.tv/helix/eventsub/subscriptions. In transport, set method to webhook " +
+					"and callback to {url}, and give the secret.",
+				"Twitch calls the URL immediately, and Hooklatch answers the challenge: configure the source first.",
 			},
 			Notes: []string{
 				"The callback must be https on port 443.",
 				"A revoked subscription is an event whose type is revocation and the type of the subscription: revocation.channel.follow.",
 				"Twitch revokes the subscription of an endpoint that too often takes more than a few seconds (notification_failures_exceeded).",
-				"Unconfirmed: for how long Twitch retries a message, which it does not publish (Hooklatch assumes an hour), that each attempt is signed anew, and that Twitch-Eventsub-Message-Retry counts the attempts.",
+				"Twitch does not publish for how long it retries a message; Hooklatch assumes an hour. Unconfirmed: each attempt is " +
+					"signed anew, and Twitch-Eventsub-Message-Retry counts the attempts.",
 			},
 			Docs: "https://dev.twitch.tv/docs/eventsub/handling-webhook-events/",
 		},

@@ -33,13 +33,15 @@ func Typeform(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA256 over the body, in base64 after sha256=, in the header Typeform-Signature. No time is signed.",
 			KeyRule: "/event_id of the body.",
 			Setup: []string{
-				"In the form: Connect, Webhooks, Add a webhook, with the URL {url}.",
+				"In the form, open Connect, Webhooks, Add a webhook, and enter the URL {url}.",
 				"Edit the webhook and set a secret that you generated: it is the secret of the source.",
 				"Switch the webhook on.",
 			},
 			Notes: []string{
-				"Unconfirmed: that a resent delivery keeps its event_id. form_response.token names the response itself; a route can use it as the key of its effect.",
-				"Unconfirmed: the deadline of 30 s, and retries every few minutes for about 10 hours; 404 and 410 switch the webhook off immediately.",
+				"Unconfirmed: a resent delivery keeps its event_id. form_response.token names the response itself; a route can use it as " +
+					"the key of its effect.",
+				"Unconfirmed: the deadline is 30 s, and Typeform retries every few minutes for about 10 hours. A response of 404 or 410 " +
+					"switches off the webhook immediately.",
 			},
 			Backfill: "GET /forms/{form_id}/responses?since=&after=&page_size=1000.",
 			Docs:     "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",

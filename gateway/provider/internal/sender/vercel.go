@@ -34,12 +34,12 @@ func Vercel(provider.Options) (*provider.Provider, error) {
 			Signing: "HMAC-SHA1 over the body, in hex, in the header x-vercel-signature. No time is signed.",
 			KeyRule: "/id of the body.",
 			Setup: []string{
-				"Team settings, Webhooks, Create Webhook: choose events and projects, endpoint URL {url}.",
+				"Open Team settings, Webhooks, Create Webhook. Choose the events and projects, and enter the endpoint URL {url}.",
 				"The secret is shown once, after the webhook is created. The webhooks of an integration are signed with its client secret instead.",
 			},
 			Notes: []string{
-				"Log and trace drains are another format (lists, and a header x-vercel-verify in the answer) and are not supported.",
-				"Unconfirmed: that a delivery can be resent manually after the 24 hours of retries.",
+				"Log and trace drains use another format (lists, and a header x-vercel-verify in the response), which is not supported.",
+				"Unconfirmed: a delivery can be resent manually after the 24 hours of retries.",
 			},
 			Docs: "https://vercel.com/docs/webhooks/webhooks-api",
 		},

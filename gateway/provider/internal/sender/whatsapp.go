@@ -27,15 +27,14 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: graphapi.Signing,
-		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, since sent, " +
-			"delivered and read share one id (and the participant, where a group has several; and the payment, where it is about one). " +
-			"Other fields have no id: a hash of the " +
-			"id and the time of the entry, of field and of value.",
+		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, because " +
+			"sent, delivered and read share one id. A status of a group also has the participant, and a status of a payment has the " +
+			"payment. Other fields have no id: a hash of the entry's id and time, the field and the value.",
 		Setup: graphapi.Setup("WhatsApp"),
 		Notes: append(graphapi.Notes(),
 			"WhatsApp retries for 7 days, less and less often. It keeps no history from which to fetch missed events.",
-			"A status may arrive before the message it is about, or read before delivered.",
-			"Answer fast: a median of 250 ms, and less than 1 % over 1 s, is what WhatsApp recommends.",
+			"A status may arrive before the message it is about, and read may arrive before delivered.",
+			"WhatsApp recommends a median response time of 250 ms, and less than 1 % of responses over 1 s.",
 			"A change without an id is a duplicate only if the time of its entry is the same. Unconfirmed: a retry keeps that time.",
 		),
 		Docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",

@@ -29,20 +29,21 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex after `v1=` in the header `WorkOS-Signature`. " +
-				"A time more than 180 s off is refused, as WorkOS's libraries do.",
+			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex after `v1=` in the header " +
+				"`WorkOS-Signature`. Hooklatch refuses a time that differs by more than 180 s, as WorkOS's libraries do.",
 			KeyRule: "`/id` of the body (event_...).",
 			Setup: []string{
-				"Dashboard, Webhooks, Create Webhook: endpoint URL {url}, and the events.",
+				"Open Dashboard, Webhooks, Create Webhook. Enter the endpoint URL {url}, and choose the events.",
 				"The page of the endpoint shows the signing secret: it is the secret of the source.",
 			},
 			Notes: []string{
-				"Staging and production have endpoints and secrets of their own: use two sources.",
-				"Unconfirmed: 6 retries within 3 days, each signed anew; a user can resend from the dashboard.",
+				"Staging and production have separate endpoints and secrets: use two sources.",
+				"Unconfirmed: WorkOS retries 6 times within 3 days, and signs each retry anew. A user can resend from the dashboard.",
 				"The Events API is an ordered feed of the same events; use it if no event may be missed or arrive out of order.",
 			},
-			Backfill: "GET /events?events[]=...&after=: in order, with the same ids. Unconfirmed: 30 to 90 days back.",
-			Docs:     "https://workos.com/docs/events/data-syncing/webhooks",
+			Backfill: "GET /events?events[]=...&after= lists the events in order, with the same ids. Unconfirmed: it goes back 30 to 90 " +
+				"days.",
+			Docs: "https://workos.com/docs/events/data-syncing/webhooks",
 		},
 		Events:      f.Events,
 		Sample:      sampleWorkOS,

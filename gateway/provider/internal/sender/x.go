@@ -45,19 +45,22 @@ func X(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in base64 after sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
-			KeyRule: "/data/event_uuid (Activity API). For the lists of the Account Activity API: the name of the list, the subscribed user and the id " +
-				"of the item, or a hash of the item where it has no id (follows, blocks, ...).",
+			KeyRule: "/data/event_uuid (Activity API). For the lists of the Account Activity API: the name of the list, the subscribed " +
+				"user and the id of the item. Items without an id (follows, blocks, ...): a hash of the item instead of its id.",
 			Setup: []string{
-				"Developer portal, the app, Keys and tokens: the API key secret (consumer secret) is the secret of the source.",
-				"POST https://api.x.com/2/webhooks with the URL {url}. X checks it immediately, and Hooklatch answers: configure the source first.",
+				"Open the app in the developer portal, Keys and tokens: the API key secret (consumer secret) is the secret of the source.",
+				"Create the webhook: POST https://api.x.com/2/webhooks with the URL {url}. X checks it immediately, and Hooklatch " +
+					"answers: configure the source first.",
 			},
 			Notes: []string{
-				"X checks the URL again every hour or so, with GET and crc_token. A wrong answer stops the webhook immediately. While secrets are rotated, Hooklatch answers with the first one of the source.",
+				"X checks the URL again about every hour, with GET and crc_token. A wrong response stops the webhook immediately. While " +
+					"secrets are rotated, Hooklatch answers with the first one of the source.",
 				"The URL may not contain a port.",
 				"A check is signed with the same key as an event. Hooklatch answers only tokens that cannot be an event, so that an attacker cannot get an event signed.",
-				"Unconfirmed: the types of lists other than posts, likes and messages, and that X retries a delivery within a day. Events can be replayed on request for five days.",
+				"Unconfirmed: X retries a delivery within a day. The types of lists other than posts, likes and messages are also " +
+					"unconfirmed. Events can be replayed on request for five days.",
 			},
-			Backfill: "A replay job: POST /2/account_activity/replay/webhooks/{id}/subscriptions/all.",
+			Backfill: "POST /2/account_activity/replay/webhooks/{id}/subscriptions/all starts a replay job.",
 			Docs:     "https://docs.x.com/x-api/webhooks/introduction",
 		},
 		Verify:      x.scheme.Verify,

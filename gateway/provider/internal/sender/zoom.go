@@ -68,14 +68,15 @@ func aboutZoom() provider.About {
 		KeyRule: "Zoom sends no event id: a hash of event, event_ts and payload. The header x-zm-trackingid belongs to the request.",
 		Setup: []string{
 			"Open your app in the Zoom App Marketplace, Features, Access, and use its Secret Token as the secret of the source.",
-			"Add an event subscription with the endpoint URL {url} and press Validate, with Hooklatch running: it answers the challenge.",
+			"While Hooklatch runs, add an event subscription with the endpoint URL {url} and press Validate: Hooklatch answers the " +
+				"challenge.",
 			"Add the event types and save.",
 		},
 		Notes: []string{
 			"Zoom validates the endpoint again every 72 hours (unconfirmed).",
-			"No tolerance for the signed time is documented. 300 seconds is usual, but whether a retry carries a new time is unconfirmed: " +
-				"so the default is 3 hours.",
-			"Unconfirmed: three retries after 5, 30 and 90 minutes, and the deadline of 3 seconds.",
+			"No tolerance for the signed time is documented. 300 seconds is usual, but it is unconfirmed whether a retry carries a new " +
+				"time. The default is therefore 3 hours.",
+			"Unconfirmed: Zoom retries after 5, 30 and 90 minutes, and the deadline is 3 seconds.",
 		},
 		Docs: "https://developers.zoom.us/docs/api/webhooks/",
 	}
