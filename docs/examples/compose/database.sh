@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes the database, the role that owns it, and a role for each process, none of them a superuser.
-# The image of Postgres runs this once, as its superuser, when it makes the server. To add roles to
-# a server that exists, or to change passwords, run it again:
+# This script creates the database, the role that owns it, and a role for each process. No role is a
+# superuser. The Postgres image runs the script once, as its superuser, when it creates the server.
+# To add roles to an existing server, or to change passwords, run the script again:
 #
 #   docker compose exec postgres sh /docker-entrypoint-initdb.d/database.sh
 #
-# grants.sql says what the roles may do.
+# grants.sql grants the roles their rights.
 set -eu
 
 psql --username "${POSTGRES_USER:-postgres}" --dbname postgres --set=ON_ERROR_STOP=1 --quiet <<'END'

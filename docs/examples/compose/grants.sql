@@ -1,5 +1,5 @@
--- The rights of the roles that database.sh creates. The service grants of compose.yaml runs this
--- file after each migration, as the role that owns the tables. docs/operations.md#roles has the
+-- This file grants rights to the roles that database.sh creates. The service grants of compose.yaml
+-- runs it after each migration, as the role that owns the tables. docs/operations.md#roles has the
 -- same statements, and explains them.
 
 -- roles: the gateway takes deliveries
@@ -63,7 +63,7 @@ GRANT INSERT ON hooklatch.processed_events, hooklatch.deliveries, hooklatch.deli
 GRANT INSERT, UPDATE ON hooklatch.content_guards TO hooklatch_worker;
 GRANT SELECT, INSERT, UPDATE ON hooklatch.retry_statistics TO hooklatch_worker;
 
--- River UI shows, cancels and deletes jobs. It sees no delivery and no effect.
+-- River UI shows, cancels and deletes jobs. It can read neither deliveries nor effects.
 GRANT USAGE ON SCHEMA hooklatch TO hooklatch_riverui;
 GRANT SELECT ON hooklatch.river_migration TO hooklatch_riverui;
 GRANT SELECT, INSERT, UPDATE, DELETE ON hooklatch.river_job, hooklatch.river_queue, hooklatch.river_leader,

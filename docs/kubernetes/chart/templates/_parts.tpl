@@ -47,7 +47,7 @@ volumes:
   {{- end }}
 {{- end }}
 
-{{- /* The fields that all containers have. Takes root, secret and resources. */}}
+{{- /* The fields of all containers. The argument has root, secret and resources. */}}
 {{- define "hooklatch.container" -}}
 image: {{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
