@@ -47,8 +47,8 @@ type Route struct {
 	// an operator has retried or cancelled it; with skip they do not wait. Defaults to block.
 	OnPark ledger.OnPark `yaml:"on_park,omitempty"`
 	// CEL expression that returns the effect's object, a string or an int. An effect is left out
-	// (cancelled) if the effect of a newer event of the same object is already done. latest_by
-	// keeps order too. Defaults to none: no effect is left out.
+	// (cancelled) if the effect of a newer event of the same object is already done. latest_by also
+	// keeps the order. Defaults to none: no effect is left out.
 	LatestBy string `yaml:"latest_by,omitempty"`
 	// Handling of an event that was fetched from its provider's list and may be days old. run
 	// handles it like any other event, skip creates no effect of this route, and park leaves the

@@ -1,4 +1,4 @@
-// Command handler runs Go code of your own inside the transaction of an event's dispatch, so that
+// Command handler runs your own Go code inside the transaction of an event's dispatch, so that
 // its writes are applied once.
 //
 // It handles the events of the source "stripe", for which the configuration of the Hooklatch

@@ -28,7 +28,8 @@ type Retention struct {
 	// Time for which operator actions are kept. Defaults to 400d.
 	Audit time.Duration `yaml:"audit,omitempty"`
 	// Place to which each day of deliveries is exported before it is deleted. Exported events can
-	// still be shown, replayed and erased. Without this setting deliveries are only deleted.
+	// still be shown, replayed and erased. Without this setting, deliveries are deleted without an
+	// export.
 	Export *Export `yaml:"export,omitempty"`
 }
 

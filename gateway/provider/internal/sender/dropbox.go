@@ -46,11 +46,12 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 				"The app secret (App Console, Settings) is the secret of the source.",
 			},
 			Notes: []string{
-				"A delivery says only that something changed in an account. Call /files/list_folder/continue with the last cursor to find out what.",
+				"A delivery says only that something changed in an account. Call /files/list_folder/continue with the last cursor to get " +
+					"the changes.",
 				"A resent delivery is another event, and causes one more call of list_folder. To merge deliveries that arrive close " +
 					"together, set dedup: content on the source.",
-				"Anyone who has captured a delivery can resend it, which also causes only another call. Two changes of one account have " +
-					"the same bytes, so the replay guard would flag nearly every delivery: it is off unless `replay_guard` is set.",
+				"Anyone who has captured a delivery can resend it. This only causes another call. Two changes of one account have the " +
+					"same bytes, so the replay guard would flag nearly every delivery: it is off unless `replay_guard` is set.",
 				"Unconfirmed: the response deadline is 10 s, and Dropbox retries for about 10 minutes.",
 			},
 			Backfill: "/files/list_folder/continue lists the changes after the cursor that you keep for each account.",

@@ -49,7 +49,8 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 				"These headers are not signed.",
 			Setup: []string{
 				"Subscribe to topics in `shopify.app.toml` or with the Admin API with the address {url}, or under Settings > Notifications > Webhooks.",
-				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the one under the list of webhooks in the admin.",
+				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the secret shown under the list of " +
+					"webhooks in the admin.",
 			},
 			Notes: []string{
 				"After 8 consecutive failed deliveries, Shopify deletes a subscription made with the API.",

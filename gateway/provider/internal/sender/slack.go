@@ -54,7 +54,7 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 				"Interactivity and slash commands may use the same URL.",
 			},
 			Notes: []string{
-				"Never drop a request because it says it is a retry: the first try may be the one that failed.",
+				"Never drop a request because it is marked as a retry: the first attempt may have failed.",
 				"`app_rate_limited` has no id: Hooklatch answers it and stores nothing.",
 				"Slack waits 3 seconds. When most deliveries of an hour fail, it turns the subscription off.",
 			},
