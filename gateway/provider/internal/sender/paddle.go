@@ -52,8 +52,8 @@ func Paddle(o provider.Options) (*provider.Provider, error) {
 			Notes: []string{
 				"Sandbox and live are two accounts with two secrets: use two sources. The simulator's events to a live destination have ids that begin with " +
 					"`ntfsimevt_`; `livemode: true` of the source refuses them.",
-				"Paddle's own library for Node refuses requests older than 5 s. Hooklatch allows 300 s, for clocks that differ; " +
-					"`tolerance` changes that. Unconfirmed: each attempt is signed anew. Watch for requests refused with old_timestamp.",
+				"Paddle's own library for Node refuses requests older than 5 s. Hooklatch allows 300 s, because clocks differ; " +
+					"`tolerance` changes this. Unconfirmed: each attempt is signed anew. Watch for requests refused with old_timestamp.",
 				"The sandbox tries 3 times within 15 minutes, and the live system 60 times within 3 days.",
 				"Unconfirmed: a replay has another `notification_id`, and is possible for 90 days. It keeps the `event_id`, so raise the " +
 					"retention of keys to the time within which you replay.",

@@ -59,7 +59,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 				"XML bodies are also accepted. Conditions and keys of routes can only read JSON.",
 				"A delivery may arrive a day late. Shopify waits one second for the connection.",
 			},
-			Backfill: "There is no list of events. Compare with the Admin API, by `updated_at`.",
+			Backfill: "There is no list of events. To find missed events, compare with the Admin API by `updated_at`.",
 			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
 		},
 		Events:     func(r *provider.Request) ([]provider.Event, error) { return namesOf(r).events(r) },

@@ -39,7 +39,7 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 			KeyRule: "`/update_id` of the body, which is unique within one bot: use one source for each bot.",
 			Setup: []string{
 				"Choose a secret of 1 to 256 characters of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
-				"Call `setWebhook` with `url={url}` and `secret_token` set to it.",
+				"Call `setWebhook` with {url} as `url` and the secret as `secret_token`.",
 			},
 			Notes: []string{
 				"Anyone who sees one request can forge any other: use TLS on the whole path.",
