@@ -78,9 +78,9 @@ func aboutAdyen() provider.About {
 		},
 		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
 			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
-		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success, or a hash of the signed text where " +
-			"pspReference is a name with colons, as in a report. Others: type, data.id and data.sequenceNumber, " +
-			"or a hash of type, data and the time where these are missing.",
+		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success, or a hash of the signed text if pspReference is a " +
+			"name with colons, as in a report. Others: type, data.id and data.sequenceNumber, or a hash of type, data and the time where " +
+			"these are missing.",
 		Setup: []string{
 			"Open Developers, Webhooks in the Customer Area and add a webhook (for example Standard webhook) with the URL {url} and the method JSON.",
 			"Under Security, generate an HMAC key and use the hexadecimal text shown there as the secret of the source.",

@@ -51,7 +51,7 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 				"Set `event_id` to the location of the event's id.",
 			},
 			Notes: []string{
-				"Without `body_hash_claim` the token proves who sent a request, not what it says: anyone who sees a request can send " +
+				"Without `body_hash_claim` the token proves who sent a request, not what it says. Anyone who sees a request can send " +
 					"other bodies until the token expires.",
 				"`alg: none` is always refused, and so is every algorithm that `algorithms` does not list.",
 			},
