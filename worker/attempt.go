@@ -19,7 +19,7 @@ type task struct {
 	// If true, the settlement completes the waiting job of an effect that no job attempted. If
 	// false, it deletes the job.
 	keepsJob bool
-	// called, if not nil, is called when the call has ended, before the attempt is settled.
+	// called, if not nil, runs between the end of the call and the settlement.
 	called func()
 }
 
@@ -41,7 +41,7 @@ type denied struct{ ledger.Claimed }
 type ended struct {
 	call
 
-	began   time.Time // not after the call
+	began   time.Time // start of the call, or earlier
 	settled ledger.Settled
 	// err is the error of the settlement. If it is not nil, the ledger does not know the outcome yet.
 	err error

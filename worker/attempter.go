@@ -28,14 +28,14 @@ const minSettle = ledgerSlack / 2
 // could begin while the receiver still processes this one.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
-// attempter makes attempts (T3). It does not know River: effectWorker and probeWorker pass it tasks
-// and report the results to River. The type births passes it first attempts, which begin when their
-// dispatch is committed.
+// attempter makes attempts (T3). It does not depend on River: effectWorker and probeWorker pass it
+// tasks and report the results to River. The type births passes it first attempts, which begin when
+// their dispatch is committed.
 //
 // The order of the steps makes an attempt safe. The destination is called only after the ledger has
 // granted the claim. The request is committed before it is sent. The settlement carries the
-// attempt's number, so an attempt that lost its lease settles nothing. Everything that a crash can
-// interrupt is in the ledger by then.
+// attempt's number, so an attempt that lost its lease settles nothing. Whatever step a crash
+// interrupts, the ledger already contains the attempt.
 type attempter struct {
 	ledger    *ledger.Ledger
 	events    eventReader
@@ -99,8 +99,8 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 // inTx applies an effect with a transaction: see destination.Transactional.
 type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
 
-// runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if it
-// does not learn whether it was committed.
+// runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if the
+// result of its COMMIT is unknown.
 func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
 	first := time.Now()
 	var span trace.Span // shared by all repetitions; nil until the first
@@ -109,7 +109,7 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 		if span == nil {
 			ctx, span = a.telemetry.startAttempt(ctx, &e)
 		}
-		if last.abandoned { // the connection is closed too: the sender is not called again
+		if last.abandoned { // do not call the sender again: its connection is closed
 			last.effect = e
 			return last.settlement(l, t, false), last.outcome.Err
 		}

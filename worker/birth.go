@@ -131,7 +131,7 @@ func (b *births) run(job context.Context, x birth, attempt func(context.Context)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
 	detach := context.AfterFunc(b.life, cancel)
 	if b.life.Err() != nil {
-		cancel() // immediately: AfterFunc calls cancel in a goroutine
+		cancel() // AfterFunc calls cancel in a goroutine, which may be too late
 	}
 	b.running.attempt(func() {
 		defer x.slot.End()

@@ -114,8 +114,8 @@ func TestTheNextAttemptOfABornEffectIsAJobs(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2 AND job_id = $1`, job.ID))
 }
 
-// born accepts and dispatches an event, but does not begin its first attempt: the process seems to
-// have died before the call.
+// born accepts and dispatches an event, but does not begin its first attempt, as if the process had
+// died before the call.
 func (b *bundle) born(t *testing.T, w *Worker, id string) (*inbox.Event, *firstAttempts, outbox.Dispatched) {
 	t.Helper()
 	b.accept(t, id, false)

@@ -21,7 +21,7 @@ import (
 )
 
 // BenchmarkBesideADeadDestination measures the time from acceptance to the receiver, at 100 events
-// a second. On one side there is no other load. On the other side, every event also goes to a
+// a second, on two sides. One side has no other load. On the other side, every event also goes to a
 // destination that always fails. One operation is one event on each side. Both sides take turns, on
 // separate databases on one server.
 func BenchmarkBesideADeadDestination(b *testing.B) {

@@ -35,7 +35,7 @@ func (b *bundle) addHTTP(t *testing.T, name string, receiver http.HandlerFunc, c
 }
 
 // A failing destination is paused, with the reason, while probes fail. No other attempt at the
-// destination starts, other destinations continue, and the destination recovers by itself.
+// destination starts, and other destinations continue. The destination recovers automatically.
 func TestBreakerTripsAndRecovers(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -72,7 +72,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			require.Equal(t, !shared, down.QueuePaused, "a queue is paused only if no other destination shares it")
 			require.Regexp(t, `failed.*with: HTTP 500`, down.BreakerReason)
 
-			// Only probes continue, even after a while.
+			// Only probes continue.
 			waitFor(t, b, `SELECT (count(*) >= 3)::int FROM hooklatch.all_attempts AS a JOIN hooklatch.effects AS e USING (scope, key, generation)
 				WHERE e.destination = 'down' AND a.started_at > $1::timestamptz + interval '2 seconds'`, down.OpenedAt)
 			require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.all_attempts AS a
@@ -93,7 +93,7 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 }
 
 // Attempts that were in flight when the breaker opened fail too, in all processes. The breaker opens
-// once: the time line, the metric and the log say so once.
+// once, and the timeline, the metric and the log each record it once.
 func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -142,8 +142,8 @@ func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
 }
 
-// A breaker that is opened by an attempt without a job, as planned by the process that accepted the
-// event, is probed as soon as any other.
+// A first attempt without a job can open the breaker. The destination is then probed as soon as
+// after an attempt by a job.
 func TestABreakerThatOpensWithoutAJobIsProbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -161,8 +161,8 @@ func TestABreakerThatOpensWithoutAJobIsProbed(t *testing.T) {
 	require.Empty(t, b.lines(t, "probe not enqueued yet"))
 }
 
-// An attempt that was in flight when the breaker opened fails after a probe has closed the breaker. It
-// began before the destination worked again, and says nothing about it.
+// An attempt that was in flight when the breaker opened fails after a probe has closed the breaker.
+// The attempt began before the destination recovered, so its failure does not open the breaker again.
 func TestAFailureFromBeforeTheProbeOpensNoBreaker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -199,8 +199,8 @@ func TestAFailureFromBeforeTheProbeOpensNoBreaker(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'timeline' AND name = 'down' AND what = 'breaker_opened'`))
 }
 
-// A process stood still during a probe, for longer than the lease, and another process has probed
-// meanwhile. The late result is too old to close the breaker.
+// A process stalls during a probe for longer than the lease, and another process probes in the
+// meantime. The late result is too old to close the breaker.
 func TestAProbeThatIsLateClosesNoBreaker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

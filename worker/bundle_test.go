@@ -248,8 +248,8 @@ func (b *syncBuffer) bytes() []byte {
 	return bytes.Clone(b.buf.Bytes())
 }
 
-// rescue makes the running job of the kind overdue, and River's rescuer run immediately. By
-// itself, the rescuer runs every 30 seconds, and when its process becomes the leader.
+// rescue makes the running job of the kind overdue, and makes River's rescuer run immediately.
+// Normally the rescuer runs every 30 seconds, and when its process becomes the leader.
 func rescue(t *testing.T, b *bundle, w *Worker, kind string) {
 	t.Helper()
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'running'`, kind)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The clock of a process may be wrong. Destinations are probed, and jobs that were set aside continue,
-// when the database's clock says so. The tests run again in a process with such a clock.
+// Probes, and jobs that were set aside, start by the database's clock, because a process's clock may
+// be wrong. Tests of both run again in a process with a wrong clock.
 func TestPausesEndWhateverTheProcessClockSays(t *testing.T) {
 	t.Parallel()
 	for skew, test := range map[string]string{"-1h": "TestProbesKeepTheirPace", "+1h": "TestWhatWaitsInASharedQueueIsSetAside"} {

@@ -21,8 +21,8 @@ const connsForTheRest = 12
 // end.
 func ConnsNeeded(inPostgres, handlers int) int { return inPostgres + handlers + connsForTheRest }
 
-// warnOfFewConns logs a warning if slow work can use up the pool. This is not an error: a program
-// may know that fewer attempts and handlers run simultaneously than its options allow.
+// warnOfFewConns logs a warning if slow work can use up the pool. A small pool is not an error: a
+// program may run fewer attempts and handlers simultaneously than its options allow.
 func (w *Worker) warnOfFewConns(ctx context.Context) {
 	inPostgres, handlers := 0, 0
 	for _, d := range w.opts.Destinations {

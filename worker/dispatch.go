@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// commitTimeout is how long after the job's time-out a handler transaction may take to end.
+	// commitTimeout is the time that a handler transaction has to end after the job's time-out.
 	// The job's context does not cancel the COMMIT: a cancelled COMMIT has an unknown outcome.
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds the transaction that records a failed dispatch.
@@ -81,7 +81,7 @@ func (r dispatchRun) attrs(e *inbox.Event) []slog.Attr {
 		slog.Int(logkey.Attempt, r.job.Attempt),
 		slog.Bool(logkey.FirstAttempt, r.first()),
 	}
-	if r.job.ID > 0 { // an event that was planned in T1 has none
+	if r.job.ID > 0 { // an event that was planned in T1 has no job
 		attrs = append(attrs, slog.Int64(logkey.JobID, r.job.ID))
 	}
 	return attrs
@@ -190,7 +190,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 		planned.JobID = run.job.ID
 	}
 	born := d.births.expect(event, planned.Effects)
-	defer born.giveBack() // if the dispatch panicked
+	defer born.giveBack() // free the slots if the dispatch panics
 	dispatched, err = d.outbox.Dispatch(ctx, planned)
 	born.begin(ctx, dispatched, err)
 	if err != nil {

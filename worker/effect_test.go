@@ -171,7 +171,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			b := setup(t)
 			b.opts.JobTimeout, b.opts.RescueAfter = 10*time.Second, 10100*time.Millisecond
 			sender := &stubborn{fakeSender: "http", calls: make(chan int, 10), release: make(chan struct{})}
-			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Timeout: time.Minute}} // so that no lease ends by itself
+			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Timeout: time.Minute}} // so that no lease expires during the test
 			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)
 			w.attempts.patience = time.Hour // the first run continues, however slow the machine is

@@ -30,8 +30,8 @@ import (
 // operation is one event on each side. Both sides take turns on one server with fsync on.
 //
 // It reports both sides' events/s and their ratio, both sides' Postgres CPU and its ratio (Linux
-// only), their WAL, and the mean group size of commits, as evidence of the comparison. Client,
-// receiver and server share the machine.
+// only), their WAL, and the mean group size of commits. Client, receiver and server share the
+// machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()
@@ -61,7 +61,7 @@ func BenchmarkKeptJobs(b *testing.B) {
 	compare(b, deleted, kept)
 }
 
-// compare runs both sides in turn, and reports how much better the side other is than the side one.
+// compare runs both sides in turn, and reports how much better other is than one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {
@@ -219,7 +219,7 @@ func postgresCPU(postmaster int) time.Duration {
 		}
 		counted := fields[11:13] // utime and stime
 		if own {
-			counted = fields[11:15] // and the times of children it has waited for
+			counted = fields[11:15] // includes children that the process has waited for
 		}
 		for _, field := range counted {
 			n, err := strconv.ParseInt(field, 10, 64)

@@ -36,8 +36,8 @@ const (
 	fewDays = 3
 	// budgetShare is the share of its budget at which the database counts as too large.
 	budgetShare = 0.8
-	// Missed webhooks count as frequent if they are at least missedFrom events, and more than
-	// missedShare of the listed events.
+	// Webhooks count as frequently missed if at least missedFrom events, and more than missedShare
+	// of the listed events, arrived without one.
 	missedShare = 0.01
 	missedFrom  = 3
 	// slackShare is the minimum remaining share of a provider's listing period. Below it, unfetched
@@ -51,7 +51,7 @@ const (
 	differFor = 15 * time.Minute
 )
 
-// condition is one check with its alerts' severity.
+// condition is a check and the severity of its alerts.
 type condition struct {
 	name     string
 	severity Severity

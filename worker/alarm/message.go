@@ -47,8 +47,8 @@ func (m *Message) incident() string {
 	return m.Alert.Name + "/" + m.Alert.Subject + "/" + strconv.FormatInt(m.BeganAt.UnixMilli(), 10)
 }
 
-// since returns the time at which the condition began, or the alert began to fire if that is
-// unknown.
+// since returns the time at which the condition began. If that time is unknown, since returns the
+// time at which the alert began to fire.
 func (m *Message) since() time.Time {
 	if m.Alert.Since.IsZero() {
 		return m.BeganAt

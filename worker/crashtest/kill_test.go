@@ -15,7 +15,7 @@ import (
 const (
 	kills  = 4  // kills at each point
 	batch  = 20 // simultaneous effects of a worker process
-	caught = 10 // minimum number of these effects at the point for a kill to count
+	caught = 10 // a kill counts only if it catches so many of them at the point
 	// A process that is killed while it settles may already have claimed the next batch. A kill
 	// that is too late is repeated, on a busy machine many times.
 	tries   = 4 * kills
@@ -97,7 +97,7 @@ func (c *crash) kill(t *testing.T, try int) int {
 
 	keys := p.marked(markBefore)
 	if c.at == settling {
-		keys = p.marked(markAnswered) // the others have not called the receiver yet
+		keys = p.marked(markAnswered) // the other effects have not called the receiver yet
 	}
 	running := c.count(t, `SELECT count(*) FROM hooklatch.effects AS e JOIN hooklatch.river_job AS j ON j.id = e.job_id
 		WHERE e.idempotency_key = ANY($1) AND j.state = 'running'`, keys)

@@ -178,8 +178,8 @@ func (l *scene) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// settleDown waits until the server has noticed its client's death. Only then are the client's
-// transactions decided.
+// settleDown waits until the server has noticed its client's death. After that, none of the client's
+// transactions is open.
 func (l *scene) settleDown(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.openTransactions(t) == 0 }, patience, time.Millisecond)

@@ -70,7 +70,7 @@ func runWorker(encoded string) {
 		fmt.Println(err) //nolint:forbidigo // to the parent process
 		os.Exit(1)
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // ends with the parent
+	_, _ = io.Copy(io.Discard, os.Stdin) // wait until the parent ends
 }
 
 func startToWork(encoded string) error {

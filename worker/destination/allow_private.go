@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// notPublic lists the networks for which a permission can make sense: the special-purpose address
+// notPublic lists the networks that an AllowPrivate may contain: the special-purpose address
 // registries (RFC 6890) without the multicast ranges.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
@@ -15,12 +15,12 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"),
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's address: public, but still refused
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's virtual public address, which the egress guard refuses
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
 }
 
-// CheckAllowPrivate reports the prefixes for which a permission makes no sense. Its error is
-// option.Faults.
+// CheckAllowPrivate rejects public prefixes, because public addresses need no permission. Its error
+// is option.Faults.
 func CheckAllowPrivate(prefixes []netip.Prefix) error {
 	var c option.Check
 	for i, prefix := range prefixes {

@@ -87,7 +87,7 @@ func (b *broker) dial(ctx context.Context, server string) (net.Conn, error) {
 	return b.guards[server].DialContext(ctx, "tcp", server)
 }
 
-// dialTLS connects to a server, with encryption if the destination has it.
+// dialTLS connects to a server, with encryption if the destination uses TLS.
 func (b *broker) dialTLS(ctx context.Context, server string) (net.Conn, error) {
 	conn, err := b.dial(ctx, server)
 	if err != nil || b.tls == nil {
@@ -145,7 +145,7 @@ func (b *broker) send(ctx context.Context, e *ledger.Effect, publish func(contex
 		out = publish(ctx, message{address: r.URL, key: wireKeyOf(e), header: header, body: r.Body, createdAt: e.CreatedAt})
 	}
 	if failpoint.Enabled && out.Verdict == ledger.VerdictDone {
-		if err := failpoint.Hit(placeRequestSent); err != nil { // the acknowledgement is lost
+		if err := failpoint.Hit(placeRequestSent); err != nil { // simulate a lost acknowledgement
 			out = Outcome{Verdict: ledger.VerdictMaybeApplied, Err: b.noAck(ctx, err)}
 		}
 	}

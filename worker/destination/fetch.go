@@ -163,7 +163,7 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 }
 
 // OriginOf returns the scheme, host and port of URLs that begin with literal. literal must contain
-// all three and the following slash, so that no continuation can change the origin.
+// all three and the following slash, so that the rest of a URL cannot change the origin.
 func OriginOf(literal string) (string, error) {
 	scheme, rest, _ := strings.Cut(literal, "://")
 	authority, _, ends := strings.Cut(rest, "/")

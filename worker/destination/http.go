@@ -107,7 +107,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	}
 
 	h.transport = newTransport(o, guard, connections{kept: true, http2: true})
-	h.bodiless = newTransport(o, guard, connections{}) // HTTP/2 also resends requests by itself.
+	h.bodiless = newTransport(o, guard, connections{}) // Without HTTP/2, which also resends requests automatically.
 	return h, nil
 }
 

@@ -210,7 +210,7 @@ func describe(header http.Header, e *ledger.Effect) {
 func wireKeyOf(e *ledger.Effect) string { return cmp.Or(e.WireKey, e.IdempotencyKey) }
 
 // headerOrder sorts header names with canonical spelling first, so that other spellings override
-// them: the ledger stores a request's "x-key" beside the destination's own "X-Key".
+// them: the ledger can store a request's "x-key" and the destination's own "X-Key".
 func headerOrder(headers map[string][]string) []string {
 	return slices.SortedFunc(maps.Keys(headers), func(a, b string) int {
 		return cmp.Or(

@@ -26,7 +26,7 @@ func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	require.Equal(t, origin, o.ShownURL())
 
 	e := testEffect()
-	for _, stored := range []string{"", origin} { // before the first claim, and after
+	for _, stored := range []string{"", origin} { // before and after the first claim
 		e.Request.URL = stored
 		out := h.Send(t.Context(), e)
 		require.Equal(t, ledger.VerdictTurnedAway, out.Verdict)

@@ -22,9 +22,9 @@ import (
 // A 409 means "this exists already", which is final, or "a request with this key is in
 // progress" (draft-ietf-httpapi-idempotency-key-header; Stripe). The second meaning is possible only
 // if an earlier attempt may have arrived, or if the receiver sends a Retry-After. Such a response is
-// ambiguous. If it had the first meaning, the attempts run out and the effect is parked as in doubt.
-// If it were refused, the effect could fail although an earlier attempt was applied, which would be
-// worse.
+// ambiguous. With the first meaning, the attempts run out and the effect is parked as in doubt. A
+// verdict of refused would be worse: the effect would fail although an earlier attempt may have been
+// applied.
 func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {

@@ -66,7 +66,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
-		// This proves that breaksKeptConnections detects a resend.
+		// The resend shows that breaksKeptConnections detects one.
 		address, requests := breaksKeptConnections(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)

@@ -70,8 +70,8 @@ func (l *link[C]) Close() error {
 	return nil
 }
 
-// shutUnused closes a connection that is not needed any more. No attempt changes conn
-// meanwhile, because none is running and mu delays the next one.
+// shutUnused closes a connection that is no longer needed. No attempt changes conn at the same
+// time: none is running, and mu delays the next attempt.
 func (l *link[C]) shutUnused() {
 	if l.closed && l.users == 0 && l.conn != nil {
 		l.shut(*l.conn)

@@ -52,7 +52,7 @@ func NewNATS(o NATSOptions) (*NATS, error) {
 	b.ownHeaders = "Nats-" // such as Nats-Rollup, which deletes messages
 	n := &NATS{broker: b, options: nats.GetDefaultOptions()}
 	n.options.Name = userAgent
-	// The next attempt connects again. A client that reconnects by itself would later send
+	// The next attempt connects again. A client that reconnects automatically would later send
 	// messages of attempts that have given up.
 	n.options.AllowReconnect = false
 	n.options.SkipHostLookup, n.options.IgnoreDiscoveredServers = true, true
@@ -85,7 +85,7 @@ func (n *NATS) connectTo(ctx context.Context, server string) (*nats.Conn, error)
 	if deadline, ok := ctx.Deadline(); ok {
 		o.Timeout = max(time.Until(deadline), time.Millisecond)
 	}
-	plain, err := n.dial(ctx, server) // here, because the client hides dial errors
+	plain, err := n.dial(ctx, server) // dial here, because the client hides dial errors
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// NATSOptions configure the NATS JetStream for effects of kind "nats". At most one of a username, a
-// token and credentials is given.
+// NATSOptions configure NATS JetStream for effects of kind "nats". At most one of a username, a token
+// and credentials may be set.
 type NATSOptions struct {
 	BrokerOptions `yaml:",inline"`
 

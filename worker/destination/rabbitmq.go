@@ -202,9 +202,9 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 	}
 	confirmed := confirmation.Wait()
 	select {
-	case returned, is := <-channel.returned: // RabbitMQ sends it before the confirmation
+	case returned, is := <-channel.returned: // RabbitMQ sends a return before the confirmation
 		if !is {
-			break // the client closes this Go channel too
+			break // the client closed this Go channel together with the AMQP channel
 		}
 		conn.release(channel)
 		return Outcome{

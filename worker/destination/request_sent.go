@@ -38,7 +38,7 @@ func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Re
 		err = ctx.Err()
 	}
 	if err != nil {
-		_ = resp.Body.Close() // the response is lost
+		_ = resp.Body.Close() // simulate a lost response
 		return nil, err
 	}
 	return resp, nil

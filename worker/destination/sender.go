@@ -34,12 +34,12 @@ type Sender interface {
 	// secrets. It fills only parts that the ledger does not have yet.
 	FirstRequest(e *ledger.Effect) ledger.Request
 	// Send makes one attempt, within its own time-out. It puts the request on the wire at most
-	// once, and never retries by itself.
+	// once, and never retries.
 	Send(ctx context.Context, e *ledger.Effect) Outcome
 }
 
-// TimeLimited is a Sender that knows its maximum attempt time. It is used when a worker is created,
-// for a destination whose options have no time-out.
+// TimeLimited is a Sender with a time-out of its own. It is used when a worker is created, for a
+// destination whose options have no time-out.
 type TimeLimited interface {
 	// Timeout returns the longest duration of an attempt.
 	Timeout() time.Duration
@@ -132,14 +132,14 @@ type Outcome struct {
 	// Err is nil if the effect is done. It is one line, without any part of the response body,
 	// without secrets and without query strings.
 	Err error
-	// If true, the receiver did not process the request again, but replayed the error it had stored
-	// for the key. Trying again under the same key is useless.
+	// StoredError is true if the receiver did not process the request again, but replayed the error
+	// that it had stored for the key. Trying again under the same key is useless.
 	StoredError bool
-	// If true, nothing was sent, and nothing will be until an operator changes the configuration or
-	// the effect.
+	// NeedsPerson is true if nothing was sent, and nothing will be sent until an operator changes
+	// the configuration or the effect.
 	NeedsPerson bool
-	// If true, nothing was sent, because another process decides what to send. Such attempts do
-	// not count.
+	// Left is true if nothing was sent because another process decides what to send. Such attempts
+	// do not count.
 	Left bool
 	// RetryAfter is the wait that the receiver requested, or 0.
 	RetryAfter time.Duration

@@ -18,7 +18,7 @@ import (
 type vector struct {
 	Source    string
 	Secret    string
-	Public    string // of a key pair, if also published
+	Public    string // public half of a key pair, if also published
 	ID        string
 	Timestamp int64
 	Body      string

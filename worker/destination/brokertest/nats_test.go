@@ -55,7 +55,7 @@ func (n *natsServer) server() string { return net.JoinHostPort("127.0.0.1", port
 func (n *natsServer) start(t *testing.T) {
 	t.Helper()
 	var err error
-	options := n.options // the server changes its options
+	options := n.options // a copy, because the server changes its options
 	n.running, err = server.NewServer(&options)
 	require.NoError(t, err)
 	n.running.Start()
