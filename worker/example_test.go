@@ -147,7 +147,7 @@ func ExampleWorker_Handle() {
 	})
 	check(w.Start(ctx))
 
-	// The gateway does this when a webhook arrives.
+	// The gateway calls Accept when a webhook arrives.
 	_, err = box.Accept(ctx, outbox.Delivery{
 		Source:      "stripe",
 		Provider:    "stripe",

@@ -9,8 +9,8 @@ import (
 // errAbandonedRows ends a copy whose attempt was abandoned.
 var errAbandonedRows = errors.New("the attempt was abandoned while it read the rows of a copy")
 
-// fencedRows reads the source of a copy in a goroutine of its own, and does not wait for it once
-// the attempt is abandoned.
+// fencedRows reads the source of a copy in a separate goroutine. Once the attempt is abandoned,
+// fencedRows does not wait for that goroutine.
 type fencedRows struct {
 	gone  <-chan struct{} // closed when the attempt is abandoned
 	asked chan struct{}   // requests one row; closed by end
@@ -52,7 +52,7 @@ func readRow(rows pgx.CopyFromSource) (row copiedRow) {
 	return row
 }
 
-// end lets the reader end. No method may be called after it.
+// end stops the goroutine after its current row. No method may be called after end.
 func (r *fencedRows) end() { close(r.asked) }
 
 // Next implements pgx.CopyFromSource.

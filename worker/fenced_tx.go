@@ -11,9 +11,8 @@ import (
 
 // fencedTx is a transaction for a statement that may be abandoned. The sender's goroutine calls its
 // methods. After abandon has returned, no method of the transaction or of its savepoints runs, so
-// the rollback has the transaction for itself. The results of Query, QueryRow, SendBatch,
-// LargeObjects and Conn are not fenced: their methods may run code of the sender, which need not
-// return.
+// only the rollback uses the transaction. The results of Query, QueryRow, SendBatch, LargeObjects
+// and Conn are not fenced: their methods may run code of the sender, which may never return.
 type fencedTx struct {
 	*fence
 

@@ -31,8 +31,8 @@ func (r *deafRows) Next() bool {
 func (r *deafRows) Values() ([]any, error) { return []any{r.read}, nil }
 func (r *deafRows) Err() error             { return nil }
 
-// The rollback does not share the connection with a copy whose source never returns. The race
-// detector notices if it does.
+// The rollback does not share the connection with a copy whose source never returns. Otherwise the
+// race detector would report a race.
 func TestAnAbandonedCopyDoesNotShareTheConnection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -141,8 +141,8 @@ func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	require.EqualValues(t, 2, most.Load())
 }
 
-// A program that has only handlers leaves events of other sources to workers with routes: it would
-// skip those events.
+// A program that has only handlers leaves events of other sources to workers with routes. Without
+// routes, the program would skip those events.
 func TestProgramWithoutRoutesLeavesOtherEventsAlone(t *testing.T) {
 	t.Parallel()
 	const events = 60

@@ -190,7 +190,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{true, false} {
 		name := "SecondRunWaitsAtTheFence"
-		idleLimit := time.Minute // of the first worker's transactions
+		idleLimit := time.Minute // limit for the first worker's transactions
 		if !waits {
 			name = "ServerEndsTheFirstTransaction"
 			idleLimit = 200 * time.Millisecond
@@ -206,7 +206,7 @@ func TestStalledRunWritesOnce(t *testing.T) {
 			var runs atomic.Int32
 			handle := func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 				if err := write(ctx, tx, string(e.EventID), fmt.Sprint("run ", runs.Load()+1)); err != nil {
-					return err // on a busy machine, the server may have ended the transaction before
+					return err // on a busy machine, the server may already have ended the transaction
 				}
 				if runs.Add(1) == 1 {
 					close(stalled)
@@ -255,7 +255,7 @@ func TestACancelledJobStillCommitsWhatItsHandlersWrote(t *testing.T) {
 	var runs atomic.Int32
 	w.Handle(testSource, "*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		if err := write(ctx, tx, string(e.EventID), "first"); err != nil {
-			return err // on a busy machine, the job may time out before
+			return err // on a busy machine, the job may already have timed out
 		}
 		runs.Add(1)
 		<-ctx.Done()

@@ -43,7 +43,7 @@ func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	require.Len(t, b.lines(t, withheldLine), 1, "the line is logged only once in a while")
 }
 
-// If commits wait for the standby, no operator must confirm that the standby has all data.
+// If commits wait for the standby, no operator needs to confirm that the standby has all data.
 func TestAWorkerFollowsASynchronousStandby(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -53,7 +53,7 @@ func TestAWorkerFollowsASynchronousStandby(t *testing.T) {
 	b.start(t, b.worker(t))
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)
-	require.Eventually(t, func() bool { // another goroutine logs it
+	require.Eventually(t, func() bool { // another goroutine writes the log line
 		return len(b.lines(t, "a standby was promoted: commits wait for it, so nothing is missing")) == 1
 	}, 2*time.Minute, time.Millisecond)
 	require.Empty(t, b.lines(t, withheldLine))

@@ -41,8 +41,8 @@ func TestOperatorActionsLeaveKeptJobsAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers int // status of all first attempts
 		act     func(t *testing.T, b *bundle)
-		state   ledger.EffectState // of all effects, in the end
-		calls   int32              // of each effect, in the end
+		state   ledger.EffectState // final state of all effects
+		calls   int32              // final number of calls of each effect
 	}{
 		"cancel": {answers: http.StatusServiceUnavailable, state: ledger.EffectCancelled, calls: 1, act: func(t *testing.T, b *bundle) {
 			for _, e := range b.effects(t) {
@@ -127,7 +127,7 @@ func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 	} {
 		for _, fate := range []struct {
 			name    string
-			answers []int // of each event's attempts
+			answers []int // statuses of each event's attempts
 		}{
 			{"done at once", []int{200}},
 			{"done later", []int{503, 200}},
@@ -167,7 +167,7 @@ func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 						require.Equal(t, kept, b.inRiver(t, other))
 					}
 					w = b.keeping(t, 24*time.Hour, births)
-					b.start(t, w) // reconciliation and upkeep bring nothing back
+					b.start(t, w) // reconciliation and upkeep must restore nothing
 					b.accept(t, "evt_last", false)
 					waitFor(t, b, "SELECT count(*) FROM hooklatch.river_job WHERE args ->> 'event_id' = 'evt_last' AND finalized_at IS NOT NULL")
 					stop(t, w)

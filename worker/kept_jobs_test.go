@@ -93,7 +93,7 @@ func TestAKeptJobDoesNoWork(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'completed', finalized_at = now() WHERE state = 'available'`)
 	require.NoError(t, err)
 	b.age(t, "evt_2", 10*time.Minute)
-	b.start(t, b.keeping(t, 24*time.Hour, true)) // looks for lost work at its start
+	b.start(t, b.keeping(t, 24*time.Hour, true)) // the worker looks for lost work at startup
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_2' AND outcome = 'dispatched'`)
 	waitFor(t, b, `SELECT count(*) - 1 FROM hooklatch.effects WHERE state = 'done'`)
 

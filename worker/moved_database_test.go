@@ -78,7 +78,7 @@ func (a *archived) on(t *testing.T, server *embedded.Server) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), server.URL(a.pool.Config().ConnConfig.Database))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // its server may have stopped
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // the server may have stopped
 	return conn
 }
 
@@ -172,7 +172,7 @@ func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 }
 
 // dumpOf returns the path of a version's pg_dump. A newer pg_dump writes statements that an older
-// server does not know, and an older pg_dump refuses to dump.
+// server does not support, and an older pg_dump refuses to dump.
 func dumpOf(t *testing.T, major int) string {
 	t.Helper()
 	for _, program := range []string{fmt.Sprintf("/usr/lib/postgresql/%d/bin/pg_dump", major), "pg_dump"} {

@@ -55,7 +55,7 @@ func TestDuplicatesArePlannedInVain(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	b.accept(t, "evt_1", false)
 	w := b.near(t)
-	other, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute}) // it does not remember the event
+	other, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute}) // this Outbox does not remember the event
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Stop(context.Background())) })
 	b.outbox = other
@@ -71,7 +71,7 @@ func TestDuplicatesArePlannedInVain(t *testing.T) {
 func TestEventsNotPlannedHaveJobs(t *testing.T) {
 	t.Parallel()
 	for name, prevent := range map[string]func(w *Worker){
-		"source unknown": func(*Worker) {}, // no route names it
+		"source unknown": func(*Worker) {}, // no route names the source
 		"stopped":        func(w *Worker) { w.near.stop() },
 		"panicking":      func(w *Worker) { w.near.dispatch.births = nil },
 	} {

@@ -57,7 +57,7 @@ type Options struct {
 	// Routes map events to effects. A Worker that starts with handlers but without routes leaves
 	// events without handlers to other processes.
 	Routes []route.Route `yaml:"-"`
-	// Destinations receive the effects. Every name that a route gives must be among them.
+	// Destinations receive the effects. Every destination that a route names must be among them.
 	Destinations []DestinationOptions `yaml:"-"`
 	// Sources are the sources whose events are dispatched here; "*" is every source. Events of other
 	// sources are left to processes that have those sources. If nil, Sources are the sources that
@@ -136,8 +136,8 @@ type Options struct {
 	// larger and each event more expensive: see docs/operations.md#river-ui. Give all workers the
 	// same value, because one worker deletes the jobs of all.
 	KeepJobs time.Duration `yaml:"keep_jobs,omitempty"`
-	// JobTimeout limits one run of a job, including the wait for a rate token. Defaults to what the
-	// slowest destination needs, and at least 30 seconds.
+	// JobTimeout limits one run of a job, including the wait for a rate token. Defaults to the time
+	// that the slowest destination needs, but at least 30 seconds.
 	JobTimeout time.Duration `yaml:"-"`
 	// RescueAfter is the time after which a job that still counts as running is assumed dead and
 	// run again. Defaults to JobTimeout plus 30 seconds.
@@ -206,8 +206,8 @@ func jobTimeout(destinations []DestinationOptions) time.Duration {
 	return longest
 }
 
-// clientID returns an id that is unique for each Worker. It identifies in River's records which
-// process, and which start of it, made an attempt.
+// clientID returns an id that is unique for each Worker. River's records show by this id which
+// process made an attempt; a restarted process has another id.
 func clientID() string {
 	host, err := os.Hostname()
 	if err != nil {

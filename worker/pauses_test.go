@@ -140,8 +140,8 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 }
 
-// A database that dies in the middle of a COMMIT does not hold up a stop: the pauses are refreshed by
-// the other processes, or by the next one.
+// A database that dies in the middle of a COMMIT does not delay a stop: the other processes, or the
+// next process, refresh the pauses.
 func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
@@ -157,7 +157,7 @@ func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	w := b.worker(t)
 	b.start(t, w)
 	w.pauses.stop()
-	b.accept(t, "evt_1", true) // the search for work without a job has something to look at
+	b.accept(t, "evt_1", true) // an event for the search for work without a job
 	_, err = sound.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
 	require.NoError(t, err)
 

@@ -111,11 +111,11 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 	counts, failed := lane.Counts(e.outcome)
 	switch {
 	case e.settled.Late:
-		// This process stood still for longer than the lease. Later probes know better.
+		// This process stalled for longer than the lease, and later probes have newer results.
 		return w.snoozeProbe(probeSoon)
 	case !e.made:
-		// The attempt says nothing about the destination: another run held the effect, or the
-		// request could not be made.
+		// The attempt does not show whether the destination works: another run held the effect, or
+		// the request could not be made.
 		if err := w.fleet.ProbeFailed(ctx, l.Name, state.BreakerReason, probeSoon); err != nil {
 			return err
 		}

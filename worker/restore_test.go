@@ -63,7 +63,7 @@ func (h *honest) called() (calls, keys, most int) {
 // continues. Afterwards an effect may be done again only under its key. Effects wait for an
 // operator only if it is unknown whether they were done.
 //
-// HOOKLATCH_LONG=1 restores to ten minutes before, instead of a second.
+// With HOOKLATCH_LONG=1, the restore goes back ten minutes instead of a second.
 func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	const each = 10
@@ -77,7 +77,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	patient := func(policy ledger.Policy) func(*DestinationOptions) {
 		return func(d *DestinationOptions) {
 			d.Policy, d.Breaker = policy, lane.Breaker{Off: true}
-			d.Timeout = 5 * time.Second // attempts of before the restore are over when their leases end
+			d.Timeout = 5 * time.Second // short, because attempts from before the restore end only with their leases
 			d.Retry = destination.Schedule{Initial: 2 * time.Second, Max: 2 * time.Second, Jitter: -1, MaxAttempts: 10_000}
 		}
 	}
@@ -125,10 +125,10 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 
 	a.restore(t, restoredTo)
 	var err error
-	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // for the test's own queries; the workers' pools must reconnect by themselves
+	b.pool, err = pgxpool.New(t.Context(), a.backup.URL(a.pool.Config().ConnConfig.Database)) // for the test's own queries; the workers' pools must reconnect automatically
 	require.NoError(t, err)
 	t.Cleanup(b.pool.Close)
-	accept("since") // no operator has confirmed yet
+	accept("since") // no operator has confirmed the server yet
 	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "all other work continues")
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state <> 'done'`, 0)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND event_id LIKE 'since%'`, all)

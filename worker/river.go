@@ -49,7 +49,7 @@ func reindexed() []string {
 // newRiverClient returns the client that runs all jobs, including jobs in the given handler queues.
 func (w *Worker) newRiverClient(handlers []string) (*river.Client[pgx.Tx], error) {
 	// Every process registers every kind. Any process may lead, and the leader's rescuer discards
-	// jobs of kinds that it does not know.
+	// jobs of kinds that its process has not registered.
 	workers := river.NewWorkers()
 	err := errors.Join(
 		river.AddWorkerSafely(workers, &dispatchWorker{Worker: w}),

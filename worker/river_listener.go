@@ -14,7 +14,7 @@ import (
 // relistenAfter is the wait between two tries to reconnect.
 const relistenAfter = 2 * time.Second
 
-// driver is River's driver with a listener that reconnects by itself.
+// driver is River's driver with a listener that reconnects automatically.
 type driver struct {
 	*riverpgxv5.Driver
 

@@ -102,8 +102,8 @@ func (f *crew) retry(t *testing.T, n int) {
 
 // The 33rd destination changes the queue of every other destination. A rolling deploy adds it:
 // processes with and without it run together, and an old process restarts after the first new
-// process. Every effect ends, including effects that were refused before and are retried, and
-// Reconcile finds nothing to do.
+// process has started. Every effect ends, including effects that were refused before and are
+// retried, and Reconcile finds nothing to do.
 //
 // HOOKLATCH_LONG=1 begins with one destination instead of 31.
 func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
@@ -185,13 +185,13 @@ func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, recalled)
 
-	f.start(t, 1) // has only d0, in the common queue
+	f.start(t, 1) // this process has only d0, in the common queue
 	waitFor(t, f.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND (metadata ->> 'snoozes')::integer >= 2`)
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// Another process serves the destination in another queue. A job that an older process puts
-	// into the common queue still reaches that process, although other processes fetch jobs from
-	// that queue too.
+	// A new process serves the destination in another queue. An older process puts a job into the
+	// common queue. The job still reaches the new process, although processes without the
+	// destination fetch jobs from the common queue too.
 	require.NoError(t, f.outbox.Fleet().SetPaused(t.Context(), "d1", true, ledger.Operator{Who: "ann", Via: "test"}))
 	b := *f.bundle
 	b.opts.Destinations, b.opts.Routes = f.destinations[1:], f.routes[1:]

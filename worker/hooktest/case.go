@@ -117,8 +117,8 @@ func Find(ctx context.Context, c Case) ([]Finding, error) {
 	return findings, nil
 }
 
-// undisturbed returns the state in which every trial must end. Two trials must end in the same
-// state. Otherwise a state that changes by itself would be blamed on the first trouble.
+// undisturbed returns the state in which every trial must end. It requires that two undisturbed
+// trials end in the same state. Otherwise the first trouble would be blamed for any difference.
 func (c Case) undisturbed(ctx context.Context) (string, error) {
 	var states [2]string
 	for i := range states {

@@ -141,7 +141,7 @@ func TestAHandlerThatWritesPastItsTransactionIsFound(t *testing.T) {
 	troubles, texts := found(t, c)
 	require.Subset(t, troubles, []hooktest.Trouble{hooktest.TwiceAtOnce, hooktest.Crashed})
 	require.Contains(t, texts[hooktest.TwiceAtOnce], `+ {"id":"in_1","calls":2}`)
-	require.Contains(t, texts[hooktest.Crashed], `+ {"id":"in_1","calls":4}`) // after its statement, at its end, before the COMMIT, and once more
+	require.Contains(t, texts[hooktest.Crashed], `+ {"id":"in_1","calls":4}`) // interrupted after the statement, at the end and before the COMMIT, then undisturbed
 }
 
 func TestAHandlerThatTakesTheLastEventForTheNewestIsFound(t *testing.T) {

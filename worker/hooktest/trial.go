@@ -36,7 +36,7 @@ const (
 type trial struct {
 	Case
 	World
-	ctx     context.Context // context of everything in the trial
+	ctx     context.Context // context of the whole trial
 	worker  *worker.Worker
 	handle  worker.HandlerFunc
 	disturb disturbance

@@ -38,7 +38,7 @@ func Troubles() []Trouble {
 	return []Trouble{TwiceAtOnce, Crashed, TwoIDs, Replayed, Late, Shuffled, AllAtOnce}
 }
 
-// plan is one trial: a list of steps. Each step begins when all events of the step before
+// plan is one trial: a list of steps. Each step begins when all events of the previous step
 // have been handled.
 type plan struct {
 	trouble Trouble
@@ -60,8 +60,8 @@ type disturbance int
 
 const (
 	none     disturbance = iota
-	doubled              // it runs twice in parallel, and one run is rolled back
-	crashing             // it is rolled back at each point of interruption
+	doubled              // the handler runs twice in parallel, and one run is rolled back
+	crashing             // the handler is rolled back at each point of interruption
 )
 
 // asSecond is the suffix of an event's second id, if the event is delivered under two ids.
@@ -119,8 +119,8 @@ func eachWith(events []Event, s step) []step {
 }
 
 // orders returns the other orders to try: one for each swap of two neighbours, and the reverse
-// order. A handler that withstands these withstands every order, unless it compares more than
-// two events, which no handler should do.
+// order. A handler that withstands these orders withstands every order, unless it compares more
+// than two events. No handler should do that.
 func orders(events []Event) [][]Event {
 	var found [][]Event
 	for i := range len(events) - 1 {

@@ -116,9 +116,9 @@ func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (re
 	return reason
 }
 
-// RecordAttempt is like Record, for an attempt that took a while. It also returns how long ago the
-// earliest of the failed attempts began that are the reason for a pause. If the destination has worked
-// since, they say nothing about it: see fleet.Fleet.TripSince.
+// RecordAttempt is like Record, for an attempt that took the given time. With a reason, it also
+// returns the time since the earliest of the failed attempts began. If the destination has worked
+// since that start, the failures are no reason for a pause: see fleet.Fleet.TripSince.
 func (b *breaker) RecordAttempt(sent destination.Outcome, refusedFor, took time.Duration) (reason string, failing time.Duration) {
 	counts, failed := Counts(sent)
 	if b.opts.Off || !counts {

@@ -31,7 +31,7 @@ const (
 
 // Options are the limits of a destination.
 type Options struct {
-	// Name of the destination.
+	// Name is the name of the destination.
 	Name string
 	// Concurrency is the maximum number of simultaneous calls in this process.
 	Concurrency int
@@ -73,7 +73,7 @@ type Lane struct {
 	abandoned atomic.Int64 // abandoned calls that have not returned; they hold no slot
 }
 
-// New returns a lane, which calls take for the tokens of its rate. Without a rate, take may be
+// New returns a lane, which calls take to get tokens of its rate. Without a rate, take may be
 // nil.
 func New(opts Options, take Take) *Lane {
 	l := &Lane{
@@ -128,7 +128,7 @@ func (o Options) LongestWait() time.Duration {
 
 // Enter waits for a slot and a rate token. The caller must call Leave if, and only if, Enter
 // returns nil. Its error is a snooze of the job, or the error of ctx or the database. A snooze of 0
-// leaves the job to another process, because this one stops.
+// leaves the job to another process, because this process is stopping.
 func (l *Lane) Enter(ctx context.Context) error {
 	l.arrived.Add(1)
 	if l.Stuck() {

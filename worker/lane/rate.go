@@ -18,7 +18,7 @@ const (
 	// token is valid later is snoozed.
 	maxRateWait = time.Minute
 	// prefetchSpan is the time span whose tokens one process takes in one statement. Each
-	// other process that took tokens before delays a token by at most this time.
+	// other process that takes tokens first delays a token by at most this time.
 	prefetchSpan = 100 * time.Millisecond
 	// tokenLife is the time that an unused token stays valid after it was due.
 	tokenLife = time.Second
@@ -95,7 +95,7 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	}
 	next := r.held[0]
 	if deadline, ok := ctx.Deadline(); ok && next.After(deadline) {
-		// The token stays for a job that asks once the token is due.
+		// The token is kept for a job that asks later, when the token is due.
 		return time.Time{}, river.JobSnooze(time.Until(next))
 	}
 	r.held, r.due = r.held[1:], next
@@ -122,7 +122,7 @@ func (r *fleetRate) giveBack(due time.Time) {
 	select {
 	case r.turn <- struct{}{}:
 	default:
-		return // another job is taking tokens now, and this is only one token
+		return // another job is taking tokens, so give up this one token
 	}
 	defer func() { <-r.turn }()
 	r.held = append([]time.Time{due}, r.held...)

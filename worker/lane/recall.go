@@ -57,7 +57,7 @@ type recalled struct {
 // recalled and have not started.
 func (r *recalled) places(now time.Time) int {
 	onTheirWay := r.expected - r.arrived.Load()
-	if onTheirWay < 0 || now.Sub(r.last) > recallEvery { // taken by another process
+	if onTheirWay < 0 || now.Sub(r.last) > recallEvery { // another process has taken the jobs
 		onTheirWay = 0
 	}
 	return r.Room(now) - int(onTheirWay)
