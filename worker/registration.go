@@ -56,7 +56,7 @@ func (w *Worker) logMoved(ctx context.Context, moved int64) {
 	}
 }
 
-// presence keeps a process's announcement fresh.
+// presence renews a process's announcement.
 type presence struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup

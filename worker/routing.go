@@ -162,12 +162,13 @@ func (w *Worker) announce(ctx context.Context) error {
 	return nil
 }
 
-// announceAgain keeps the announcement fresh.
+// announceAgain renews the announcement.
 func (w *Worker) announceAgain(ctx context.Context) {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()
 	if err := w.announceRouting(ctx, w.routing.Load()); err != nil && ctx.Err() == nil {
-		// If this lasts for half a minute, the other processes assume that this process has stopped.
+		// After half a minute of such failures, the other processes assume that this process has
+		// stopped.
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce itself", errAttr(err))
 	}
 }

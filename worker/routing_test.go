@@ -175,8 +175,8 @@ func TestReloadedRoutesDecide(t *testing.T) {
 }
 
 // A process that dies without withdrawing counts as running for half a minute more, and no other
-// process takes its events until then. A gateway decides nothing: it only makes workers wait for a
-// limited time for a worker with its routes.
+// process takes its events until then. A gateway plans no events: the workers only wait, for a
+// limited time, until a worker has the gateway's routes.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}

@@ -42,7 +42,7 @@ type returned[T any] struct {
 	err    error
 }
 
-// callSender is the only way from the worker to a sender. It calls f, which calls the sender of l,
+// callSender makes every call from the worker to a sender. It calls f, which calls the sender of l,
 // in a separate goroutine. If f does not return within its bounds, or soon after a stop cancelled
 // ctx, callSender returns an abandonedError. It drops any later result of f. So callers do not
 // depend on senders to honour their context. f must not share memory that it or its caller writes
@@ -111,8 +111,8 @@ func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) d
 	return out
 }
 
-// runStatement calls a Transactional sender. The server ends a statement at the time-out by itself,
-// so the context ends a little later. After a panic of the sender the transaction is broken and
+// runStatement calls a Transactional sender. The server itself ends a statement at the time-out, so
+// the context ends a little later. After a panic of the sender, the transaction is broken and
 // rolled back. If the sender does not return, its connection is closed, so none of its work can be
 // committed.
 func (a *attempter) runStatement(ctx context.Context, l *served, run inTx, tx pgx.Tx, e ledger.Effect) (destination.Outcome, error) {

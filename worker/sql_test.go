@@ -53,7 +53,7 @@ func TestSQLEffect(t *testing.T) {
 	_, err = b.pool.Exec(t.Context(), `GRANT INSERT ON public.credits TO `+role)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // the cluster ends anyway
+		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // an error is harmless: the cluster ends with the tests
 	})
 	events := b.start(t, b.worker(t))
 

@@ -37,12 +37,12 @@ func (t *tripper) trip(ctx context.Context, l *served, reason string, failing ti
 	}
 	opened, err := t.fleet.TripSince(ctx, l.Name, reason, l.Breaker.Probe, fleet.Evidence{Failing: failing, Succeeded: succeeded})
 	if err != nil {
-		// The next failed attempts will try again.
+		// The next failed attempts try again to pause the destination.
 		t.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "destination is down and could not be paused", append(attrs, errAttr(err))...)
 		return
 	}
 	if !opened {
-		return // another attempt of this or another process did, or the destination works again, and this one was in flight
+		return // another attempt opened the breaker, or the destination has worked since these failures began
 	}
 	t.telemetry.tally.breaker(l.Name, measure.BreakerOpened)
 	t.telemetry.trips.Add(ctx, 1, metric.WithAttributes(attribute.String(attrDestination, l.Name)))

@@ -18,7 +18,7 @@ import (
 )
 
 // The kinds of upkeep. Like all kinds, they never change: a River leader discards stuck jobs of
-// kinds that it does not know.
+// kinds that its process has not registered.
 const (
 	kindPartitions = "upkeep.partitions"
 	kindReconcile  = "upkeep.reconcile"
@@ -100,8 +100,8 @@ func unfinished() []rivertype.JobState {
 }
 
 // upkeepOpts returns the options of a periodic job. ByPeriod prevents duplicate jobs when the leader
-// changes. Only an unfinished job counts: after the leader's clock was set back, its periods are those
-// of jobs that have ended. A failed run is not repeated: the next period begins soon.
+// changes. Only unfinished jobs count as duplicates: after the leader's clock is set back, ended jobs
+// of the same periods may exist. A failed run is not repeated: the next period begins soon.
 func upkeepOpts(period time.Duration) *river.InsertOpts {
 	return &river.InsertOpts{
 		MaxAttempts: 1,

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The clock of the process that leads was an hour ahead, and is right again. The upkeep of that hour has
-// run, and runs again.
+// The leader's clock was an hour ahead, and is then corrected. The upkeep of that hour has already run,
+// and runs again.
 func TestUpkeepThatHasEndedPreventsNoUpkeep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -116,9 +116,9 @@ func New(opts Options) (*Worker, error) {
 
 // Handle registers a handler for the events of a source ("*" for all sources) whose type matches.
 // In eventType, "*" matches any run of characters. Several handlers of one event run in
-// registration order, in one transaction. The gateway must know which sources have handlers
-// (outbox.Delivery.Handlers). With "*", a source's first event may wait a second or two until its
-// queue is found. Handle panics after Start.
+// registration order, in one transaction. The gateway must set outbox.Delivery.Handlers for sources
+// with handlers. With "*", a source's first event may wait a second or two until its queue is found.
+// Handle panics after Start.
 func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -106,7 +106,7 @@ func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 	require.NotEmpty(t, b.Record(down, 2*time.Second), "only a refusal can be the effect's fault")
 }
 
-// A destination has been failing since the start of its earliest failed attempt, not since its end.
+// A destination's failing time begins at the start, not at the end, of its earliest failed attempt.
 func TestBreakerKnowsHowLongADestinationHasFailed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -86,9 +86,9 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 	return done.match, done.err
 }
 
-// InTurn calls compile when no other compilation is running, and waits for its end. It returns
-// immediately when ctx ends or too much time passes. The compilation then continues to its end,
-// and delays the next compilation. Errors: ErrCompileBusy, and the cause of ctx.
+// InTurn calls compile when no other compilation is running, and waits until compile returns. It
+// returns immediately when ctx ends or too much time passes. The compilation then continues to its
+// end, and delays the next compilation. Errors: ErrCompileBusy, and the cause of ctx.
 func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrCompileBusy)
 	defer cancel()

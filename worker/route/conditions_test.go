@@ -21,7 +21,7 @@ func TestConditionsAreCompiledOneAtATime(t *testing.T) {
 	conditions, err := NewConditions()
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		conditions.compiling = make(chan struct{}, 1) // created in this bubble
+		conditions.compiling = make(chan struct{}, 1) // a channel of this synctest bubble
 		conditions.compiling <- struct{}{}            // a compilation that does not end
 		began := time.Now()
 		_, err := conditions.Compile(t.Context(), "true")

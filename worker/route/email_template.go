@@ -78,9 +78,9 @@ func paddingOf(format string, args []any) int {
 	return padding
 }
 
-// ticks adds an empty text before each node, and to each empty list. Its write fails once the template
-// has taken too long: otherwise a template that writes nothing could not be ended. It calls the function
-// pipe with each pipeline.
+// ticks adds an empty text before each node, and to each empty list. Writing that text fails once the
+// template has taken too long, so that a template without output can be stopped too. ticks calls the
+// function pipe with each pipeline.
 func ticks(list *parse.ListNode, pipe func(text string)) {
 	if list == nil {
 		return
@@ -115,8 +115,8 @@ func ticks(list *parse.ListNode, pipe func(text string)) {
 // layouts matches calls that format a time, with the layout if it is a literal.
 var layouts = regexp.MustCompile("Format( \"(?:[^\"\\\\]|\\\\.)*\"| `[^`]*`)?")
 
-// computesLayout reports whether a pipeline formats a time by a layout that it computes. Such a text can
-// double with each call.
+// computesLayout reports whether a pipeline formats a time by a layout that it computes. The length of
+// such a layout can double with each call.
 func computesLayout(pipe string) bool {
 	return slices.ContainsFunc(layouts.FindAllStringSubmatch(pipe, -1), func(call []string) bool { return call[1] == "" })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Every template ends in time and uses little memory, also if it writes nothing. A viewer can send any
+// Every template ends in time and uses little memory, even if it writes nothing. A viewer can send any
 // template to the page that tries a route.
 //
 //nolint:paralleltest // it measures the heap of the process
@@ -82,14 +82,15 @@ func TestEveryTemplateIsBounded(t *testing.T) {
 	}
 }
 
-// heldBytes returns the size of all objects on the heap, with those that are not collected yet.
+// heldBytes returns the size of all objects on the heap, including objects that are not collected yet.
 func heldBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// A viewer's template formats times by literal layouts only: a computed layout can double with each call.
+// A viewer's template formats times by literal layouts only: the length of a computed layout can double
+// with each call.
 func TestATypedTemplateComputesNoLayout(t *testing.T) {
 	t.Parallel()
 	for text, allowed := range map[string]bool{

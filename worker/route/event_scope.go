@@ -28,7 +28,7 @@ var eventViewType = reflect.TypeFor[*eventView]()
 // eventScope is one event in the form for expressions and templates. The payload is parsed on first
 // use, and never for a forward of the raw body. An eventScope belongs to one goroutine.
 type eventScope struct {
-	ctx     context.Context // context of the run that evaluates
+	ctx     context.Context // context of the run that evaluates the expressions
 	meter   meter           // meter of the current evaluation
 	maxBody int64           // maximum size of the parsed body in bytes; 0 for no limit
 	timeout time.Duration   // limit for one evaluation; 0 for evalTimeout

@@ -179,7 +179,7 @@ func oneLineEach(env *cel.Env, text string, issues *cel.Issues) error {
 		if isRecursionError(e.Message) {
 			return errTooDeep
 		}
-		message, _, _ := strings.Cut(e.Message, " expecting {") // followed by a list of all CEL tokens
+		message, _, _ := strings.Cut(e.Message, " expecting {") // CEL appends a list of all its tokens
 		if message += nameHint(env, text, message); e.Location.Line() > 0 {
 			message = fmt.Sprintf("%s (line %d, column %d)", message, e.Location.Line(), e.Location.Column()+1)
 		}
@@ -298,7 +298,7 @@ type eventView struct {
 	Type       string    `json:"type"`
 	Source     string    `json:"source"`
 	Provider   string    `json:"provider"`
-	OccurredAt time.Time `json:"occurred_at"` // ReceivedAt if the provider does not report it
+	OccurredAt time.Time `json:"occurred_at"` // equals ReceivedAt if the provider does not report the time
 	ReceivedAt time.Time `json:"received_at"`
 	Origin     string    `json:"origin"`  // webhook, or backfill if fetched from the provider's list
 	Altered    string    `json:"altered"` // known differences from the webhook; empty if there are none
@@ -310,7 +310,7 @@ type eventView struct {
 // MarshalJSON implements json.Marshaler. Durations are seconds, as text, like all durations in
 // rendered JSON.
 func (v *eventView) MarshalJSON() ([]byte, error) {
-	type fields eventView // has no MarshalJSON method
+	type fields eventView // a type without the method MarshalJSON
 	return plainjson.Marshal(struct {
 		*fields
 

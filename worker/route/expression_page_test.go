@@ -30,8 +30,8 @@ type pageExample struct {
 	current            any
 }
 
-// pageEvent is a json block on the page. Without an event, it has event and current of the first
-// block.
+// pageEvent is a json block on the page. A block without an event uses event and current of the
+// first block.
 type pageEvent struct {
 	Event   *eventView        `json:"event"`
 	Headers map[string]string `json:"headers"`

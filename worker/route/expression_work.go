@@ -104,7 +104,7 @@ func workOf(function string) (rule workRule, known bool) {
 	return allWithAll, false
 }
 
-// linear is the rule for functions that read everything once, and produce as much.
+// linear is the rule for functions that read their arguments once, and produce as much.
 func linear(weight int) workRule {
 	return func(args []ref.Val, limit int) int {
 		work := 0
@@ -115,7 +115,7 @@ func linear(weight int) workRule {
 	}
 }
 
-// yamlWork counts what the aliases of a document stand for: CEL replaces each with a copy.
+// yamlWork also counts the copies with which CEL replaces the aliases of a document.
 func yamlWork(args []ref.Val, limit int) int {
 	work := linear(yamlWeight)(args, limit)
 	text, _ := args[0].(types.String)
@@ -129,14 +129,14 @@ func yamlWork(args []ref.Val, limit int) int {
 	return work + mul(copiedSize(&document, map[*yaml.Node]int{}), jsonWeight)
 }
 
-// copiedSize weighs the copies that replace the aliases in a node. known has the weights of the nodes
-// behind aliases, with their own aliases replaced.
+// copiedSize weighs the copies that replace the aliases in a node. known contains the weights of nodes
+// to which aliases refer, after their own aliases are replaced.
 func copiedSize(n *yaml.Node, known map[*yaml.Node]int) int {
 	const most = 1 << 40
 	if n.Kind == yaml.AliasNode {
 		size, is := known[n.Alias]
 		if !is {
-			known[n.Alias] = most // while it is weighed: an alias of itself is endless
+			known[n.Alias] = most // until its size is known: a node with an alias of itself is endless
 			size = min(most, plainSize(n.Alias)+copiedSize(n.Alias, known))
 			known[n.Alias] = size
 		}
@@ -149,7 +149,7 @@ func copiedSize(n *yaml.Node, known map[*yaml.Node]int) int {
 	return size
 }
 
-// plainSize weighs a node without what its aliases stand for.
+// plainSize weighs a node without the copies that replace its aliases.
 func plainSize(n *yaml.Node) int {
 	size := valueWeight + len(n.Value)
 	for _, part := range n.Content {

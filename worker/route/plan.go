@@ -60,8 +60,8 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 	return effects, nil
 }
 
-// plan returns the effect, as far as it is known, even with an error: the effect is parked under
-// its key.
+// plan returns the effect. With an error, the effect contains the fields determined before the
+// error, because it is parked under its key.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
 	own := ledgerKey(string(scope.event.EventID))
 	effect := ledger.NewEffect{

@@ -8,7 +8,7 @@ import (
 // Target is a destination in the form that routes need.
 type Target struct {
 	Name string // as in Route.To
-	// Queue and Policy of the destination's effects.
+	// Queue and Policy apply to the destination's effects.
 	Queue  string
 	Policy ledger.Policy
 	// Sender is used for its kind, and for the optional interfaces of package destination that
