@@ -55,7 +55,7 @@ type call struct {
 	duration time.Duration
 
 	abandoned bool      // true if the sender did not return in time
-	notBefore time.Time // earliest start of the next attempt; zero if only its due time bounds it
+	notBefore time.Time // earliest start of the next attempt; zero if its due time is the only bound
 }
 
 func (unanswered) granted() bool { return false }

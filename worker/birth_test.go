@@ -160,7 +160,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1 AND maybe_applied_since IS NULL`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect'`))
 
-	// The dispatch is committed only after the process got no response.
+	// The dispatch is committed later, after the process has failed to get a response.
 	b.accept(t, "evt_late", false)
 	event := b.event(t, "evt_late")
 	effects, err := w.routing.Load().table.Plan(t.Context(), event)

@@ -142,8 +142,8 @@ func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
 }
 
-// A first attempt without a job can open the breaker. The destination is then probed as soon as
-// after an attempt by a job.
+// A first attempt without a job can open the breaker. It inserts the probe, as an attempt by a job
+// would.
 func TestABreakerThatOpensWithoutAJobIsProbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -269,8 +269,8 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 }
 
 // A program with other destinations, or only handlers, also takes jobs from the probe queue. It
-// gives a probe back after a random wait. All processes poll at their own pace, so after a fixed
-// wait the same process would always be first.
+// snoozes probes of destinations that it does not have, for a random time. After a fixed time, the
+// same process could take such a probe first every time.
 func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -286,7 +286,7 @@ func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 		job := next(t, events, kindProbe, river.EventKindJobSnoozed)
 		pauses = append(pauses, job.ScheduledAt.Sub(*job.AttemptedAt).Round(time.Millisecond))
 	}
-	require.Less(t, slices.Min(pauses), 3*time.Second) // on a busy machine, a run takes time too
+	require.Less(t, slices.Min(pauses), 3*time.Second) // leaves time for the run itself on a busy machine
 	require.Greater(t, slices.Max(pauses), slices.Min(pauses), "the pause was the same three times")
 }
 

@@ -162,8 +162,8 @@ func (b *bundle) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// next waits for the next run of a job of the kind, and requires that it ends as wanted. It skips
-// runs of other kinds.
+// next waits for the next run of a job of the kind, and requires that the run ends with the wanted
+// event. It skips runs of other kinds.
 func next(t *testing.T, events <-chan *river.Event, kind string, want river.EventKind) *rivertype.JobRow {
 	t.Helper()
 	timeout := time.After(2 * time.Minute)

@@ -54,7 +54,7 @@ type effectWorker struct {
 // runs. A rescued job runs immediately: the claim finds out whether the dead attempt's lease
 // has ended.
 func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
-	// River treats a past time as a mistake.
+	// River treats a past time as an error.
 	soonest := clock.Now().Add(minSnooze)
 	switch {
 	case !job.Args.ran:

@@ -69,7 +69,7 @@ func compare(b *testing.B, one, other *benchSide) {
 		side.effects, side.elapsed, side.cpu, side.wal = 0, 0, 0, 0
 	}
 	b.ResetTimer()
-	const round = 1000 // in turn, so that drift affects both
+	const round = 1000 // the sides alternate, so that drift affects both
 	for range b.N {
 		one.run(b, round)
 		other.run(b, round)

@@ -75,8 +75,8 @@ func (f *fencedTx) Rollback(ctx context.Context) error {
 	return f.enter().Rollback(ctx)
 }
 
-// CopyFrom implements pgx.Tx. It does not wait for the source of an abandoned copy, which may never
-// return.
+// CopyFrom implements pgx.Tx. It does not wait for the source of an abandoned copy, because that
+// source may never return.
 func (f *fencedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	defer f.mu.Unlock()
 	tx := f.enter()

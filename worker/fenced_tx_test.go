@@ -12,7 +12,7 @@ import (
 
 var errTestRow = errors.New("no row 3")
 
-// deafRows yields one row. Its next Next reports to waiting, and returns once release is closed.
+// deafRows yields one row. The second call of Next closes waiting, and returns once release is closed.
 type deafRows struct {
 	read    int
 	waiting chan struct{}
@@ -58,7 +58,7 @@ func TestAnAbandonedCopyDoesNotShareTheConnection(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM public.copied`))
 }
 
-// A savepoint of an abandoned transaction cannot be used either.
+// A savepoint of an abandoned transaction cannot be used.
 func TestASavepointIsFencedLikeItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

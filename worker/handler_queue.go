@@ -91,7 +91,7 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 }
 
 // queues returns the known queues of the handlers. If all is true, a handler serves all sources:
-// the queues of further sources are found only by their jobs.
+// the queues of further sources are found only through their jobs.
 func (s handlerSet) queues() (known []string, all bool) {
 	if len(s) == 0 {
 		return nil, false

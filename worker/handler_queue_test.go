@@ -104,7 +104,7 @@ func TestHandlersOfAllSourcesFindNewQueues(t *testing.T) {
 	require.Equal(t, "handlers-stripe", next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted).Queue)
 }
 
-// HandlerWorkers limits the whole process, whatever its number of queues.
+// HandlerWorkers limits the whole process, regardless of its number of queues.
 func TestHandlersOfSeveralSourcesShareTheirBound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -99,8 +99,8 @@ func TestOperatorActionsLeaveKeptJobsAlone(t *testing.T) {
 	}
 }
 
-// An erasure leaves nothing of the event in River's tables. Kept jobs there contain the event's
-// id, and their errors contain texts of receivers. The jobs of other events stay.
+// An erasure also deletes the event's kept jobs, because they contain the event's id, and their
+// errors contain texts of receivers. The jobs of other events stay.
 func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 	t.Parallel()
 	const canary, other = "jane@example.com", "joe@example.com"

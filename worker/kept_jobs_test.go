@@ -30,7 +30,7 @@ const (
 	jobsLeft      = `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state <> 'completed'`
 )
 
-// Every path on which a job does its work leaves a completed job, for River UI.
+// Every job that did its work is kept as completed, for River UI, whichever way the work was done.
 func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -75,8 +75,8 @@ func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	}
 }
 
-// A completed job does not run again: reconciliation finds its work without a job, and a replay
-// has a separate job.
+// A completed job does not run again. If its work is not done, reconciliation creates a new job, and
+// a replay also has a new job.
 func TestAKeptJobDoesNoWork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// If a claim took so long that another attempt may soon begin, its attempt calls no destination.
+// If a claim took so long that another attempt may soon begin, the claimed attempt calls no
+// destination.
 func TestShortLeaseCallsNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -43,7 +43,7 @@ func TestJobsOfALostProcessAreGivenBack(t *testing.T) {
 			VALUES ('running', $1, CASE WHEN $2 = 'dst_app' THEN 'dst_elsewhere' ELSE $2 END, '{"destination": "app", "scope": "none", "key": "none", "generation": 1}', 25, 1,
 				ARRAY['before', $3], now() - make_interval(secs => $4))
 			RETURNING id`, c.kind, c.queue, c.process, c.since).Scan(&job))
-		_, err := w.fleet.FreeJobs(t.Context(), rescueError) // the worker itself may have freed the job before
+		_, err := w.fleet.FreeJobs(t.Context(), rescueError) // the worker itself may already have freed the job
 		require.NoError(t, err)
 		require.Equal(t, c.freed, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE id = $1 AND NOT (state = 'running' AND attempted_by = ARRAY['before', $2])`, job, c.process), c.what)
 	}

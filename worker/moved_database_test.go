@@ -140,7 +140,7 @@ func (a *archived) restore(t *testing.T, to time.Time) {
 	a.follow(t, a.backup)
 }
 
-// A restored server's timeline is known at its first statement. The control file has the last
+// A restored server reports its new timeline from its first statement. The control file has the last
 // checkpoint's timeline, and shows the new timeline only much later.
 func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// nearPlanner plans the events that this process accepts. T1 then creates their effects, without a
-// dispatch job, a fetch and T2 in between. An event gets a dispatch job instead if this process
+// nearPlanner plans the events that this process accepts. T1 then creates their effects, with no
+// dispatch job, fetch or T2 in between. An event gets a dispatch job instead if this process
 // does not have its source, if its plan has an error, or if the process is stopping.
 type nearPlanner struct {
 	dispatch *dispatchWorker

@@ -24,7 +24,7 @@ func (b *bundle) near(t *testing.T) *Worker {
 	return w
 }
 
-// An event is planned where it is accepted, and its effects are attempted there.
+// The process that accepts an event also plans it, and attempts its effects.
 func TestEventsArePlannedWhereTheyAreAccepted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -90,7 +90,7 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 }
 
 // watchServer logs that at_most_once effects are withheld because no operator has confirmed the
-// database server. It logs this once every tellWithheldEvery; told is the time of the last log
+// database server. It logs at most one line every tellWithheldEvery; told is the time of the last
 // line. If no data can be missing on the server, no confirmation is needed.
 func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// In a queue that destinations share, a job that cannot start is set aside once, where no process
-// fetches it. The destination may be paused, have no free slot, or have no rate token. Other
+// In a queue that destinations share, a job that cannot start is set aside once, in a queue from which
+// no process fetches. The destination may be paused, have no free slot, or have no rate token. Other
 // destinations continue, and each destination resumes when it can.
 func TestWhatWaitsInASharedQueueIsSetAside(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ func TestWrongSecretTripsTheBreakerAndLosesNothing(t *testing.T) {
 				d.Breaker = lane.Breaker{Failures: 2, Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
 			})
 			b.start(t, b.worker(t))
-			const events = 2 // their first attempts open the breaker
+			const events = 2 // the first attempts of both open the breaker
 			for i := range events {
 				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 			}

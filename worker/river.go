@@ -116,14 +116,14 @@ func (*fetchedPlace) Work(ctx context.Context, _ *rivertype.JobRow, doInner func
 	return doInner(ctx)
 }
 
-// processClock makes River use package clock, which tests can set wrong.
+// processClock makes River use package clock, so that tests can set a wrong time.
 type processClock struct{}
 
 // Now implements rivertype.TimeGenerator.
 func (processClock) Now() time.Time { return clock.Now() }
 
-// NowOrNil implements rivertype.TimeGenerator. It is nil, so that statements use the database's
-// time.
+// NowOrNil implements rivertype.TimeGenerator. It returns nil, so that statements use the
+// database's time.
 func (processClock) NowOrNil() *time.Time { return nil }
 
 // warnings drops River's log lines below warning level: they repeat Hooklatch's own.

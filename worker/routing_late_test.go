@@ -69,9 +69,9 @@ func TestNewestConfigurationRenders(t *testing.T) {
 	}
 }
 
-// A process without the source leaves such a request even while no other process runs, because a
-// process with the source may only be restarting. After ten minutes the effect is parked, with the
-// reason.
+// A process without an effect's source does not render the effect's request, even while no other
+// process runs: a process with the source may only be restarting. After ten minutes the effect is
+// parked, with the reason.
 func TestAnEffectWaitsForAProcessWithItsSource(t *testing.T) {
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))

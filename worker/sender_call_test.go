@@ -49,7 +49,7 @@ func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOp
 		}
 	})
 	d := DestinationOptions{
-		Name: "app", Sender: s, Concurrency: 2, Timeout: time.Second, // on a busy machine, calls that return take time too
+		Name: "app", Sender: s, Concurrency: 2, Timeout: time.Second, // leaves time for calls that return, on a busy machine
 		Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1}, Breaker: lane.Breaker{Off: true},
 	}
 	for _, f := range change {

@@ -53,7 +53,7 @@ func TestAttemptsAreCountedByTheMinute(t *testing.T) {
 	}
 }
 
-// Effects count for their route: created or suppressed by the dispatch, and then their outcome.
+// An effect counts for its route: when the dispatch creates or suppresses it, and when it ends.
 func TestEffectsAreCountedByRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -188,7 +188,7 @@ func (w *Worker) deleteExpired(ctx context.Context) error {
 	return nil
 }
 
-// tellRetention logs a run's results, or an error if the run deleted nothing for safety.
+// tellRetention logs a run's results, or an error if the run deleted nothing for safety reasons.
 func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 	for _, p := range report.Parts {
 		attrs := []slog.Attr{

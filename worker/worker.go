@@ -61,7 +61,7 @@ type Worker struct {
 	misuse   []error    // errors of Handle, reported by Start
 	client   *river.Client[pgx.Tx]
 	presence *presence
-	finder   *queueFinder // nil unless a handler is for all sources
+	finder   *queueFinder // nil unless a handler serves all sources
 	pauses   *pauseKeeper
 	ended    chan struct{} // created by the first Stop, closed when all work has ended
 }

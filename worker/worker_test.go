@@ -129,7 +129,7 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true, kindRedact: true}, seen)
 }
 
-// Effects that wait in their destination's former queue are moved.
+// The worker moves effects that wait in their destination's former queue.
 func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,9 +15,9 @@ import (
 const (
 	kills  = 4  // kills at each point
 	batch  = 20 // simultaneous effects of a worker process
-	caught = 10 // a kill counts only if it catches so many of them at the point
+	caught = 10 // a kill counts only if it catches at least this many effects at the point
 	// A process that is killed while it settles may already have claimed the next batch. A kill
-	// that is too late is repeated, on a busy machine many times.
+	// that comes too late is repeated, possibly many times on a busy machine.
 	tries   = 4 * kills
 	effects = tries*2*batch + batch
 )
@@ -65,10 +65,10 @@ type crash struct {
 	uncalled []string // unsettled when their process died, before the call
 }
 
-// kill starts a worker process, kills it when it has a batch at the point, and returns how many
-// effects it caught there. If the process is settling, every second kill happens when some
-// outcomes are committed. The other kills happen at a random moment, up to 5 ms after all
-// responses arrived.
+// kill starts a worker process, and kills the process when a batch of its effects has reached the
+// point. It returns the number of effects that were there. If the process is settling, every second
+// kill happens when some outcomes are committed. The other kills happen at a random moment, up to
+// 5 ms after all responses arrived.
 func (c *crash) kill(t *testing.T, try int) int {
 	t.Helper()
 	called := c.receiver.total()

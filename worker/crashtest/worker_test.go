@@ -64,7 +64,7 @@ func effectID(i int) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: identity.Key(fmt.Sprintf("order_%04d", i)), Generation: 1}
 }
 
-// runWorker runs the worker process. The process ends by a signal, or with its parent.
+// runWorker runs the worker process until a signal or the end of the parent process.
 func runWorker(encoded string) {
 	if err := startToWork(encoded); err != nil {
 		fmt.Println(err) //nolint:forbidigo // to the parent process

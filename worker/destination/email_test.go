@@ -366,7 +366,7 @@ func TestEmailServerFails(t *testing.T) {
 			require.NoError(t, err)
 			timeout := time.Minute
 			if strings.HasPrefix(c.err, "no answer") {
-				timeout = 5 * time.Second // on a busy machine, the earlier steps take time too
+				timeout = 5 * time.Second // leaves time for the earlier steps on a busy machine
 			}
 			out := newTestEmail(t, n, func(o *EmailOptions) { o.Timeout = timeout }).Send(t.Context(), emailEffect(t))
 			require.Equal(t, c.want, out.Verdict)

@@ -137,8 +137,8 @@ func TestStoredError(t *testing.T) {
 	require.True(t, own.Send(t.Context(), testEffect()).StoredError)
 }
 
-// A rotated key replaces the effect's own key on the wire, in the webhook-id too. The provider's
-// signature is passed on if the destination has none.
+// A rotated key replaces the effect's own key on the wire, including in the webhook-id. The
+// provider's signature is passed on if the destination does not sign requests.
 func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	t.Parallel()
 	got := make(chan http.Header, 1)

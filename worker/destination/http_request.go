@@ -30,8 +30,8 @@ const (
 	headerEventType   = "Hooklatch-Event-Type"   // percent-encoded likewise
 	headerEventSource = "Hooklatch-Event-Source" // percent-encoded likewise
 
-	// HeaderReceivedAt is the header with the receipt time of a forwarded event's delivery, RFC
-	// 3339 in UTC. Forward requests set it.
+	// HeaderReceivedAt is the header with the time at which a forwarded event was received, as
+	// RFC 3339 in UTC. Forward requests set it.
 	HeaderReceivedAt = "Hooklatch-Received-At"
 	// HeaderOrigin is the header with the origin of a forwarded event that did not arrive by
 	// webhook: backfill.
@@ -273,8 +273,8 @@ func checkHeaderValue(name, value string) error {
 	return nil
 }
 
-// headerText percent-encodes the percent sign and everything except visible ASCII: ids and
-// types of events are texts of the provider.
+// headerText percent-encodes the percent sign and everything except visible ASCII, because the
+// provider chooses the ids and types of events.
 func headerText(s string) string {
 	var b strings.Builder
 	for _, c := range []byte(s) {

@@ -13,7 +13,7 @@ import (
 // a route that is not deployed yet (404), a request that reached the wrong server (421), a locked
 // resource (423).
 //
-// A 403, 404 or 423 can also come from the middle of a handler that has already done something. An
+// A 403, 404 or 423 can also come from a handler that has already done part of its work. An
 // at_most_once effect is not tried again after these statuses.
 func DefaultRetryOn(policy ledger.Policy) []int {
 	if policy == ledger.AtMostOnce {

@@ -31,20 +31,20 @@ const (
 type stage string
 
 const (
-	// Before the message: connection and login. An operator can repair a failure, even if the
-	// server replies 5xx.
+	// Stages before the message: connection and login. An operator can repair a failure, even if
+	// the server replies 5xx.
 	stageGreeting stage = "greeting"
 	stageHello    stage = "EHLO"
 	stageStartTLS stage = "STARTTLS"
 	stageAuth     stage = "AUTH"
-	// The message: 5xx is final.
+	// Stages of the message: a 5xx is final.
 	stageFrom stage = "MAIL FROM"
 	stageTo   stage = "RCPT TO"
 	stageData stage = "DATA"
-	// The content, until the final dot is sent: before the dot, the server must not deliver the
-	// message (RFC 5321, section 4.1.1.4).
+	// stageContent lasts until the final dot is sent. Before the dot, the server must not deliver
+	// the message (RFC 5321, section 4.1.1.4).
 	stageContent stage = "message content"
-	// After the final dot: the message may have been delivered.
+	// stageEnd follows the final dot: the message may have been delivered.
 	stageEnd stage = "end of message"
 )
 

@@ -58,7 +58,7 @@ func NewSQL(o SQLOptions) (*SQL, error) {
 	for _, name := range o.SearchPath {
 		s.searchPath += pgx.Identifier{name}.Sanitize() + ", "
 	}
-	s.searchPath += "pg_temp" // last, because Postgres searches it first unless it is listed
+	s.searchPath += "pg_temp" // pg_temp is last: if it were not listed, Postgres would search it first
 	if o.Role != "" {
 		s.role = pgx.Identifier{o.Role}.Sanitize()
 	}

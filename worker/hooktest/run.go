@@ -101,7 +101,8 @@ func (t *interruptedTx) ran() {
 	}
 }
 
-// AfterCommit exists as in the worker's transactions. This transaction never commits.
+// AfterCommit drops the function, because this transaction never commits. The worker's transactions
+// have the same method.
 func (t *interruptedTx) AfterCommit(func()) {}
 
 // Begin implements pgx.Tx.

@@ -96,7 +96,7 @@ func (t *trial) start(ctx context.Context) error {
 	return t.worker.Start(ctx)
 }
 
-// carryOut takes one step after another. A failure is the handler's fault, an error is not.
+// carryOut carries out the steps in order. A failure is the handler's fault, an error is not.
 func (t *trial) carryOut(ctx context.Context, steps []step) (failure, err error) {
 	for _, s := range steps {
 		refs, err := t.begin(ctx, s)

@@ -92,7 +92,7 @@ type breaker struct {
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
 	row    int       // failures since the last success
-	since  time.Time // start of the earliest of these attempts
+	since  time.Time // start of the earliest of these failed attempts
 	last   time.Time // time of the last failure
 
 	succeeded time.Time // time of the last success; Forget keeps it

@@ -84,7 +84,7 @@ func TestAConditionDemandsItsText(t *testing.T) {
 	require.Equal(t, "cus_42", condition.Text)
 }
 
-// Routes that users type have the limits of conditions that users type.
+// Routes that users type have the same limits as conditions that users type.
 func TestTypedRoutesAreBounded(t *testing.T) {
 	t.Parallel()
 	for when, says := range map[string]string{

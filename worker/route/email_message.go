@@ -167,7 +167,7 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 	return ledger.Request{ContentType: destination.EmailContentType, Body: body}, nil
 }
 
-// misfit matches what fmt writes for a value that its verb cannot print.
+// misfit matches the text that fmt writes for a value that its verb cannot print.
 var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
 
 // render executes the template. Its errors contain the template's name, which both template

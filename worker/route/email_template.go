@@ -12,7 +12,7 @@ import (
 )
 
 // templateFuncs replaces the functions of templates whose results can be much larger than their
-// arguments, or grow with each call. Each result has a bound of a few times maxRendered.
+// arguments, or grow with each call. Each result is limited to a few times maxRendered.
 var templateFuncs = texttemplate.FuncMap{
 	"print":    bounded(fmt.Sprint),
 	"println":  bounded(fmt.Sprintln),

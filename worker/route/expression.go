@@ -153,7 +153,7 @@ func newExpression(env *cel.Env, text string, ast *celast.AST) (*expression, err
 	return &expression{program: program, text: text, usesBody: usesBody}, nil
 }
 
-// checkExpression parses text, rejects too deep nesting, and checks the types.
+// checkExpression parses text, rejects nesting that is too deep, and checks the types.
 func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error) {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {

@@ -20,7 +20,7 @@ var celWords = wordsOf(`
 	are 16 about actual bounds compiles do instructions it may mib most much multiply repeats through work
 	cancelled cost email html larger long render subject took`)
 
-// word matches the words that a text is split into.
+// word matches one word of a text.
 var word = regexp.MustCompile(`[\pL\pN_]+`)
 
 // templatePlace matches the position at which a template failed.

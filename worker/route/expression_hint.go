@@ -17,7 +17,7 @@ var (
 	celField   = regexp.MustCompile(`^undefined field '`)
 )
 
-// spellings are words and signs of other languages, with CEL's spelling.
+// spellings lists words and operators of other languages, with their spelling in CEL.
 var spellings = []struct {
 	given *regexp.Regexp
 	hint  string

@@ -64,5 +64,5 @@ func deepestOf(list ...celast.Expr) int {
 	return deepest
 }
 
-// isOperator reports whether a function is written as a sign, or is internal to CEL.
+// isOperator reports whether a function is written as an operator, or is internal to CEL.
 func isOperator(function string) bool { return strings.ContainsAny(function[:1], "_!-@") }

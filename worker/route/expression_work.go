@@ -27,7 +27,7 @@ type workRule func(args []ref.Val, limit int) int
 
 // workOf returns the rule for a function, or nil if the function's work does not depend on its
 // arguments' sizes. known is false for a function that is not listed here, for example after a CEL
-// update: the rule then assumes that the function compares everything with everything.
+// update: the rule then assumes that the function compares every value with every other value.
 func workOf(function string) (rule workRule, known bool) {
 	switch function {
 	case "!_", "-_", "_%_", "_*_", "_/_", "_-_", "_<_", "_<=_", "_>_", "_>=_", "_&&_", "_||_", "_?_:_",

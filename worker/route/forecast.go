@@ -15,7 +15,7 @@ func (t *Table) Forecast(ctx context.Context, e *inbox.Event) ([]ledger.NewEffec
 	if err != nil {
 		return nil, err
 	}
-	at := 0 // the plan has the order of the routes
+	at := 0 // the plan follows the order of the routes
 	for i := range effects {
 		planned := &effects[i]
 		for t.routes[at].Name != planned.Route {
