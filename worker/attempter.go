@@ -34,8 +34,8 @@ var errLeaseShort = errors.New("too little of the lease was left for a call: the
 //
 // The order of the steps makes an attempt safe. The destination is called only after the ledger has
 // granted the claim. The request is committed before it is sent. The settlement carries the
-// attempt's number, so an attempt that lost its lease settles nothing. Whatever step a crash
-// interrupts, the ledger already contains the attempt.
+// attempt's number, so an attempt that lost its lease settles nothing. If a crash interrupts any
+// step, the ledger already contains the attempt.
 type attempter struct {
 	ledger    *ledger.Ledger
 	events    eventReader

@@ -311,7 +311,7 @@ func TestWhatIsNotBorn(t *testing.T) {
 	}
 }
 
-// The slot of a first attempt is free as soon as its call has ended, however long the settlement takes.
+// The slot of a first attempt is free as soon as its call has ended, even if the settlement takes long.
 func TestSettlementsFreeTheSlotOfTheirCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

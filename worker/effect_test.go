@@ -174,7 +174,7 @@ func TestRescuedRunKeepsItsLease(t *testing.T) {
 			b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Timeout: time.Minute}} // so that no lease expires during the test
 			b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
 			w := b.worker(t)
-			w.attempts.patience = time.Hour // the first run continues, however slow the machine is
+			w.attempts.patience = time.Hour // the first run continues, even on a slow machine
 			events := b.start(t, w)
 			b.accept(t, "evt_1", false)
 			require.Equal(t, 1, <-sender.calls)

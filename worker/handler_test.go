@@ -123,8 +123,8 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	require.EqualValues(t, 2, b.counted(t, "hooklatch.handler.attempts", map[string]any{"outcome": "done", "first_attempt": false}))
 }
 
-// The handler's writes, the fence and the completion of the job are one commit (I10), which is
-// durable whatever the server's defaults are.
+// The handler's writes, the fence and the completion of the job are one commit (I10). The commit is
+// durable regardless of the server's defaults.
 func TestHandlersCommitWithTheirJobAndDurably(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -30,7 +30,7 @@ const (
 	jobsLeft      = `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state <> 'completed'`
 )
 
-// Every job that did its work is kept as completed, for River UI, whichever way the work was done.
+// Every job that did its work is kept as completed, for River UI.
 func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -58,7 +58,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	require.Equal(t, "failed", lines[1]["outcome"])
 }
 
-// If the receiver replays a refusal stored for a key, the key is changed, as for a 5xx.
+// If the receiver replays a refusal stored for a key, the ledger rotates the key, as after a 5xx.
 func TestStoredRefusalGetsANewKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A listener receives the next notification however often its connection was ended, and its wait
-// does not grow.
+// A listener receives the next notification even if its connection ended several times, and its
+// wait does not grow.
 func TestAListenerConnectsAgain(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

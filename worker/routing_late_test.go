@@ -15,9 +15,9 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// A request that is rendered at the first attempt is rendered by the newest configuration, whichever
-// process takes the job. An older process neither parks the effect because it lacks the route, nor
-// sends what its own route would send. A process without the source does neither, even if it is newer.
+// A request that is rendered at the first attempt is rendered with the newest configuration, no matter
+// which process takes the job. An older process neither parks the effect because it lacks the route,
+// nor sends a request of its own route. A process without the source does neither, even if it is newer.
 func TestNewestConfigurationRenders(t *testing.T) {
 	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))

@@ -71,8 +71,8 @@ func named(name string, from string, types ...string) route.Route {
 	return route.Route{Name: name, From: []string{from}, Types: types, To: "app"}
 }
 
-// An event is planned with the newest configuration that has its source, whichever process takes
-// the event's job. A process with the old configuration may restart meanwhile.
+// An event is planned with the newest configuration that has its source, no matter which process
+// takes the event's job. A process with the old configuration may restart in the meantime.
 func TestNewestConfigurationDecides(t *testing.T) {
 	t.Parallel()
 	stripe, both := []string{"stripe"}, []string{"billing", "stripe"}
@@ -227,8 +227,8 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	})
 }
 
-// If no process has run a configuration for a while, it counts as new when a deployment rolls
-// back to it.
+// If no process has run a configuration for some time, the configuration counts as new when a
+// deployment rolls back to it.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {
 	t.Parallel()
 	p := newPrograms(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Upkeep continues however many bulk runs there are.
+// Upkeep continues no matter how many bulk runs there are.
 func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

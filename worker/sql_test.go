@@ -162,8 +162,8 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	}
 }
 
-// Postgres quotes values in messages: for a value that does not fit its type, and if a database
-// function adds values. Values may appear in the excerpt, but never in an error.
+// Postgres quotes a value that does not fit its type in the message, and a database function can add
+// values to the message. Values may appear in the excerpt, but never in an error.
 func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

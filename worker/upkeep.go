@@ -238,7 +238,7 @@ func (w *Worker) startPasses(ctx context.Context) error {
 }
 
 // redactContent redacts content that sources do not keep. A process without Redactions skips the
-// run; a later run may be in a process that has them.
+// run and leaves the work to a later run in another process.
 func (w *Worker) redactContent(ctx context.Context) error {
 	if w.opts.Redactions == nil {
 		return nil

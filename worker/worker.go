@@ -133,7 +133,7 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.handlers = append(w.handlers, r)
 }
 
-// Start validates the schema, registers the destinations and starts to work. ctx bounds only
+// Start validates the schema, registers the destinations and starts the jobs. ctx bounds only
 // the start; Stop ends the work. A Worker can be started only once.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()

@@ -78,7 +78,7 @@ func (h *HTTP) checkHeader(name, value string) error {
 	return checkHeaderValue(canonical, value)
 }
 
-// CheckHeader returns an error if no request may set this header to this value, whatever its
+// CheckHeader returns an error if no request may set this header to this value, regardless of the
 // destination.
 func CheckHeader(name, value string) error {
 	if err := CheckHeaderName(name); err != nil {
@@ -87,7 +87,7 @@ func CheckHeader(name, value string) error {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value)
 }
 
-// CheckHeaderName returns an error if no request may set this header, whatever its destination.
+// CheckHeaderName returns an error if no request may set this header, regardless of the destination.
 func CheckHeaderName(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {

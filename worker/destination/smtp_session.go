@@ -191,7 +191,7 @@ func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage
 		if !ok {
 			return stageTo, err
 		}
-		// One permanently refused recipient decides the outcome, whatever the other replies are.
+		// One permanently refused recipient decides the outcome, regardless of the other replies.
 		if kept, ok := errors.AsType[*textproto.Error](worst); !ok || reply.Code > kept.Code {
 			worst = err
 		}

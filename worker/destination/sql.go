@@ -148,7 +148,7 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 	args := make([]any, len(call.Params))
 	for i, param := range call.Params {
 		if param != nil {
-			args[i] = *param // pgx sends a string as text, whatever type Postgres expects
+			args[i] = *param // pgx sends a string as text, regardless of the type that Postgres expects
 		}
 	}
 	tag, err := tx.Exec(ctx, s.statements[call.Name].text, args...)

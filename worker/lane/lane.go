@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// NoSlotSnooze is the wait of a job that found neither a slot nor a place to wait for one, or no
-	// rate token. Places run out only if destinations share a queue: River starts no more jobs of a
-	// queue than its destinations have places in total.
+	// NoSlotSnooze is the wait of a job that found no slot and no place to wait for a slot, or that
+	// found no rate token. Places run out only if destinations share a queue: River starts no more
+	// jobs of a queue than its destinations have places in total.
 	NoSlotSnooze = time.Second
 	// asideSettles is longer than River takes to store a job's snooze.
 	asideSettles = 5 * time.Second

@@ -31,7 +31,7 @@ const (
 	// maxExpression is the maximum length of one expression, in code points.
 	maxExpression = 10_000
 	// maxNesting is the maximum nesting of lists, maps, arguments and macros. CEL's time to check
-	// types grows with the third power of the depth: 200 levels take seconds.
+	// types grows with the cube of the depth: 200 levels take seconds.
 	maxNesting = 32
 	// maxChain is the maximum number of consecutive operators, fields and method calls. It is CEL's
 	// own default, and the cost is linear.

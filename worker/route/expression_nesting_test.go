@@ -102,8 +102,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Compiling a condition that a user typed is a limited amount of work, whatever it contains.
-// Allocations represent the work, since time depends on the machine.
+// Compiling any condition that a user types is a limited amount of work. Allocations represent the
+// work, since time depends on the machine.
 func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)
