@@ -103,7 +103,7 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 }
 
 // refill takes tokens for the waiting jobs. The database returns the time at which the last token
-// is valid; the other tokens are spread over the time before.
+// becomes valid; the other tokens become valid before it, one per interval.
 func (r *fleetRate) refill(ctx context.Context) error {
 	n := min(max(1, int(r.waiting.Load())), r.prefetch)
 	wait, err := r.take(ctx, n)
