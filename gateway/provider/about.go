@@ -31,7 +31,7 @@ type Confirmed struct {
 	Signature   Evidence `json:"signature"`    // signed content and signature method
 	EventID     Evidence `json:"event_id"`     // the id identifies the event and stays the same when the event is resent
 	Handshake   Evidence `json:"handshake"`    // the sender's endpoint check
-	RetryWindow Evidence `json:"retry_window"` // how long the sender retries by itself
+	RetryWindow Evidence `json:"retry_window"` // how long the sender retries automatically
 	Resend      Evidence `json:"resend"`       // how long an operator can make the sender resend
 }
 
@@ -49,16 +49,16 @@ type Evidence uint8
 const (
 	// Documentation means the sender's documentation, or the source code of its own libraries.
 	Documentation Evidence = 1 << iota
-	// Vector is a published test vector that our tests verify: a delivery in catalog/testdata
-	// that says where it was published. For signatures and handshakes only.
+	// Vector means that our tests verify a published test vector. The delivery in catalog/testdata
+	// says where the vector was published. For signatures and handshakes only.
 	Vector
 	// SDK means that a library signs requests that we verify, or the reverse, in sdktest's
 	// tests. For signatures only.
 	SDK
 	// Others means third parties that quote the sender in their code and texts.
 	Others
-	// Nobody marks general knowledge that could not be checked. Verify it before you rely on
-	// it.
+	// Nobody means that no source confirms the fact: it is general knowledge. Verify it before you
+	// rely on it.
 	Nobody
 	// Configured means that the source's configuration determines the fact.
 	Configured

@@ -1,6 +1,7 @@
 package provider
 
-// AnswerOptions set the response to a verified delivery, for a sender that accepts no other.
+// AnswerOptions set the response to a verified delivery, for a sender that accepts no other
+// response.
 type AnswerOptions struct {
 	// Status of the response, 200 to 299. Defaults to 200.
 	Status int `yaml:"status,omitempty"`
@@ -14,12 +15,12 @@ type AnswerOptions struct {
 // ProbeOptions describe the requests by which a sender tests the endpoint. A probe gets a 200
 // response, and no event is ever accepted from it.
 type ProbeOptions struct {
-	// Methods of probes, in addition to the POST of deliveries: HEAD, GET or OPTIONS. OPTIONS also
-	// grants the permission of CloudEvents web hooks. Defaults to GET with echo.query, otherwise
-	// none.
+	// Methods of probes, in addition to the POST of deliveries: HEAD, GET or OPTIONS. The response
+	// to OPTIONS also grants the permission that a CloudEvents sender asks for. Defaults to GET
+	// with echo.query, otherwise to none.
 	Methods []string `yaml:"methods,omitempty"`
-	// If true, an unsigned POST that is a ping is answered: a POST without a body, or a
-	// form with a single short field. Defaults to false.
+	// If true, the gateway answers unsigned pings: a POST without a body, or a form with a single
+	// short field. Defaults to false.
 	Unsigned bool `yaml:"unsigned,omitempty"`
 	// Echo is the value of the probe that the response repeats. Defaults to nothing.
 	Echo EchoOptions `yaml:"echo,omitempty"`

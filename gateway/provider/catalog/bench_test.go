@@ -34,8 +34,8 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// BenchmarkVerifyAmong verifies one source's deliveries while sources of other providers
-// exist: the cost does not depend on their number.
+// BenchmarkVerifyAmong verifies one source's deliveries while other providers have sources too: the
+// cost does not depend on their number.
 func BenchmarkVerifyAmong(b *testing.B) {
 	all := slices.Sorted(maps.Keys(configured(b)))
 	for _, others := range []int{0, len(all) / 2, len(all)} {
@@ -74,7 +74,7 @@ func TestNothingGrowsWithProviders(t *testing.T) {
 			})
 		}
 		alone := sourcesOf(t, []string{name})[name]
-		require.InDelta(t, cost(alone), cost(everything[name]), 1, name) // the standard library's pools may be empty once
+		require.InDelta(t, cost(alone), cost(everything[name]), 1, name) // a sync.Pool of the standard library may be empty once
 	}
 }
 

@@ -36,11 +36,11 @@ type deliveries struct {
 	cases   []delivery
 }
 
-// source is the section that describes the deliveries' source.
+// source is the section that describes the source that receives the deliveries.
 type source struct {
 	Clock   time.Time         `yaml:"clock"`
 	Options *provider.Options `yaml:"options"`
-	Secrets []string          `yaml:"secrets"` // {rsa}, {ecdsa} ... are keys of the tests
+	Secrets []string          `yaml:"secrets"` // {rsa}, {ecdsa}, ... stand for the tests' keys
 	// Index of the secret that verifies the delivery.
 	Index int `yaml:"index"`
 	// Publishes holds the document that the sender publishes at each URL.
@@ -55,14 +55,14 @@ type samples struct {
 	Unsigned bool `yaml:"unsigned"`
 	// InBody is true if the signature is in the body, so that no arbitrary body can be signed.
 	InBody bool `yaml:"in_body"`
-	// Fresh is true if two samples are two events even if they have the same id.
+	// Fresh is true if two samples are two events even though both are made with the same id.
 	Fresh bool `yaml:"fresh"`
 	// Needs lists the places (see the type place) that an event's id requires, with * for a
 	// list's index.
 	Needs []string `yaml:"needs"`
 	// Distinct lists, for each kind of delivery, the places by which the sender distinguishes
-	// events. The first list whose places are all present applies. * stands for every member
-	// of the body, and a place after ? may be missing. Attempt lists the places that change
+	// events. The first list whose places are all present applies. * stands for every member of the
+	// body, and a place that begins with ? may be missing. Attempt lists the places that change
 	// from one attempt to the next.
 	Distinct [][]string `yaml:"distinct"`
 	Attempt  []string   `yaml:"attempt"`
@@ -94,8 +94,8 @@ type signSection struct {
 	Body    *string             `yaml:"body"`
 }
 
-// outcome is the expected result: events, the reason of a refusal, an error message, or the
-// answer to a handshake.
+// outcome is the expected result: events, the reason for a refusal, an error message, or the answer
+// to a handshake.
 type outcome struct {
 	events     []expectedEvent
 	reason     provider.Reason
@@ -144,7 +144,7 @@ func deliveriesOf(t testing.TB, name string) *deliveries {
 	return all[name]
 }
 
-// heading matches a delivery's heading: its kind, how it is written, and its name.
+// heading matches a delivery's heading: its kind, the flags for parseRequest, and its name.
 var heading = regexp.MustCompile(`^(accepted|refused|unusable|handshake)(?: \(([a-z0-9, ]+)\))?: (.+)$`)
 
 func parseDeliveries(text []byte) (*deliveries, error) {
@@ -222,8 +222,8 @@ func (c *delivery) readAnswer(text []byte) error {
 	return nil
 }
 
-// parseRequest reads a request as it arrived. Its body ends before the line end that
-// closes the section.
+// parseRequest reads a request as it arrived. The newline at the end of the section is not part of
+// the body.
 func parseRequest(text []byte, flags []string) (*provider.Request, error) {
 	head, body, _ := bytes.Cut(text, []byte("\n\n"))
 	body = bytes.TrimSuffix(body, []byte("\n"))
@@ -325,8 +325,7 @@ func keys() map[string]func() string {
 	}
 }
 
-// secretOf returns a secret in the form that a source has: names of the tests' keys are
-// replaced by the keys.
+// secretOf returns the secret for a source: it replaces the names of the tests' keys with the keys.
 func secretOf(text string) secret.Value {
 	for name, key := range keys() {
 		if strings.Contains(text, name) {

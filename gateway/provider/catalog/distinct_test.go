@@ -93,7 +93,7 @@ func differing(t *testing.T, p *provider.Provider, name string) []*provider.Requ
 	return all
 }
 
-// another returns a value of the same kind as the value at a place, but different.
+// another returns a different value of the same kind as the value at a place.
 func another(t *testing.T, at place, r *provider.Request) any {
 	t.Helper()
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Some senders write parameters into the content type that are no parameters, or write one twice. A
-// form stays a form.
+// Some senders send an invalid parameter in the content type, or repeat one. The body is still read
+// as a form.
 func TestFormsAreFormsWhateverTheParametersOfTheirType(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 
 // TestHMACExpressesEverySender verifies requests from known senders with configuration alone.
 // Another program (Python's hmac) signed testdata/senders.json, based on the senders'
-// descriptions.
+// documentation.
 func TestHMACExpressesEverySender(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/senders.json")

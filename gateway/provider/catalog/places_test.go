@@ -97,7 +97,7 @@ func (p place) of(node any) any {
 	return node
 }
 
-// absent is a value for the method [place.with], which then removes the value at the place.
+// absent is a value that makes [place.with] remove the value at the place.
 type absent struct{}
 
 // with returns a copy of a request with another value at a place.

@@ -40,7 +40,7 @@ func TestReplayTokens(t *testing.T) {
 	require.NoError(t, verifies(t, p, r))
 	require.Equal(t, token, p.ReplayToken(r))
 
-	// If the time is signed, the same bytes a minute later are another delivery.
+	// If the time is signed, the same body sent a minute later is another delivery.
 	p = provide(t, "slack", configured(t)["slack"])
 	r = signedSample(t, p, "", "evt_1")
 	token = p.ReplayToken(r)
@@ -48,8 +48,8 @@ func TestReplayTokens(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(r))
 }
 
-// If a sender tells events of one body apart by an unsigned header that names the type, the replay
-// guard must not take one of them for a forgery of the other.
+// Some senders send events with equal bodies, and name their types only in an unsigned header. The
+// replay guard must not treat one such event as a replay of another.
 func TestReplayTokensDifferByTheTypesOfOneBody(t *testing.T) {
 	t.Parallel()
 	namesTypes := func(name string) []place {

@@ -100,7 +100,7 @@ func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	}
 }
 
-// strangers returns secrets of every kind with which no request was signed.
+// strangers returns secrets of every kind. No request was signed with any of them.
 var strangers = sync.OnceValue(func() []string {
 	ecdsaOther := prooftest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	_, ed25519Other, err := ed25519.GenerateKey(rand.Reader)
@@ -113,7 +113,7 @@ var strangers = sync.OnceValue(func() []string {
 
 var strangerKey = sync.OnceValue(func() *rsa.PrivateKey { return prooftest.Must(rsa.GenerateKey(rand.Reader, 2048)) })
 
-// stranger returns p for a source with a secret that signed no request, and that secret.
+// stranger returns the provider of a source whose secret signed no request, and that secret.
 func stranger(t testing.TB, name string, p *provider.Provider) (*provider.Provider, secret.Value) {
 	if publishes := deliveriesOf(t, p.Name).source.Publishes; publishes != nil {
 		o, others := configured(t)[name], prooftest.Published{}
@@ -252,7 +252,7 @@ func FuzzAnyBit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, headers string, body []byte, bit uint32) {
 		p := all.named(name)
 		r := requestText{name, http.MethodPost, "a=b", headers}.request(body)
-		for header, values := range r.Header { // a repeated header is refused, which is another test
+		for header, values := range r.Header { // repeated headers are refused: other tests cover them
 			r.Header[header] = values[:1]
 		}
 		if err := p.Sign(r, keyOf(t, p), prooftest.Now()); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedAnew names the senders whose retries carry a new signed time, with the reason to think so.
-// Only their tolerance may be shorter than their RetryWindow.
+// signedAnew maps each sender whose retries carry a new signed time to the evidence for that. Only
+// these senders may have a tolerance that is shorter than the RetryWindow.
 var signedAnew = map[string]string{
 	"calendly":          "Calendly's example code refuses a time that is 3 minutes old, although it retries for a day",
 	"clerk":             "Standard Webhooks: the time is that of the attempt",

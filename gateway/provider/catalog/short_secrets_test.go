@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestShortSecretsAreRefused covers every provider, whatever surrounds the secret.
+// TestShortSecretsAreRefused covers every provider, and secrets that follow a prefix or a user
+// name.
 func TestShortSecretsAreRefused(t *testing.T) {
 	t.Parallel()
 	named := []string{"basic", "postmark", "braintree"} // name:password

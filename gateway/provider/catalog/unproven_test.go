@@ -79,7 +79,7 @@ func unproven(t testing.TB, p *provider.Provider, contentType, body string) *pro
 	return r
 }
 
-// refuse does everything that a gateway does with a delivery before it is verified.
+// refuse does everything that a gateway does with a delivery up to and including its verification.
 func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []secret.Value) {
 	t.Helper()
 	if p.Handshake != nil {
@@ -93,10 +93,10 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 	}
 }
 
-// TestStrangersBodiesAreCheapToRefuse compares the cost of refusing an unknown sender's body
-// with the cost at the provider stripe, which only hashes the body. No provider may parse a
-// body before verifying it. The test measures processor time, which is stable on busy
-// machines; BenchmarkUnproven measures the time until the sender has a response.
+// TestStrangersBodiesAreCheapToRefuse compares the cost of refusing an unknown sender's body with
+// the cost for the provider stripe, which only hashes the body. No provider may parse a body before
+// verifying it. The test measures processor time, which is stable on busy machines;
+// BenchmarkUnproven measures the time until the sender has a response.
 //
 //nolint:paralleltest // it measures time and memory
 func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
@@ -123,7 +123,7 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 	}
 	hash, _ := cost("stripe", "text")
 	if build, ok := debug.ReadBuildInfo(); ok && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		hash *= 5 // the detector slows down our loops, but not the hash, which is assembly
+		hash *= 5 // the race detector slows down our loops, but not the hash, which is assembly
 	}
 	for _, name := range []string{"adyen", "braintree", "mailgun", "microsoft-graph", "slack", "twilio", "zoom"} {
 		for _, shape := range slices.Sorted(maps.Keys(bodies)) {
@@ -142,8 +142,8 @@ func threadTime(t *testing.T) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// BenchmarkUnproven shows the cost of an unknown sender's body of 1 MiB. The cost at stripe, one
-// hash of the body, is shown for comparison.
+// BenchmarkUnproven shows the cost of an unknown sender's body of 1 MiB. For comparison, it also
+// shows the cost for stripe: one hash of the body.
 func BenchmarkUnproven(b *testing.B) {
 	bodies := hostile()
 	for _, name := range slices.Sorted(maps.Keys(configured(b))) {

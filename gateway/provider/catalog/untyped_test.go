@@ -80,7 +80,7 @@ func TestTypesAreNotRequired(t *testing.T) {
 				_, text := value.(string)
 				_, gone := value.(absent)
 				if name == "aws-sns" && !text || name == "adyen" && !text && !gone {
-					continue // the type is signed, and must be a text
+					continue // the type is signed, and must be a string
 				}
 				r.URL = prooftest.URL("")
 				require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))

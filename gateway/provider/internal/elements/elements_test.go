@@ -58,7 +58,7 @@ func TestReadIsStrictAndBounded(t *testing.T) {
 		"bytes that are none": "<a>\xff</a>",
 	} {
 		_, err := Read([]byte(text), "a")
-		if name == "not XML" { // text beside the root: no element is found
+		if name == "not XML" { // text without any element: Read finds nothing
 			require.NoError(t, err, name)
 			continue
 		}

@@ -111,7 +111,7 @@ func kindOfItem(d *proof.Document) (string, error) {
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch name := key.Str; {
 		case !root.IsObject() || !value.IsObject() || name == "sender" || name == "recipient" || name == "account":
-		case name == "message" || kind == "": // a message may have other members beside it
+		case name == "message" || kind == "": // an item may have other members next to its message
 			kind = name
 		case kind != "message":
 			kind = min(kind, name) // makes the result independent of the members' order

@@ -37,9 +37,10 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	)(d)
 }
 
-// whatsAppStatus builds the key of a status. In a group each participant has a separate
-// status. The statuses of payments for one order share an id: a second attempt fails as the
-// first did, and a refund is reported as captured.
+// whatsAppStatus builds the key of a status. In a group each participant has a separate status. The
+// payment statuses of one order share an id, and may be equal: two failed attempts have the same
+// status, and a refund has the status of a captured payment. The key therefore contains the
+// payment.
 func whatsAppStatus(d *proof.Document) (string, error) {
 	fields := []proof.Field{proof.At("/id"), proof.At("/status").IfAny()}
 	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {

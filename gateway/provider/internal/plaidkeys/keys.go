@@ -105,8 +105,8 @@ func New(o provider.Options) *Keys {
 	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
 
-// Of returns a finder for an account's keys. The function may reports whether the finder may
-// query Plaid for an unknown key.
+// Of returns a finder for an account's keys. The finder queries Plaid for an unknown key only if
+// may returns true.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {
@@ -166,7 +166,8 @@ func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, 
 	return key, true, nil
 }
 
-// ask fetches a key and remembers it. An empty list means that Plaid has no such key.
+// ask fetches a key and caches it. An empty list means that Plaid has no such key, or that the key
+// has expired.
 func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.PublishedKey, error) {
 	document, err := k.post(ctx, name)
 	var keys []proof.PublishedKey
@@ -187,13 +188,13 @@ func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.Publi
 		fetched.stored = true
 		k.kept.keep(name, document)
 	}
-	if known || len(keys) > 0 { // an unauthenticated sender's id is not remembered
+	if known || len(keys) > 0 { // an id that only an unauthenticated sender named is not cached
 		k.known[name] = fetched
 	}
 	return keys, nil
 }
 
-// Proven stores a key that has verified a delivery, once for each time that Plaid returned it.
+// Proven stores a key that has verified a delivery, once after each fetch from Plaid.
 func (k *Keys) Proven(name Name) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// digest is the canonical hash of a JSON value. White space, escapes and the order of keys do
-// not change it. Numbers count as they are written, because no number type can hold all of
-// them (10^400).
+// digest is the canonical hash of a JSON value. White space, escapes and the order of keys do not
+// change it. Numbers are hashed as they are written, because no number type can hold all of them
+// (10^400).
 type digest [sha256.Size]byte
 
 // digestOf hashes valid JSON in one pass: a container's hash is computed from its members'
@@ -86,8 +86,8 @@ func (s *scanner) object(without [][]string) digest {
 	return digest(h.Sum(nil))
 }
 
-// step follows paths into a member. It returns the paths that lead further, and whether one of
-// them ends there.
+// step follows paths into a member. It returns the rest of each path that leads into the member,
+// and whether a path ends at it.
 func step(paths [][]string, name string) (inside [][]string, ends bool) {
 	for _, path := range paths {
 		switch {
@@ -148,7 +148,7 @@ func (s *scanner) string() string {
 
 // Unquote decodes a valid JSON string with its quotes. Unlike encoding/json, it keeps a lone
 // surrogate (as the three bytes that UTF-8 would give it), so that two different strings never
-// become equal. Such a text is not valid UTF-8.
+// become equal. Such a result is not valid UTF-8.
 func Unquote(quoted string) string {
 	s := quoted[1 : len(quoted)-1]
 	if strings.IndexByte(s, '\\') < 0 {
