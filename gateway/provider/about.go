@@ -55,7 +55,7 @@ const (
 	// SDK means that a library signs requests that we verify, or the reverse, in sdktest's
 	// tests. For signatures only.
 	SDK
-	// Others means third parties that quote the sender in their code and texts.
+	// Others means third parties that quote the sender in their code and documentation.
 	Others
 	// Nobody means that no source confirms the fact: it is general knowledge. Verify it before you
 	// rely on it.

@@ -43,7 +43,7 @@ func ReadAccount(s secret.Value) (Account, error) {
 	return a, nil
 }
 
-// isKeyID reports whether a text has the form of Plaid's key ids. A key's id comes from an
+// isKeyID reports whether a string has the form of Plaid's key ids. A key's id comes from an
 // unverified request.
 func isKeyID(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {

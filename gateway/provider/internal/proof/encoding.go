@@ -11,7 +11,7 @@ import (
 // Encoding is the encoding of bytes in a header or in the configuration.
 type Encoding string
 
-// Encodings. An option can name all but the last.
+// Encodings. An option can name any of them except the last.
 const (
 	Raw       Encoding = "raw"
 	Hex       Encoding = "hex"
@@ -28,8 +28,8 @@ var (
 	errLineBreak = errors.New("line break in base64")
 )
 
-// Decode decodes s strictly: two texts that differ in one bit never decode to the same bytes.
-// The padding of base64 may be left out.
+// Decode decodes s strictly: two strings that differ in one bit decode to different bytes, unless
+// the difference is the case of a hex string's only letter. The padding of base64 may be left out.
 func (e Encoding) Decode(s string) ([]byte, error) {
 	switch e {
 	case Raw:

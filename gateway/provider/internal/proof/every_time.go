@@ -1,9 +1,9 @@
 package proof
 
-// EveryTime builds a key that no other event has. It is for deliveries that only say
-// "something changed, go and look": two deliveries with the same content are two events, and
-// no id distinguishes them from a retry. An extra event costs little, but a lost event loses a
-// change. All fields must be present, except those with IfAny.
+// EveryTime builds a key that no other event has. It is for deliveries that only say "something
+// changed, go and look": two deliveries with the same content are two events, and no id
+// distinguishes a second event from a retry. An extra event costs little, but a lost event means a
+// lost change. All fields must be present, except those with IfAny.
 func EveryTime(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {
 		parts := make([]string, 0, len(fields)+1)

@@ -25,9 +25,9 @@ import (
 // the next attempt finds the document in the cache.
 const (
 	FetchTimeout  = 5 * time.Second
-	MaxFetched    = 256 << 10 // bytes; sets of keys and chains of certificates are a few kB
-	maxFetching   = 16        // simultaneous fetches of uncached documents for one source; unknown senders may use a part
-	maxKept       = 64        // documents; a sender that refers to more is abusing us
+	MaxFetched    = 256 << 10 // bytes; key sets and certificate chains take up a few kB
+	maxFetching   = 16        // simultaneous fetches of uncached documents for one source; unknown senders may use only a part of them
+	maxKept       = 64        // cached documents; no genuine sender refers to more
 	maxFetchedURL = 2048
 )
 
@@ -72,8 +72,8 @@ const (
 	AfterFailure = 2 * time.Second
 )
 
-// NewFetcher returns a fetcher for hosts, given as names ("api.example.com") or as all names
-// below one ("*.example.com").
+// NewFetcher returns a fetcher for hosts: a name ("api.example.com"), or all subdomains of a name
+// ("*.example.com").
 func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 	return NewFetcherFor(o, func(host string) bool {
 		for _, allowed := range hosts {
@@ -85,8 +85,8 @@ func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 	})
 }
 
-// NewFetcherFor returns a fetcher for the hosts that the function allows permits. The function
-// gets a host in lower case and without port.
+// NewFetcherFor returns a fetcher for the hosts for which allows returns true. The host is passed
+// in lower case and without port.
 func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
@@ -185,8 +185,8 @@ func (f *Fetcher) own(rawURL string) error {
 	return nil
 }
 
-// IsDocument reports whether a URL leads to a document whose path matches, and contains nothing
-// else. A query or another spelling would make it a different URL.
+// IsDocument reports whether a URL consists only of https, a host in lower case, and a path that
+// matches. With a query or in another spelling, the same document would have a second URL.
 func IsDocument(rawURL string, path *regexp.Regexp) bool {
 	u, err := url.Parse(rawURL)
 	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&
@@ -198,7 +198,7 @@ func IsDocument(rawURL string, path *regexp.Regexp) bool {
 func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.Time) <-chan singleflight.Result {
 	k, _ := f.look(rawURL)
 	return f.flights.DoChan(rawURL, func() (any, error) {
-		if k.document == nil { // unknown senders must not keep cached documents from being fetched again
+		if k.document == nil { // unknown senders must not block the refresh of cached documents
 			if !by.Known {
 				if !take(f.strangers) {
 					return nil, errFetchBusy
@@ -256,7 +256,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-	case http.StatusForbidden, http.StatusNotFound, http.StatusGone: // a store that does not permit listing answers 403 for a missing object
+	case http.StatusForbidden, http.StatusNotFound, http.StatusGone: // an object store that forbids listing answers 403 for a missing object
 		return nil, fmt.Errorf("%w: status %d from %s", ErrNoDocument, response.StatusCode, request.URL.Hostname())
 	default:
 		return nil, fmt.Errorf("status %d from %s", response.StatusCode, request.URL.Hostname())

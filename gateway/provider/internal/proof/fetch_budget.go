@@ -14,15 +14,15 @@ import (
 // refers to before it is verified. Documents that have verified something are not limited.
 // Senders change their keys a few times a year, so one client never needs more.
 const (
-	askedInMinute          = 60 // by all of a source's clients together; unknown senders may use a part
+	askedInMinute          = 60 // by all of a source's clients together; unknown senders may use only a part of them
 	askedInMinuteByNetwork = 15 // by unknown senders in one network
 	askedInMinuteByClient  = 3
 )
 
 // Asker is the client whose request makes us fetch something from a sender.
 type Asker struct {
-	Client netip.Prefix // not valid if unknown
-	Known  bool         // true if an earlier delivery from there was accepted
+	Client netip.Prefix // invalid if the address is unknown
+	Known  bool         // true if an earlier delivery from this client was accepted
 }
 
 // AskerOf returns a request's client.
@@ -45,9 +45,9 @@ type FetchBudget struct {
 	by        map[netip.Prefix]int // fetches by client and network; at most two entries per fetch
 }
 
-// Take reports whether one more document may be fetched for a client. Without the client's own
-// address only the common limits apply. A private address belongs to a proxy, which then
-// stands for every client.
+// Take reports whether one more document may be fetched for a client. If the client's address is
+// unknown, only the source's limits apply. They also apply alone to a private address, which
+// belongs to a proxy that all clients share.
 func (b *FetchBudget) Take(by Asker, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

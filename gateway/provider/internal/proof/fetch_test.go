@@ -48,7 +48,7 @@ func TestFetchIsCached(t *testing.T) {
 	// use.
 	s.Answer(prooftest.Status(http.StatusBadGateway))
 	for range 3 {
-		require.Eventually(t, func() bool { // until the failure is cached: the first call may join the earlier fetch
+		require.Eventually(t, func() bool { // waits until the failure is cached: the first call may join the earlier fetch
 			text, err := cached(4 * time.Hour)
 			require.NoError(t, err)
 			require.Equal(t, "two", text)

@@ -14,13 +14,13 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Field is the location of one text in a delivery. At most one member is set. If none is set,
-// the field is the complete body, or the complete list item.
+// Field is the location of one value in a delivery. At most one member is set. If none is set, the
+// field is the complete body, or the complete list item.
 type Field struct {
 	Header  string // header name, in canonical form
 	Pointer string // JSON pointer (RFC 6901) into the body or the item
 	Form    string // form field
-	Fixed   string // a fixed text; not for ids
+	Fixed   string // a fixed string; not for ids
 
 	levels int    // see Up
 	less   string // see Except
@@ -52,7 +52,7 @@ func At(pointer string) Field { return Field{Pointer: pointer} }
 // InForm selects a form field.
 func InForm(name string) Field { return Field{Form: name} }
 
-// Fixed selects a text that does not come from the request.
+// Fixed selects a fixed string, which does not come from the request.
 func Fixed(text string) Field { return Field{Fixed: text} }
 
 // Up makes the pointer start the given number of lists above the item. For an item in
@@ -62,8 +62,7 @@ func (f Field) Up(levels int) Field {
 	return f
 }
 
-// IfAny marks a key part that may be missing. If it is present, it counts at its position
-// among the other parts.
+// IfAny marks a key part that may be missing. A part that is present keeps its position in the key.
 func (f Field) IfAny() Field {
 	f.ifAny = true
 	return f
@@ -162,7 +161,7 @@ func (f Field) Optional(d *Document) string {
 	return text
 }
 
-// Holds reports whether the field is true, as a text or as a JSON value.
+// Holds reports whether the field is the string "true" or the JSON value true.
 func (f Field) Holds(d *Document) bool {
 	if f.Pointer == "" {
 		return f.Optional(d) == "true"
@@ -220,8 +219,8 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	}, nil
 }
 
-// kind returns an event's type. Only an id is required of a sender: a type that is missing,
-// empty, too long or not a text becomes the fallback, or UnknownType.
+// kind returns an event's type. Only an id is required of a sender: a type that is missing, empty,
+// too long or not a string becomes the fallback, or UnknownType.
 func (f Facts) kind(d *Document) (string, error) {
 	kind, err := f.Kind.Text(d)
 	if err != nil && f.Fallback != (Field{}) {
@@ -277,7 +276,7 @@ func (c Clock) Time(d *Document) time.Time {
 	return t.UTC()
 }
 
-// lenient reads a time in a body. Unlike in Parse, a number may have a fraction.
+// lenient reads a time in a body. Unlike Parse, it accepts a number with a fraction.
 func (u Unit) lenient(value gjson.Result) (time.Time, error) {
 	text, n := value.Raw, value.Num
 	if value.Type == gjson.String {

@@ -39,7 +39,7 @@ func FuzzPairs(f *testing.F) {
 	})
 }
 
-// FuzzEncoding checks that no two encodings of the same bytes differ in only one bit.
+// FuzzEncoding checks that two strings that differ in one bit never decode to the same bytes.
 func FuzzEncoding(f *testing.F) {
 	f.Add("00ff", uint16(3))
 	f.Add("AA==", uint16(9))
@@ -56,7 +56,7 @@ func FuzzEncoding(f *testing.F) {
 			}
 			b, err := e.Decode(other)
 			if err != nil || e == Hex && strings.EqualFold(s, other) {
-				continue // a hex text with a single letter may be in either case
+				continue // hex with a single letter may be in either case
 			}
 			require.NotEqual(t, a, b, "%s and %s", s, other)
 		}

@@ -34,7 +34,7 @@ func Verbatim(f Field) KeyRule {
 	}
 }
 
-// Composite joins several texts. All fields must be present, except those with IfAny.
+// Composite joins several values. All fields must be present, except those with IfAny.
 func Composite(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {
 		parts := make([]string, len(fields))
@@ -48,8 +48,8 @@ func Composite(fields ...Field) KeyRule {
 	}
 }
 
-// part returns the value at f as a key part. If it may be missing, a value that is not a text
-// is represented by its hash.
+// part returns the value at f as a key part. If the part is optional (IfAny), its value may be of
+// any JSON type, and is hashed unless it is a usable string.
 func (f Field) part(d *Document) (string, error) {
 	text, err := f.Text(d)
 	if err == nil || !f.ifAny {
@@ -66,8 +66,8 @@ func (f Field) part(d *Document) (string, error) {
 // with IfAny. White space and the order of keys in JSON do not count.
 func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
 
-// HashedSome is Hashed with additional fields that may be missing. A missing value differs
-// from null and from an empty text.
+// HashedSome is Hashed with additional fields that may be missing. A missing value differs from
+// null and from an empty string.
 func HashedSome(required []Field, optional ...Field) KeyRule {
 	fields := slices.Concat(required, optional)
 	return func(d *Document) (string, error) {
@@ -108,7 +108,7 @@ func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 }
 
 // WholeForm hashes a form into a key. It leaves out the fields named in attempt, which differ
-// between attempts at one delivery.
+// between attempts to send one delivery.
 func WholeForm(attempt ...string) KeyRule {
 	return func(d *Document) (string, error) {
 		fields, err := d.Form()
@@ -184,8 +184,8 @@ func HashOf(parts ...string) string {
 	return hashPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
-// Clean reports whether a text can be part of a key or a type: it is valid UTF-8 without
-// control characters.
+// Clean reports whether a string can be part of a key or a type: it is valid UTF-8 without control
+// characters.
 func Clean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -93,7 +93,7 @@ func TestKeyPairs(t *testing.T) {
 	require.ErrorIs(t, ECDSAKeys().Check(secret.New(prooftest.KeyPEM(p384))), ErrNotThatKey)
 }
 
-// authority is a certificate authority of the tests.
+// authority is a certificate authority for tests.
 type authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer

@@ -108,8 +108,8 @@ func keysNamed(keys []PublishedKey, id string) []PublishedKey {
 	return found
 }
 
-// parseKeySet reads a JSON Web Key Set (RFC 7517). It ignores keys of unknown types and
-// encryption keys, as the RFC demands.
+// parseKeySet reads a JSON Web Key Set (RFC 7517). It ignores encryption keys, weak keys, and keys
+// of unknown types (as the RFC recommends).
 func parseKeySet(document []byte) ([]PublishedKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -129,8 +129,8 @@ func parseKeySet(document []byte) ([]PublishedKey, error) {
 	return keys, nil
 }
 
-// ParseKey reads the public half of one JSON Web Key. It ignores certificates in it,
-// because the set itself comes from the sender.
+// ParseKey reads the public half of one JSON Web Key. It ignores the key's certificates, because
+// the key itself comes from the sender.
 func ParseKey(text []byte) (PublishedKey, bool) {
 	var given struct {
 		jwkset.JWKMarshal

@@ -117,7 +117,7 @@ func ValidateHeader(field, name string) error {
 	return nil
 }
 
-// validatePlaces refuses texts that Places cannot read, and duplicates.
+// validatePlaces refuses strings that Places cannot read, and duplicates.
 func validatePlaces(field string, texts []string) error {
 	for i, text := range texts {
 		at := field + "[" + strconv.Itoa(i) + "]"

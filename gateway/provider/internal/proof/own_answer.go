@@ -84,7 +84,7 @@ func reservedHeaders() []string {
 // maxEchoedHeader limits a response header's value, in bytes.
 const maxEchoedHeader = 1024
 
-// printable reports whether a text can be a response header's value: printable ASCII without
+// printable reports whether a string can be a response header's value: printable ASCII without
 // spaces around it.
 func printable(text string) bool {
 	return text != "" && len(text) <= maxEchoedHeader && strings.TrimSpace(text) == text &&

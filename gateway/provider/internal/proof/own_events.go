@@ -105,7 +105,8 @@ func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	return fieldOf(o.Type), Fixed(UnknownType), nil
 }
 
-// oneBody refuses rules that read the body both as a form and as JSON, except for the type's default.
+// oneBody refuses options that read the body both as a form and as JSON. The default location of
+// the type does not count.
 func (g *OwnEvents) oneBody(defaultType bool) error {
 	var forms, pointers []string
 	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {

@@ -48,8 +48,8 @@ func TestAPartOfASignatureProvesNothing(t *testing.T) {
 	}
 }
 
-// If one header contained two times, the signature could cover one, and the check of the time
-// could use the other.
+// If one header contained two timestamps, the signature could cover one, and the check of the
+// tolerance could use the other.
 func TestASecondTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	pairs := &Pairs{Separator: ",", Assign: "=", Signature: "v1", Timestamp: "t"}

@@ -21,7 +21,7 @@ type RetrySigns struct {
 	Token  Field
 }
 
-// Of returns a request's retry information, without texts that are not safe to log.
+// Of returns a request's retry information, without values that are not safe to log.
 func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	d := &Document{R: r}
 	info := provider.RetryInfo{Reason: loggable(s.Reason.Optional(d)), Token: loggable(s.Token.Optional(d))}
@@ -32,7 +32,7 @@ func (s RetrySigns) Of(r *provider.Request) provider.RetryInfo {
 	return info
 }
 
-// loggable returns a text that is safe to log, or "" if it is too long or not printable ASCII.
+// loggable returns s if it is safe to log, or "" if it is too long or not printable ASCII.
 func loggable(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

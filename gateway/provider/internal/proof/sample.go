@@ -22,7 +22,7 @@ type Object map[string]any
 // SampleJSON builds an unsigned JSON delivery. headers are pairs of name and value.
 func SampleJSON(body any, headers ...string) *provider.Request {
 	text, err := json.Marshal(body)
-	if err != nil { // impossible: samples contain only texts, numbers and objects
+	if err != nil { // impossible: samples contain only strings, numbers and objects
 		panic(fmt.Sprintf("sample: %v", err))
 	}
 	return Sample(text, JSONType, headers...)
@@ -58,12 +58,12 @@ func CommitOf(id string) string {
 type draft struct {
 	header http.Header
 	body   any
-	form   url.Values // a form body, once a field has been put into it
+	form   url.Values // the form body; nil until a field is put into it
 }
 
 func newDraft() *draft { return &draft{header: http.Header{}, body: Object{}} }
 
-// put sets the value at f. A fixed text needs no value.
+// put sets the value at f. A fixed string needs no value.
 func (d *draft) put(f Field, value any) {
 	switch {
 	case f.Header != "":
@@ -105,7 +105,8 @@ func (d *draft) request() *provider.Request {
 	return r
 }
 
-// plant returns node with value at the end of the path. It replaces anything in the way.
+// plant returns node with value at the end of the path. It replaces a value on the path that is of
+// the wrong kind.
 func plant(node any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

@@ -21,8 +21,8 @@ import (
 // Scheme declares one way to sign a template: with an HMAC of a shared secret, or with a key
 // pair. Nearly all senders are declared as a Scheme.
 type Scheme struct {
-	// Headers are the scheme's header families. The first family whose signature is present
-	// counts.
+	// Headers are the scheme's header families. A request uses the first family whose signature is
+	// present.
 	Headers []HeaderNames
 	// Pairs declares how the header lists several values; nil for one signature.
 	Pairs *Pairs
@@ -134,8 +134,8 @@ func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	// The time is checked only after the signature: "old" then always means a genuine delivery
-	// that arrived late, never noise.
+	// The time is checked only after the signature: the reason "old" then always means a genuine
+	// delivery that arrived late.
 	if s.Template.Has(InTimestamp) {
 		if err := Within(c.SignedAt, now, s.Tolerance); err != nil {
 			return provider.Verified{}, err
