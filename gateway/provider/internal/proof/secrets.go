@@ -50,7 +50,7 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	return key, nil
 }
 
-// Check is Key for a secret that is being configured. It also refuses a key that could be
+// Check returns an error if a secret must not be configured: if Key fails, or if the key could be
 // guessed, even if its encoding is long.
 func (k KeySpelling) Check(s secret.Value) error {
 	key, err := k.Key(s)

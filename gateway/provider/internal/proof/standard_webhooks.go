@@ -104,7 +104,7 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 		},
 		Verify: s.verify,
 		Events: func(r *provider.Request) ([]provider.Event, error) {
-			// The id is taken from the family whose signature was verified.
+			// The id is in the header family whose signature was verified.
 			id := Verbatim(Field{Header: s.shared.Names(r.Header).ID})
 			return Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: occurred}.Events(r)
 		},
@@ -133,8 +133,8 @@ const (
 	whskPrefix = "whsk_" // private key, which only the sender has
 )
 
-// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and Ed25519 (v1a). They
-// sign the same text and appear side by side in one header. A secret's prefix selects the
+// standardSigned declares both schemes of Standard Webhooks: HMAC (v1) and Ed25519 (v1a). They sign
+// the same text, and one header may contain signatures of both. A secret's prefix selects the
 // scheme.
 type standardSigned struct {
 	shared *Scheme // v1

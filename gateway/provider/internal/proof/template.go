@@ -20,7 +20,7 @@ const (
 // Placeholders lists the placeholders in messages.
 const Placeholders = "{ts}, {id}, {body}, {url} and {method}"
 
-// Template is the signed text: literal texts and placeholders, in order.
+// Template is the signed text: literal parts and placeholders, in order.
 type Template []string
 
 // ParseTemplate splits s at its placeholders. It returns false if a brace belongs to no

@@ -16,8 +16,8 @@ func TestWhereFalse(pointer string) func(*provider.Request) bool {
 	}
 }
 
-// TestWherePrefix reports deliveries as tests if a field begins with a text. Case does not
-// matter.
+// TestWherePrefix reports deliveries as tests if a field begins with prefix, in upper or lower
+// case.
 func TestWherePrefix(f Field, prefix string) func(*provider.Request) bool {
 	return func(r *provider.Request) bool {
 		text, err := f.Find(&Document{R: r})

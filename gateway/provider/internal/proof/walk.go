@@ -17,13 +17,13 @@ const (
 	maxMembers  = 1000      // in an object
 	maxItems    = 10_000    // in a list
 	MaxFields   = 1000      // in a form
-	MaxProof    = 8 << 10   // bytes in a text that is part of a signature
+	MaxProof    = 8 << 10   // bytes in a string that is part of a signature
 	MaxFormSize = 256 << 10 // bytes in a form that is signed as a whole
 )
 
-// Walk reads unverified JSON once, from front to back and only as far as needed. It builds
-// nothing from skipped values. It assumes that its text is JSON without checking: other text
-// ends in ErrNoJSON, or is refused when the verified body is parsed.
+// Walk reads unverified JSON once, from front to back and only as far as needed. It builds nothing
+// from skipped values. It does not check that Text is JSON: other text either causes ErrNoJSON, or
+// is refused when the verified body is parsed.
 type Walk struct {
 	Text []byte
 	at   int
@@ -32,8 +32,8 @@ type Walk struct {
 // ErrNoJSON means that a Walk met something unreadable or unexpected.
 var ErrNoJSON = errors.New("the body is not the expected JSON")
 
-// TooMany refuses a request that contains more of something than we read from an unknown
-// sender.
+// TooMany returns the error that refuses a request that contains more of something than we read
+// from an unknown sender.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "too many to read before the request is verified: " + what}
 }
@@ -46,7 +46,7 @@ func (w *Walk) Members(visit func(name string) error) error {
 		if !ok || !w.Take(':') {
 			return ErrNoJSON
 		}
-		name, _ := Plain(raw) // a name that is too long is not one we look for
+		name, _ := Plain(raw) // no name that we look for is that long
 		return w.visit(func() error { return visit(name) })
 	})
 }
@@ -190,7 +190,7 @@ func Plain(raw []byte) (string, bool) {
 	return Unquote(string(raw)), true
 }
 
-// Glance returns a text member of the body's outermost object, or "".
+// Glance returns a string member of the body's outermost object, or "".
 func Glance(body []byte, name string) string {
 	var found string
 	w := &Walk{Text: body}

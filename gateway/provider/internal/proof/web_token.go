@@ -94,8 +94,8 @@ func (w *WebToken) token(r *provider.Request) (string, error) {
 	return token, nil
 }
 
-// Proven checks a token by itself: its signer, its audience and its time. Callers also use it
-// for tokens elsewhere in a request. Errors: the same as from Provider.Verify.
+// Proven checks a token without its request: the signer, the audience and the time. Callers also
+// use it for tokens elsewhere in a request. Errors: the same as from Provider.Verify.
 func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Value, now time.Time) (jwt.MapClaims, int, error) {
 	token, claims, signature, err := w.Read(text)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package prooftest provides what the tests of the engine, the senders and the catalog share:
-// a clock, keys, certificates, and a sender that responds to fetches.
+// Package prooftest provides fixtures that the tests of the packages proof, sender and catalog
+// share: a clock, keys, certificates, and a sender that responds to fetches.
 package prooftest
 
 import (

@@ -31,7 +31,7 @@ type Counted struct {
 	Fetched map[string]int
 }
 
-// RoundTrip implements http.RoundTripper. The tests fetch one after the other.
+// RoundTrip implements http.RoundTripper. It is not safe for concurrent use.
 func (c Counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.Fetched[r.URL.String()]++
 	return c.Published.RoundTrip(r)

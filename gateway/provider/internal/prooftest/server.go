@@ -48,7 +48,7 @@ func (s *Server) Transport() *http.Transport {
 // Answer changes how the server responds from now on.
 func (s *Server) Answer(respond http.HandlerFunc) { s.respond.Store(&respond) }
 
-// Says returns a handler that responds with a text.
+// Says returns a handler that responds with text.
 func Says(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
 }

@@ -29,8 +29,8 @@ const (
 	adyenSignature = adyenItem + "/additionalData/hmacSignature"
 )
 
-// adyenSigned returns the names of an item's signed fields, in the order in which they are
-// joined with ":". A missing field is signed as an empty text.
+// adyenSigned returns the names of an item's signed fields, in the order in which they are joined
+// with ":". A missing field is signed as an empty string.
 func adyenSigned() []string {
 	return []string{
 		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
@@ -39,8 +39,8 @@ func adyenSigned() []string {
 }
 
 // Adyen declares two kinds of webhooks. In payment webhooks each item in the body carries a
-// signature over some of its fields. In webhooks for platforms, balances and management a
-// header signs the body. Source: docs.adyen.com/development-resources/webhooks;
+// signature over some of its fields. In webhooks for platforms, balances and management, a header
+// carries a signature over the body. Source: docs.adyen.com/development-resources/webhooks;
 // Adyen/adyen-node-api-library, hmacValidator.
 func Adyen(provider.Options) (*provider.Provider, error) {
 	a := &adyen{platform: proof.Scheme{
@@ -102,8 +102,8 @@ func adyenAccepted() *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
-// maxAdyenTest limits the size of a delivery without items, in bytes, and maxAdyenItem the
-// size of an item. The largest that Adyen sends are smaller.
+// maxAdyenTest limits the size of a delivery without items, in bytes, and maxAdyenItem the size of
+// an item. The largest ones that Adyen sends are smaller.
 const (
 	maxAdyenTest = 4 << 10
 	maxAdyenItem = 64 << 10
@@ -131,8 +131,8 @@ func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	return list.Array(), list.IsArray()
 }
 
-// verify accepts a payment webhook only if one secret verifies all its items. It stops at the
-// first item that no secret verifies together with the previous items, and reads no further.
+// verify accepts a payment webhook only if one secret verifies all its items. It stops at the first
+// item after which no secret verifies all items so far.
 func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 {
 		return a.platform.Verify(ctx, r, secrets, now)

@@ -123,8 +123,8 @@ func sampleAuth0(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// auth0List has no list of events: it only checks our event stream. Source: auth0/docs-v2,
-// customize/events.
+// auth0List declares no list of events: the API is only used to check our event stream. Source:
+// auth0/docs-v2, customize/events.
 func auth0List() *provider.List {
 	return &provider.List{
 		Endpoint: `est_[A-Za-z0-9]+`, Example: "est_56rXpyU2RP9DhjY4nbjAJg",

@@ -75,7 +75,7 @@ func SNS(o provider.Options) (*provider.Provider, error) {
 		Sign:           signSNS,
 		Sample:         sampleSNS,
 		Deadline:       15 * time.Second,
-		RetryWindow:    time.Hour, // 3 retries in a minute by default; a policy may stretch them
+		RetryWindow:    time.Hour, // 3 retries in a minute by default; a delivery policy may configure up to an hour
 	}, nil
 }
 
@@ -250,7 +250,7 @@ func snsSigned(root gjson.Result) ([]byte, error) {
 	switch kind {
 	case snsConfirmation, snsGoodbye:
 		names = []string{"Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"}
-	default: // a notification, or an unknown type: its name is signed as well
+	default: // a notification or an unknown type; Type itself is signed too
 		names = []string{"Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"}
 	}
 	var signed []byte

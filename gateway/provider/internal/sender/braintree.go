@@ -262,7 +262,7 @@ func sampleBraintree(eventType, id string, now time.Time) *provider.Request {
 	eventType = cmp.Or(eventType, "subscription_charged_successfully")
 	subject, _, _ := strings.Cut(eventType, "_")
 	var escaped strings.Builder
-	_ = xml.EscapeText(&escaped, []byte(cmp.Or(id, proof.FreshID("")))) // a builder accepts everything
+	_ = xml.EscapeText(&escaped, []byte(cmp.Or(id, proof.FreshID("")))) // writing to a strings.Builder never fails
 	text := `<?xml version="1.0" encoding="UTF-8"?><notification><kind>` + eventType + `</kind><timestamp type="datetime">` +
 		now.UTC().Format(time.RFC3339) + `</timestamp><subject><` + subject + `><id>` + escaped.String() + `</id><price>42.00</price>` +
 		`<status>Active</status></` + subject + `></subject></notification>`

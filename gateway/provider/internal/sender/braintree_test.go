@@ -35,7 +35,7 @@ func TestBraintreePayload(t *testing.T) {
 	require.Error(t, p.CheckSecret(secret.New(":private")))
 }
 
-// TestBraintreeChallengeIsNoOracle checks that a response signs only texts that look like a
+// TestBraintreeChallengeIsNoOracle checks that a response signs only strings that look like a
 // challenge, and nothing that could be a payload.
 func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	t.Parallel()

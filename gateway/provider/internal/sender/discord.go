@@ -29,9 +29,9 @@ const (
 	discordModal        = "5"
 )
 
-// Discord declares interactions and webhook events: they share one signature scheme but have
-// two body formats and two kinds of PING. Discord sends invalid signatures on purpose. It
-// removes the URL from the application if they do not get a 401. Source:
+// Discord declares interactions and webhook events: they share one signature scheme but have two
+// body formats and two kinds of PING. Discord sends invalid signatures on purpose. If an invalid
+// signature does not get a 401, Discord removes the URL from the application. Source:
 // github.com/discord/discord-api-docs, developers/interactions and
 // developers/events/webhook-events.mdx.
 func Discord(o provider.Options) (*provider.Provider, error) {

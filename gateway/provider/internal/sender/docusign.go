@@ -89,7 +89,7 @@ func sampleDocuSign(eventType, id string, now time.Time) *provider.Request {
 	})
 }
 
-// Element paths in Connect's older format. It contains an envelope's state, but does not say
+// Element paths in Connect's older format. A message contains an envelope's state, but does not say
 // which part has just changed. Source:
 // developers.docusign.com/platform/webhooks/connect/legacy-message-formats.
 const (
@@ -99,8 +99,8 @@ const (
 	docusignOffset   = "DocuSignEnvelopeInformation/TimeZoneOffset" // in hours
 )
 
-// docusignXML describes an XML message. Its type is the one that the newer format has for an
-// envelope in this state.
+// docusignXML describes an XML message. The event's type is the type that the newer format uses for
+// this status of an envelope.
 func docusignXML(r *provider.Request) ([]provider.Event, error) {
 	found, err := elements.Read(r.Body, docusignEnvelope, docusignStatus, docusignTime, docusignOffset)
 	if err != nil {
@@ -115,7 +115,7 @@ func docusignXML(r *provider.Request) ([]provider.Event, error) {
 			parts[i+1] = ""
 		}
 	}
-	if parts[1] == "" { // nothing distinguishes it from the envelope's next message
+	if parts[1] == "" { // without a time, only the body distinguishes the envelope's messages
 		parts[1] = proof.HashOf(string(r.Body))
 	}
 	kind := proof.UnknownType

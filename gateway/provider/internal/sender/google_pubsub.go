@@ -107,7 +107,7 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 		Keyless:       true,
 		SecretHeaders: []string{proof.Authorization},
 		Retry:         proof.RetrySigns{Number: proof.At("/deliveryAttempt"), First: 1}.Of,
-		MaxBody:       14 << 20, // messages have up to 10 MB, here in base64
+		MaxBody:       14 << 20, // a message may have 10 MB, encoded in base64 here
 		Deadline:      10 * time.Second,
 		RetryWindow:   7 * proof.Day,
 	}, nil
