@@ -46,14 +46,14 @@ type List struct {
 	// Order is the order of the items.
 	Order Order
 
-	// Ref is the item's name at the sender, for Fetch, Redeliver and {last}.
+	// Ref is the location of the item's name at the sender, for Fetch, Redeliver and {last}.
 	Ref string
 	// ID and Type are the locations of the event's id and type if an item does not contain the
 	// complete request, which Fetch then loads. If Type lists several locations, their
 	// non-empty values are joined by dots. Empty ID: the item contains the request.
 	ID   string
 	Type []string
-	// Time is the time of the event or of its delivery. Empty: items have no time.
+	// Time is the location of the event's or the delivery's time. Empty: items have no time.
 	Time string
 	// State is the location of the delivery's outcome: delivered if its value is in Delivered,
 	// pending if it is in Pending. Empty: an item is an event, not a delivery.
@@ -62,8 +62,9 @@ type List struct {
 
 	// Fetch is the URL of one item with its request, if the list omits the request.
 	Fetch string
-	// Body is the webhook's body in an item or in Fetch's response: the text of a JSON string,
-	// or any other JSON itself. Wrap is the body around it and contains {item}.
+	// Body is the location of the webhook's body in an item or in Fetch's response. A JSON string
+	// contains the body; any other JSON value is the body. Wrap is the body around it and contains
+	// {item}.
 	Body, Wrap string
 	// RequestHeaders is the location of the webhook's headers, an object.
 	RequestHeaders string
@@ -90,7 +91,7 @@ type Next struct {
 	URL     string // location of the complete URL
 	Cursor  string // location of {cursor}
 	More    string // location of a boolean; the next page begins after {last}
-	Numbers bool   // true if {cursor} counts pages from 1, until one is not full
+	Numbers bool   // true if {cursor} counts pages from 1, until a page is not full
 	PerPage int    // page size for Numbers
 }
 
@@ -99,8 +100,8 @@ type Order int
 
 // Values of Order.
 const (
-	// NewestFirst lists are read in slices if they have {since}, otherwise down to the start
-	// of the last pass.
+	// NewestFirst lists are read in slices if Sliced is true, otherwise from the newest item back
+	// to the start of the last pass.
 	NewestFirst Order = iota
 	// OldestFirst lists are read in slices.
 	OldestFirst
@@ -113,7 +114,7 @@ type EndpointFacts struct {
 	Path    string            // API path
 	Aliases map[string]string // paths that replace Path, by the value of the setting `endpoint`
 	URL     string            // the URL to which the sender sends
-	On      string            // whether the endpoint is on, as a text or boolean
+	On      string            // whether the endpoint is on, as a string or a boolean
 	OnIs    []string          // values at On while the endpoint is on
 	Why     string            // why the endpoint is off, or why the last delivery failed
 	Until   string            // end of the period for which the endpoint is off

@@ -34,7 +34,7 @@ type Options struct {
 	// address. The keys are fetched when they are needed, and kept for an hour. Only for provider
 	// jwt, instead of secrets.
 	JWKSURL string `yaml:"jwks_url,omitempty"`
-	// JWKSFile is a file with the issuer's keys, read at start. Only for provider jwt, instead of
+	// JWKSFile is a file with the issuer's keys, read at startup. Only for provider jwt, instead of
 	// secrets.
 	JWKSFile string `yaml:"jwks_file,omitempty"`
 	// Algorithms are the signature algorithms that the token may use, such as RS256, ES256 or
@@ -106,9 +106,9 @@ type Options struct {
 	// event. Required for a custom scheme, unless the id is signed (IDHeader). For every other
 	// provider EventID replaces the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
-	// Ignore are JSON pointers to values that change between attempts of an event. The
-	// id is a hash of the rest of the event. Instead of EventID. In the configuration
-	// this is part of dedup.
+	// Ignore are JSON pointers to values that change between attempts of an event. The id is a hash
+	// of the rest of the event. Ignore cannot be combined with EventID. In the configuration,
+	// Ignore is part of dedup.
 	Ignore []string `yaml:"-"`
 	// Type is the location of the event's type. Default: /type of a JSON body if present,
 	// otherwise "unknown". Also for standard-webhooks.
@@ -135,12 +135,12 @@ type Options struct {
 	Keys KeyStore `json:"-" yaml:"-"`
 }
 
-// Field is the location of one text in a delivery. Exactly one member is set.
+// Field is the location of one value in a delivery. Exactly one member is set.
 type Field struct {
 	Header  string `yaml:"header,omitempty"`  // Name of a request header.
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body.
 	Form    string `yaml:"form,omitempty"`    // Field of a form body; for a file, the hash of its bytes.
-	Fixed   string `yaml:"fixed,omitempty"`   // A fixed text; not for ids.
+	Fixed   string `yaml:"fixed,omitempty"`   // A fixed string; not for ids.
 }
 
 // EventID is the location of an event's id, or the parts from which the id is built. Exactly
@@ -149,8 +149,8 @@ type EventID struct {
 	Header  string `yaml:"header,omitempty"`  // Name of a request header.
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body.
 	Form    string `yaml:"form,omitempty"`    // Field of a form body; for a file, the hash of its bytes.
-	// Join are the locations of the texts that are joined to the id: JSON pointers, header:NAME and
-	// form:NAME. All texts must be present.
+	// Join are the locations of the values that are joined into the id: JSON pointers, header:NAME
+	// and form:NAME. All values must be present.
 	Join []string `yaml:"join,omitempty"`
 	// Fields are the values that do not change when the event is sent again: JSON
 	// pointers, header:NAME and form:NAME. The id is a hash of these values; white

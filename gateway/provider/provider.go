@@ -23,15 +23,15 @@ type Provider struct {
 	About About
 
 	// Verify authenticates the request's sender using the raw bytes. It tries every secret and
-	// every signature without leaving early. Errors: *VerifyError for a request that is not
-	// authentic (401). Any other error is our own fault (an unusable secret, or a key that
-	// cannot be fetched within ctx): the sender must be asked to retry (503).
+	// every signature without returning early. Errors: *VerifyError for a request that is not
+	// authentic (401). Any other error is our own fault (an unusable secret, or a key that cannot
+	// be fetched within ctx): the sender must be asked to retry (503).
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
-	// Challenge is the authentication scheme in a 401's WWW-Authenticate header: Basic or
-	// Bearer if the sender uses it, since some senders wait for it. It does not depend on the
-	// reason for the refusal. The catalog and the gateway fill in Signature if a declaration
-	// sets none.
+	// Challenge is the authentication scheme in a 401's WWW-Authenticate header: Basic or Bearer if
+	// the sender uses one of them, because some senders send credentials only after a challenge. It
+	// does not depend on the reason for the refusal. The catalog and the gateway fill in Signature
+	// if a declaration sets none.
 	Challenge string
 
 	// Events extracts the events from a verified request, in order. A delivery without events
@@ -55,7 +55,7 @@ type Provider struct {
 	// another response, which may depend on the request. Nil for most senders.
 	Answer func(r *Request) *Answer
 
-	// Bare is true if the sender accepts no body in any response, so that refusals have none
+	// Bare is true if the sender accepts no body in any response, so that refusals have no body
 	// either.
 	Bare bool
 
@@ -68,15 +68,15 @@ type Provider struct {
 	// secret.
 	SecretAs func(s secret.Value, encoding string) (secret.Value, error)
 
-	// Sign makes r, with any body, a delivery from this sender: it sets the headers, body
-	// fields or query parameters that carry the signature, and replaces existing ones. The
+	// Sign turns r, which may have any body, into a delivery from this sender: it sets the headers,
+	// body fields or query parameters that carry the signature, and replaces existing ones. The
 	// send command and the tests use it.
 	Sign func(r *Request, key secret.Value, now time.Time) error
 
-	// Sample builds the body and the headers of an event from this sender, unsigned and
-	// without a URL, for the send command and the demo. An empty eventType means a common type,
-	// an empty id a new one. Sample puts id where the provider's rule finds it, so that the
-	// event's key depends on it.
+	// Sample builds the body and the headers of an event from this sender, unsigned and without a
+	// URL, for the send command and the demo. An empty eventType means a common type, an empty id a
+	// new one. Sample puts id where the provider's rule reads it, so that the event's key depends
+	// on it.
 	Sample func(eventType, id string, now time.Time) *Request
 
 	// Keyless is true if requests are verified without a secret: with keys that the sender
@@ -105,13 +105,13 @@ type Provider struct {
 	// one request can send it again under a new id until its signed time expires, or forever
 	// if it has none. The replay guard protects against this.
 	UnsignedID bool
-	// UnsignedBody is true if the signed text does not cover the body. Anyone who saw one
-	// request can put another event under its signature. By default the replay guard of such a
-	// source refuses.
+	// UnsignedBody is true if the signed text does not cover the body. Anyone who saw one request
+	// can send another event with its signature. By default, the replay guard of such a source
+	// refuses replays.
 	UnsignedBody bool
-	// ReplayToken returns what the replay guard remembers about a verified request. The token
+	// ReplayToken returns the value that the replay guard stores for a verified request. The token
 	// is the same for the same signed content, however the headers are spelled. Empty or nil:
-	// nothing is remembered.
+	// nothing is stored.
 	ReplayToken func(r *Request) string
 
 	// TestEvent reports whether a verified request describes an event that did not really
@@ -138,7 +138,7 @@ type Provider struct {
 	MaxForm int64
 	// Deadline is how long the sender waits for the response; 0: not documented.
 	Deadline time.Duration
-	// RetryWindow is how long the sender retries by itself. ResendWindow is how long an
+	// RetryWindow is how long the sender retries automatically. ResendWindow is how long an
 	// operator can make the sender resend. Zero: not at all.
 	RetryWindow, ResendWindow time.Duration
 	// OldSecretRetries is true if retries are signed with the secret that was valid when the
@@ -166,8 +166,8 @@ type Request struct {
 	URL    *url.URL
 	Header http.Header
 	Body   []byte
-	// Client is the unit of per-client limits: the sender's address or network. Not valid if
-	// unknown.
+	// Client is the unit of per-client limits: the sender's address or network. It is invalid if
+	// the address is unknown.
 	Client netip.Prefix
 	// Known is true if an earlier delivery from Client was accepted.
 	Known bool

@@ -1,7 +1,7 @@
 package provider
 
-// RetryInfo is the sender's description of an attempt. The zero value is a first
-// attempt, or no description.
+// RetryInfo is the sender's description of an attempt. The zero value describes a first attempt, or
+// an attempt without a description.
 type RetryInfo struct {
 	// Number is the retry's number: 0 for the first attempt, 1 for the first retry.
 	Number int

@@ -27,8 +27,8 @@ const (
 	listToken = "the token of the test"
 )
 
-// sdkList is a provider's API that lists its events. Its responses are the types of the
-// provider's own SDK, serialized.
+// sdkList is a provider's API that lists its events. Its responses are serialized values of the
+// types in the provider's own SDK.
 type sdkList struct {
 	provider string
 	endpoint string // value of the setting `endpoint`
@@ -129,8 +129,8 @@ func (l *listRequests) note(by map[string]map[string]bool, r *http.Request, cred
 	}
 }
 
-// compare requires that Hooklatch queries as the SDK does: the same paths, with the
-// same credential, and with no query parameter that the SDK does not send.
+// compare requires that Hooklatch queries the list as the SDK does: the same paths, with the same
+// credential, and with no query parameter that the SDK does not send.
 func (l *listRequests) compare(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -168,9 +168,9 @@ func TestEveryListHasAnSDK(t *testing.T) {
 	require.Equal(t, read, have)
 }
 
-// An event has the same id, type and time whether its webhook or the provider's list delivered
-// it, in the types of the provider's SDK. After the webhooks a pass recovers nothing, and
-// after a pass the webhooks are duplicates.
+// An event has the same id, type and time whether its webhook or the provider's list delivered it.
+// The test builds the events with the types of the provider's SDK. After the webhooks, a pass
+// recovers nothing. After a pass, the webhooks are duplicates.
 func TestListsOfTheSDKsHaveTheEventsOfTheWebhooks(t *testing.T) {
 	t.Parallel()
 	for _, l := range sdkLists() {

@@ -25,7 +25,7 @@ const (
 const (
 	// minNode is the oldest major version of Node.js on which the SDKs run.
 	minNode = 18
-	// npmTimeout limits an installation. The SDKs are a download of 35 MB.
+	// npmTimeout limits an installation. The SDKs' download is 35 MB.
 	npmTimeout = 5 * time.Minute
 	// keepNPM is how long an unused installation stays in the cache. The SDKs take up 220 MB.
 	keepNPM = 30 * 24 * time.Hour
@@ -81,7 +81,7 @@ func cachedModules(t *testing.T, folder string) string {
 	installed := filepath.Join(cache, "npm-"+hex.EncodeToString(sum[:8]))
 	pruneNPM(cache)
 	now := time.Now()
-	if os.Chtimes(installed, now, now) == nil { // in use: see pruneNPM
+	if os.Chtimes(installed, now, now) == nil { // marks the installation as used: see pruneNPM
 		return filepath.Join(installed, "node_modules")
 	}
 

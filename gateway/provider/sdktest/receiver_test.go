@@ -118,7 +118,7 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	}()
 	t.Cleanup(func() {
 		_ = program.Process.Kill()
-		for range lines { // until the output ends
+		for range lines { // read the output to its end before Wait
 		}
 		_ = program.Wait() // the program was killed
 	})

@@ -1,5 +1,5 @@
-// Package sdktest verifies that we sign, verify and list events as the providers' own SDKs do.
-// It is a separate module, so that no SDK enters the product.
+// Package sdktest verifies that we sign, verify and list events as the providers' own SDKs do. It
+// is a separate module, so that Hooklatch itself depends on no SDK.
 package sdktest
 
 import (

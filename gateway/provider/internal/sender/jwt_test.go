@@ -52,7 +52,7 @@ func TestPublishedKeys(t *testing.T) {
 	require.NoError(t, verify(issued(t, jwt.SigningMethodRS256, "", prooftest.RSAKey(), forMe()), prooftest.Now()), "no key id: any key")
 	require.EqualValues(t, 1, s.Requests.Load())
 
-	// A missing key is looked up once a minute.
+	// A missing key is looked up at most once a minute.
 	byECDSA := issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), forMe())
 	for range 3 {
 		requireRefusal(t, provider.ReasonUnknownKey, verify(byECDSA, prooftest.Now()))

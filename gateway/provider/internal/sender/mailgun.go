@@ -106,8 +106,8 @@ func aboutMailgun() provider.About {
 // mailgunProof holds the signed text and its signature.
 type mailgunProof struct{ timestamp, token, signature string }
 
-// signed returns the complete signed text, which is also the replay token. The token alone would
-// not do: a digit can be moved from the token to the time without a change of the signed text.
+// signed returns the complete signed text, which is also the replay token. The token alone is not
+// enough: a digit can be moved from the token to the time without a change of the signed text.
 func (p mailgunProof) signed() string { return p.timestamp + p.token }
 
 func (p mailgunProof) mac(key []byte) []byte {
@@ -184,7 +184,7 @@ func mailgunFields(r *provider.Request) (url.Values, error) {
 		if name != "signature" {
 			return nil
 		}
-		clear(fields) // if a name repeats, the last one counts
+		clear(fields) // if the name repeats, its last value counts
 		return w.Members(func(name string) error {
 			raw, err := w.Value()
 			if err == nil && len(raw) <= proof.MaxProof && json.Valid(raw) {

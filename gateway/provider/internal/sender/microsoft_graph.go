@@ -82,7 +82,7 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 		},
 		Verify: func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 			verified, delivery, err := verifyGraph(r, secrets)
-			if err == nil { // only then may keys be fetched
+			if err == nil { // do not fetch keys for a sender without the clientState
 				err = delivery.verify(ctx, tokens, now)
 			}
 			if err != nil {
@@ -221,8 +221,8 @@ func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	return state, err
 }
 
-// readTokens records the validation tokens at the current position. It records a token that is
-// not a text as "", which verify refuses.
+// readTokens records the validation tokens at the current position. It records a token that is not
+// a string as "", which verify refuses.
 func (d *graphDelivery) readTokens(w *proof.Walk) error {
 	list, err := w.Value()
 	if err != nil || string(list) == "null" {

@@ -10,7 +10,7 @@ import (
 )
 
 // A sender's file uses nothing that another sender's file declares, so that each can be read,
-// changed and deleted alone. Code that two senders share belongs to the engine or to a separate
+// changed and deleted alone. Code that two senders share belongs to package proof or to a separate
 // package.
 func TestSendersNameNothingOfEachOther(t *testing.T) {
 	t.Parallel()

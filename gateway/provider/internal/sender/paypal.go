@@ -26,7 +26,7 @@ import (
 
 type paypal struct {
 	fetch   *proof.Fetcher // for PayPal's certificates
-	issuers *proof.Fetcher // for the certificates of their issuers
+	issuers *proof.Fetcher // for the issuers' certificates
 	trust   proof.Certificates
 
 	tolerance time.Duration // 0: no limit
@@ -40,10 +40,10 @@ const (
 	paypalCertURL   = "Paypal-Cert-Url"
 
 	paypalSigns = "SHA256withRSA"
-	paypalKeep  = proof.Day // how long a certificate is cached; its URL always leads to the same one
+	paypalKeep  = proof.Day // how long a certificate is cached; its URL never leads to another certificate
 
-	// paypalTolerance equals PayPal's retry window. It is generous, because each attempt has a
-	// new time.
+	// paypalTolerance equals PayPal's retry window. It is unconfirmed that each attempt has a new
+	// time.
 	paypalTolerance = 3 * proof.Day
 )
 
@@ -54,10 +54,10 @@ var (
 	errPayPalKey = errors.New("signing needs a private key after the webhook id")
 )
 
-// PayPal declares PayPal's webhooks. With its certificate's key, PayPal signs a text that
+// PayPal declares PayPal's webhooks. With its certificate's key, PayPal signs a string that
 // contains our webhook's id and the body's CRC. Source:
-// developer.paypal.com/api/rest/webhooks/rest, "Self verification method"; PayPal-Java-SDK
-// SSLUtil (the name in the certificate).
+// developer.paypal.com/api/rest/webhooks/rest, "Self verification method"; PayPal-Java-SDK SSLUtil
+// (the name in the certificate).
 func PayPal(o provider.Options) (*provider.Provider, error) {
 	p := &paypal{
 		fetch:     proof.NewFetcher(o, "api.paypal.com", "api-m.paypal.com", "api.sandbox.paypal.com", "api-m.sandbox.paypal.com"),
@@ -198,7 +198,7 @@ func (p *paypal) claim(r *provider.Request) (c paypalClaim, err error) {
 	return c, nil
 }
 
-// paypalReplayToken identifies one attempt by its id and time. The time alone would not do: two
+// paypalReplayToken identifies one attempt by its id and time. The time alone is not enough: two
 // attempts could have the same time.
 func paypalReplayToken(r *provider.Request) string {
 	id, idErr := proof.TheHeader(r.Header, paypalID, provider.ReasonMissingID)

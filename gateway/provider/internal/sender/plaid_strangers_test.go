@@ -32,9 +32,8 @@ func plaidDelivery(t *testing.T, p *provider.Provider, at time.Time, client neti
 	return r
 }
 
-// TestForgedPlaidKeysKeepNobodyOut lets an unknown sender send requests with one unknown key after
-// the other, as fast as it can. Plaid's own delivery, whose key is not known yet, is still
-// accepted.
+// TestForgedPlaidKeysKeepNobodyOut lets an unknown sender send requests as fast as it can, each
+// with another unknown key. Plaid's own delivery, whose key is not known yet, is still accepted.
 func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	api := &plaidAPI{}

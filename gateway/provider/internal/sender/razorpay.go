@@ -50,7 +50,7 @@ func Razorpay(provider.Options) (*provider.Provider, error) {
 		ReplayToken:      s.ReplayToken,
 		Deadline:         5 * time.Second,
 		RetryWindow:      proof.Day,
-		ResendWindow:     15 * proof.Day, // according to its support
+		ResendWindow:     15 * proof.Day, // according to Razorpay's support
 		OldSecretRetries: true,
 	}), nil
 }

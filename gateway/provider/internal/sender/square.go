@@ -86,8 +86,9 @@ func sampleSquare(eventType, id string, now time.Time) *provider.Request {
 	}, "Square-Version", "2026-10-21")
 }
 
-// squareList has no list of events: it only checks our endpoint, because Square's event list
-// is disabled by default. Source: developer.squareup.com, webhook subscriptions API.
+// squareList declares no list of events, because Square's event list is disabled by default. The
+// API is only used to check our endpoint. Source: developer.squareup.com, webhook subscriptions
+// API.
 func squareList() *provider.List {
 	return &provider.List{
 		Base:     "https://connect.squareup.com",

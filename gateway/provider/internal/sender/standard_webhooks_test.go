@@ -23,7 +23,7 @@ const (
 	whpk  = "whpk_"
 )
 
-// standardPair derives a key pair from a text of 32 bytes.
+// standardPair derives a key pair from a seed of 32 bytes.
 func standardPair(seed string) (private, public string) {
 	key := ed25519.NewKeyFromSeed([]byte(seed))
 	return whsk + base64.StdEncoding.EncodeToString(key.Seed()), whpk + base64.StdEncoding.EncodeToString(key[ed25519.SeedSize:])

@@ -70,9 +70,9 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// checkStripeSecret refuses the keys shown beside the signing secret in Stripe's dashboard. An
-// API key would never verify a delivery, and the key to the account would be stored in one
-// more location.
+// checkStripeSecret refuses the keys that Stripe's dashboard shows next to the signing secret. An
+// API key would never verify a delivery, and the key to the account would be stored in one more
+// location.
 func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
 	return func(s secret.Value) error {
 		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {

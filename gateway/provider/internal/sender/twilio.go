@@ -22,8 +22,8 @@ const twilioSignature = "X-Twilio-Signature"
 // twilioSecret is the auth token as the console shows it.
 var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
-// Twilio declares Twilio's webhooks. They sign the public URL followed by a form's fields. For
-// any other body the URL's query contains the body's hash. Source:
+// Twilio declares Twilio's webhooks. Twilio signs the public URL followed by a form's fields. For
+// any other body, the URL's query contains the body's hash. Source:
 // twilio.com/docs/usage/webhooks/webhooks-security; twilio-node src/webhooks/webhooks.ts.
 func Twilio(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
@@ -63,7 +63,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Content: twilioforms.Content,
 		Methods: []string{http.MethodGet, http.MethodPost},
 		Events:  twilioforms.Events,
-		// A message or a call expects TwiML; an empty document does nothing.
+		// Twilio expects TwiML after a message or a call; an empty document does nothing.
 		Answer: func(*provider.Request) *provider.Answer {
 			return &provider.Answer{Status: http.StatusOK, ContentType: "text/xml", Body: []byte("<Response/>")}
 		},

@@ -33,8 +33,8 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 		Prefix:   "sha256=",
 		Hash:     sha256.New,
 		Encoding: proof.Hex,
-		// The parts have no separator, but a time can be read in only one way: none of its
-		// bytes can move to a neighbor.
+		// The parts have no separator, but a time can be read in only one way: none of its bytes
+		// can move to a neighboring part.
 		Template:  proof.Template{proof.InID, proof.InTimestamp, proof.InBody},
 		Secret:    proof.KeySpelling{Encoding: proof.Raw},
 		Unit:      proof.RFC3339,

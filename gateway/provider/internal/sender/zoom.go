@@ -83,7 +83,7 @@ func aboutZoom() provider.About {
 }
 
 // handshake answers endpoint.url_validation. The request is signed, so only Zoom can make us sign a
-// text of its choice with the secret.
+// string of its choice with the secret.
 func (z *zoom) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if proof.Glance(r.Body, "event") != "endpoint.url_validation" {
 		return nil, nil

@@ -85,9 +85,8 @@ func callbacks() []callback {
 	}
 }
 
-// Events describes a verified delivery. A form is one event; a body from Event Streams is a
-// list of CloudEvents. A GET has its fields in its URL. A call that only asks for TwiML is no
-// event.
+// Events describes a verified delivery. A form is one event; a body from Event Streams is a list of
+// CloudEvents. A GET has its fields in its URL. A callback that only asks for TwiML is no event.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	switch {
@@ -161,8 +160,8 @@ func event(d *proof.Document, id func(*proof.Document) string, kind string) prov
 	return provider.Event{ID: id(d), Type: kind, APIVersion: proof.InForm("ApiVersion").Optional(d), OccurredAt: timeOf(d)}
 }
 
-// asksForTwiML reports whether a call asks for the next step of its dialogue instead of
-// reporting its progress. Such a call is no event.
+// asksForTwiML reports whether a callback asks for the call's next instructions instead of
+// reporting the call's progress. Such a callback is no event.
 func asksForTwiML(form url.Values) bool {
 	if form.Get("CallbackSource") == "call-progress-events" || form.Get("SequenceNumber") != "" {
 		return false

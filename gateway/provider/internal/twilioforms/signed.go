@@ -152,8 +152,8 @@ func legacyQuery(query string) string {
 
 var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 
-// Unescape decodes a part of a URL as Twilio's SDK for Node does, which Twilio's signatures for
-// some requests match: text that cannot be decoded stays unchanged.
+// Unescape decodes a part of a URL as Twilio's SDK for Node.js does, because Twilio signs some
+// requests in this way. Text that cannot be decoded stays unchanged.
 func Unescape(s string) string {
 	text, err := url.QueryUnescape(s)
 	if err != nil { // Node leaves undecodable text unchanged
