@@ -20,13 +20,14 @@ type About struct {
 	Setup []string
 	// Notes lists pitfalls.
 	Notes []string
-	// Backfill explains how to find missed events at the sender. Empty: they cannot be found.
+	// Backfill explains how to find missed events at the sender. It is empty if the sender offers
+	// no way to find them.
 	Backfill string
 	// Docs is the URL of the sender's documentation.
 	Docs string
 }
 
-// Confirmed is the evidence for each fact. Every provider declares all of them.
+// Confirmed is the evidence for each fact. Every provider declares the evidence for all facts.
 type Confirmed struct {
 	Signature   Evidence `json:"signature"`    // signed content and signature method
 	EventID     Evidence `json:"event_id"`     // the id identifies the event and stays the same when the event is resent
@@ -50,10 +51,10 @@ const (
 	// Documentation means the sender's documentation, or the source code of its own libraries.
 	Documentation Evidence = 1 << iota
 	// Vector means that our tests verify a published test vector. The delivery in catalog/testdata
-	// says where the vector was published. For signatures and handshakes only.
+	// says where the vector was published. Vector applies to signatures and handshakes only.
 	Vector
-	// SDK means that a library signs requests that we verify, or the reverse, in sdktest's
-	// tests. For signatures only.
+	// SDK means that, in sdktest's tests, a library signs requests that we verify, or verifies
+	// requests that we sign. SDK applies to signatures only.
 	SDK
 	// Others means third parties that quote the sender in their code and documentation.
 	Others

@@ -22,7 +22,7 @@ type ProbeOptions struct {
 	// If true, the gateway answers unsigned pings: a POST without a body, or a form with a single
 	// short field. Defaults to false.
 	Unsigned bool `yaml:"unsigned,omitempty"`
-	// Echo is the value of the probe that the response repeats. Defaults to nothing.
+	// Echo is the part of the probe that the response repeats. Defaults to nothing.
 	Echo EchoOptions `yaml:"echo,omitempty"`
 }
 

@@ -36,8 +36,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// TestFloors checks that Floor is at least the time in which a sender can send a delivery
-// again.
+// TestFloors checks that Floor is at least the period in which a sender may resend a delivery.
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	for name, atLeast := range map[string]time.Duration{

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// The case of an authentication scheme is not significant, and any number of spaces may follow
-// it (RFC 9110, 11).
+// The case of an authentication scheme is not significant, and any number of spaces may follow the
+// scheme (RFC 9110, 11).
 func TestSchemesAreCaseInsensitive(t *testing.T) {
 	t.Parallel()
 	scheme := regexp.MustCompile(`^(Bearer|Basic) `)

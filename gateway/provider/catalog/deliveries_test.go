@@ -50,10 +50,10 @@ type source struct {
 // samples is the section about the provider's samples.
 type samples struct {
 	Types []string `yaml:"types"`
-	// Unsigned is true if the scheme does not cover the body, or not all of it, so that the
-	// body can be changed.
+	// Unsigned is true if the scheme does not cover the body, or not all of it, so that a request
+	// with a changed body still verifies.
 	Unsigned bool `yaml:"unsigned"`
-	// InBody is true if the signature is in the body, so that no arbitrary body can be signed.
+	// InBody is true if the signature is in the body, so that Sign cannot sign an arbitrary body.
 	InBody bool `yaml:"in_body"`
 	// Fresh is true if two samples are two events even though both are made with the same id.
 	Fresh bool `yaml:"fresh"`
@@ -268,7 +268,7 @@ func parseRequest(text []byte, flags []string) (*provider.Request, error) {
 	return &provider.Request{Method: method, URL: prooftest.URL(target), Header: header, Body: body}, nil
 }
 
-// unmarshal reads a section with options in the same way as the configuration.
+// unmarshal decodes a section in the same way as the program decodes the configuration.
 func unmarshal(text []byte, into any) error {
 	return yaml.UnmarshalWithOptions(text, into, yaml.Strict(), yaml.CustomUnmarshaler(func(s *secret.Value, text []byte) error {
 		var value string
@@ -278,7 +278,7 @@ func unmarshal(text []byte, into any) error {
 	}))
 }
 
-// options returns the source's options, or the options that the provider requires.
+// options returns the source's options, or examples of the options that the provider requires.
 func (s source) options(t testing.TB, name string) provider.Options {
 	t.Helper()
 	var o provider.Options

@@ -26,7 +26,7 @@ func TestKeysHaveAllThatDistinguishesEvents(t *testing.T) {
 			seen := map[string]bool{}
 			for _, r := range differing(t, p, name) {
 				id := onlyID(t, p, r)
-				if id == "" || id != onlyID(t, p, r) { // no event, several events, or a new key each time
+				if id == "" || id != onlyID(t, p, r) { // no event, several events, or a new key for each reading
 					continue
 				}
 				places := placesOf(r)

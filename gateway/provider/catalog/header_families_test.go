@@ -30,7 +30,7 @@ func TestHeaderFamiliesCoverWhatSendersSend(t *testing.T) {
 				}
 				p, _, r := c.received(t, name)
 				for header := range r.Header {
-					if name == "adyen" && header == "Hmacsignature" { // in none of Adyen's families yet
+					if name == "adyen" && header == "Hmacsignature" { // this header is in none of Adyen's families yet
 						continue
 					}
 					known := header == "Content-Type" || header == "Authorization" || header == "User-Agent" || slices.Contains(p.SecretHeaders, header)

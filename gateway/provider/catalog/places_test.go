@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// place is one of header:NAME, form:NAME, query:NAME and a JSON pointer into the body.
+// place is header:NAME, form:NAME, query:NAME or a JSON pointer into the body.
 type place string
 
 // general returns the place with * for every list index, as testdata spells it.

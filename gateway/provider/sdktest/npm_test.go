@@ -32,7 +32,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// publicBase is the URL under which senders reach the gateway; some sign it.
+// publicBase is the URL under which senders reach the gateway. Some senders sign it.
 const publicBase = "https://hooks.example.com"
 
 // npmCase describes what an npm SDK does for one source. The source has the case's name. All
@@ -182,8 +182,8 @@ func TestNPMSDKs(t *testing.T) {
 	}
 }
 
-// startGateway starts a gateway as the program does, configured for a proxy that does not
-// exist. It returns the gateway's base URL.
+// startGateway starts a gateway as the program does, configured with the URL of a proxy that does
+// not exist. It returns the gateway's base URL.
 func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options) string {
 	t.Helper()
 	o, err := outbox.New(options)

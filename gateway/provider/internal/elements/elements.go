@@ -1,5 +1,5 @@
-// Package elements reads texts from XML that a sender has signed: strictly, within
-// limits, and only the requested elements.
+// Package elements reads the text of requested elements from XML that a sender has signed, strictly
+// and within limits.
 package elements
 
 import (
@@ -31,8 +31,8 @@ func IsXML(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("<"))
 }
 
-// Texts maps an element's path to its text. A path consists of the local names from the root
-// on: "order/customer/name". It contains only requested paths that exist.
+// Texts maps an element's path to its text. A path consists of the local names from the root, such
+// as "order/customer/name". Texts contains only requested paths that exist.
 type Texts map[string]string
 
 // Read returns the texts at the given paths. It reads the document once, from front to back,

@@ -86,7 +86,7 @@ func (p *keptKeys) load(ctx context.Context, now time.Time) {
 	for _, k := range kept {
 		keys, err := readKey(k.Document)
 		if err != nil {
-			continue // perhaps written by a newer version: Plaid is queried instead
+			continue // a newer version may have written this key: query Plaid instead
 		}
 		p.keys[k.ID] = accountKey{keys: keys, document: k.Document, fetchedAt: now.Add(-k.Age), stored: true}
 	}

@@ -63,7 +63,7 @@ type Keys struct {
 	known map[Name]accountKey
 }
 
-// Name identifies a key as requested with an account.
+// Name identifies a key that is requested with an account.
 type Name struct {
 	Account Account
 	ID      string

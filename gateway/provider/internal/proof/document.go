@@ -13,7 +13,7 @@ import (
 )
 
 // Document is a verified request's body, or one item from a list in it, parsed only as far as
-// needed. The bytes stay as they arrived.
+// needed. Parsing does not change the bytes.
 type Document struct {
 	R *provider.Request
 	// Payload is the form field that contains the JSON if the body is a form; empty for
@@ -160,7 +160,7 @@ func readJSON(body []byte) (*jsonpointer.Text, error) {
 	return text, nil
 }
 
-// IsForm reports whether a request has a form body: its Content-Type says so, and it does not
+// IsForm reports whether a request has a form body: its Content-Type says so, and the body does not
 // begin like JSON.
 func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
 

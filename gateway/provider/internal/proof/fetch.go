@@ -20,9 +20,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits for one fetch. The sender waits for our response meanwhile. If a fetch takes longer
-// than a verification may take, the gateway asks the sender to retry. The fetch continues, and
-// the next attempt finds the document in the cache.
+// Limits for one fetch. Meanwhile, the sender waits for our response. If a fetch takes longer than
+// a verification may take, the gateway asks the sender to retry. The fetch continues, and the next
+// attempt finds the document in the cache.
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; key sets and certificate chains take up a few kB

@@ -46,8 +46,8 @@ type FetchBudget struct {
 }
 
 // Take reports whether one more document may be fetched for a client. If the client's address is
-// unknown, only the source's limits apply. They also apply alone to a private address, which
-// belongs to a proxy that all clients share.
+// unknown or private, only the source's limits apply: a private address belongs to a proxy that all
+// clients share.
 func (b *FetchBudget) Take(by Asker, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,8 +25,8 @@ type PublishedKey struct {
 	algorithm string // the key's only algorithm; empty: any that fits its type
 	key       crypto.PublicKey
 
-	// Issuer is the issuer whose tokens the key signs. It is empty if the key set does not
-	// name issuers, as Microsoft's key set does.
+	// Issuer is the issuer whose tokens the key signs. It is empty if the key set names no issuers.
+	// Microsoft's key set names them.
 	Issuer string
 }
 

@@ -65,8 +65,8 @@ func TestASecretIsReadInItsOwnEncoding(t *testing.T) {
 }
 
 // A signature that would match if the secret were read in another encoding is refused, and the
-// error names that encoding, for the log. At most one error a second does so, because unknown
-// senders can send any number of such signatures.
+// error names that encoding, for the log. At most one error a second names an encoding, because
+// unknown senders can send any number of such signatures.
 func TestAWrongSignatureSaysHowItWouldFit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -77,8 +77,8 @@ func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	}
 }
 
-// SignedBody declares an HMAC-SHA256 of the body alone, which follows prefix in one header. The
-// secret itself is the key.
+// SignedBody declares one header that contains prefix, followed by an HMAC-SHA256 of the body
+// alone. The secret itself is the key.
 func SignedBody(header, prefix string, encoding Encoding) *Scheme {
 	return &Scheme{
 		Headers:  []HeaderNames{{Signature: header}},

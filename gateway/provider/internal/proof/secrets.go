@@ -60,9 +60,9 @@ func (k KeySpelling) Check(s secret.Value) error {
 	return err
 }
 
-// Match returns the index of the first secret that created one of the given signatures. It
-// computes and compares all of them regardless of the result, in constant time. An unusable
-// secret causes an error only if no other secret matches, because then the sender is not at
+// Match returns the index of the first secret that created one of the given signatures. It tries
+// every secret and every signature regardless of the result, and compares in constant time. If no
+// secret matches and one of them is unusable, the error says so, because the sender may not be at
 // fault.
 func (k KeySpelling) Match(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) (int, error) {
 	if len(secrets) == 0 {

@@ -46,8 +46,8 @@ const whsecPrefix = "whsec_"
 // StandardSecret returns the specification's spelling of a key.
 func StandardSecret() KeySpelling { return KeySpelling{Encoding: Base64, Prefix: whsecPrefix} }
 
-// StandardWebhooks builds the provider for some header families. Named senders in the family
-// change the parts that differ.
+// StandardWebhooks builds the provider for some header families. A named sender that follows the
+// specification changes the parts that differ.
 func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Provider, error) {
 	spelling, err := OneOf("secret_encoding", o.SecretEncoding, string(Base64), string(Base64), string(Raw))
 	if err != nil {

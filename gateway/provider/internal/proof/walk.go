@@ -29,7 +29,7 @@ type Walk struct {
 	at   int
 }
 
-// ErrNoJSON means that a Walk met something unreadable or unexpected.
+// ErrNoJSON means that a Walk found something unreadable or unexpected.
 var ErrNoJSON = errors.New("the body is not the expected JSON")
 
 // TooMany returns the error that refuses a request that contains more of something than we read

@@ -227,7 +227,7 @@ func adyenMAC(key, text []byte) []byte {
 // adyenText returns an item's signed text. Nothing in it is escaped: a ":" in a field, such as
 // in a report's name, looks like a separator.
 func adyenText(item gjson.Result) ([]byte, error) {
-	fields := make(map[string]gjson.Result, 16) // read once: each search for a member reads all of them
+	fields := make(map[string]gjson.Result, 16) // read once: each search for a member reads all members
 	proof.Lookup(item, adyenItem).ForEach(func(key, value gjson.Result) bool {
 		fields[key.Str] = value
 		return true

@@ -159,7 +159,8 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	// The topic is checked before anything is fetched: unknown senders have topics too.
+	// Check the topic before fetching anything: AWS also signs the messages of unknown senders'
+	// topics.
 	index, own, err := snsMatch(secrets, m)
 	if err != nil || own {
 		return provider.Verified{SecretIndex: index}, err
@@ -241,9 +242,9 @@ func snsMessageOf(root gjson.Result) (snsMessage, error) {
 	return m, nil
 }
 
-// snsSigned writes the signed names and values, each on a separate line. Only Message may
-// contain line breaks. In another value they could pass for the next name and create another
-// id with the same signature.
+// snsSigned writes the signed names and values, each on a separate line. Only Message may contain
+// line breaks. In another value, the text after a line break could pass for the next name and
+// value, and create another id with the same signature.
 func snsSigned(root gjson.Result) ([]byte, error) {
 	kind, _ := proof.Scalar(proof.Lookup(root, "/Type"))
 	var names []string

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestSNSCertificates checks that certificates are fetched only from SNS's hosts, although
-// other owners' hosts have similar names, and that they must be issued to SNS.
+// TestSNSCertificates checks that certificates are fetched only from SNS's hosts, and not from
+// hosts with similar names. A certificate must be issued to SNS.
 func TestSNSCertificates(t *testing.T) {
 	t.Parallel()
 	root, stranger := prooftest.NewIssuer(nil), prooftest.NewIssuer(nil)

@@ -103,7 +103,7 @@ func sampleGitHub(eventType, id string, now time.Time) *provider.Request {
 		"User-Agent", "GitHub-Hookshot/hooklatch")
 }
 
-// githubList lists every attempt, for 3 days. GitHub never retries automatically. Source:
+// githubList lists every attempt of the last 3 days. GitHub never retries automatically. Source:
 // docs.github.com, "REST API endpoints for repository webhooks".
 func githubList() *provider.List {
 	return &provider.List{

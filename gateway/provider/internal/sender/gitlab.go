@@ -25,7 +25,7 @@ var (
 )
 
 // GitLab declares GitLab's webhooks. A signing token works as in Standard Webhooks. The older
-// secret token is only sent in a header. Source:
+// secret token only appears in a header, and signs nothing. Source:
 // docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab merge requests 160952
 // (Idempotency-Key) and 230944 (signing token).
 func GitLab(o provider.Options) (*provider.Provider, error) {

@@ -25,8 +25,8 @@ type pubsub struct {
 	wrapped, bare proof.Facts
 }
 
-// GooglePubSub declares Google Cloud Pub/Sub's push subscriptions, with Pub/Sub's envelope and
-// without. Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
+// GooglePubSub declares Google Cloud Pub/Sub's push subscriptions, with and without Pub/Sub's
+// envelope. Source: cloud.google.com/pubsub/docs/push, /authenticate-push-subscriptions,
 // /payload-unwrapping; google-auth-library.
 func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 	if o.Claims["email"] == "" {

@@ -21,8 +21,8 @@ type hubspot struct{ v3, old proof.Scheme }
 
 const hubspotVersion = "X-Hubspot-Signature-Version"
 
-// HubSpot declares HubSpot's webhooks, signed with up to three versions simultaneously. The
-// older two are bare hashes; they count only if the third is missing. Source:
+// HubSpot declares HubSpot's webhooks. One request may carry signatures of three versions. The
+// older two versions are bare hashes, and are used only if the third is missing. Source:
 // developers.hubspot.com, "Validating requests from HubSpot"; HubSpot/hubspot-api-nodejs,
 // signature.spec.ts.
 func HubSpot(o provider.Options) (*provider.Provider, error) {
@@ -132,8 +132,8 @@ func hubspotMAC(key []byte, r *provider.Request, url, timestamp string) []byte {
 	return mac.Sum(nil)
 }
 
-// hubspotURLs returns the called URL. If the URL has escapes that HubSpot decodes before it
-// signs, it also returns the URL with those decoded.
+// hubspotURLs returns the called URL. If the URL contains escapes that HubSpot decodes before it
+// signs, hubspotURLs also returns the decoded URL.
 func hubspotURLs(r *provider.Request) []string {
 	called := r.URL.String()
 	if decoded := hubspotDecode(called); decoded != called {
@@ -158,8 +158,8 @@ func hubspotDecode(url string) string {
 	return text.String()
 }
 
-// verifyOld verifies versions 1 and 2. An unknown sender could append bytes to the hashed
-// text, beginning with 0x80, but no JSON and no URL continues like that.
+// verifyOld verifies versions 1 and 2. An unknown sender could extend the hashed text with bytes
+// that begin with 0x80, but neither JSON nor a URL can continue with 0x80.
 func (h *hubspot) verifyOld(r *provider.Request, secrets []secret.Value) (provider.Verified, error) {
 	c, err := h.old.Claim(r)
 	if err != nil {

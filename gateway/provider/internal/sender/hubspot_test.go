@@ -26,8 +26,8 @@ func TestHubSpotDecode(t *testing.T) {
 	}
 }
 
-// TestHubSpotSpellings checks that a signature over the URL verifies if it covers the URL as
-// HubSpot called it, or as HubSpot decodes it.
+// TestHubSpotSpellings checks that a signature verifies if it covers the URL as HubSpot called it,
+// or as HubSpot decodes it.
 func TestHubSpotSpellings(t *testing.T) {
 	t.Parallel()
 	p := declared(t, HubSpot, provider.Options{})

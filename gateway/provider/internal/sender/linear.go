@@ -17,8 +17,8 @@ import (
 // new time, and a short tolerance could refuse all retries.
 const linearTolerance = 8 * time.Hour
 
-// Linear declares Linear's webhooks, which sign the time inside the body.
-// Source: linear.app/developers/webhooks; @linear/sdk, LinearWebhookClient.
+// Linear declares Linear's webhooks, whose signature covers a time inside the body. Source:
+// linear.app/developers/webhooks; @linear/sdk, LinearWebhookClient.
 func Linear(o provider.Options) (*provider.Provider, error) {
 	id, sentAt := proof.InHeader("Linear-Delivery"), proof.Clock{Pointer: "/webhookTimestamp", Unit: proof.Milliseconds}
 	s := proof.SignedBody("Linear-Signature", "", proof.Hex)

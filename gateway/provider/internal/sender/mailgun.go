@@ -209,7 +209,7 @@ func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 		fields, err := multipartFields(r.Body, boundary)
 		return fields, true, err
 	}
-	return nil, false, nil // it may be JSON, whatever its content type says
+	return nil, false, nil // the body may be JSON, whatever its content type says
 }
 
 // multipartFields reads the short fields of a multipart form, without files.

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestMailgunReplayToken checks that another event under the same signature has the same
-// token, and that each new signature has another token.
+// TestMailgunReplayToken checks that another event with the same signature has the same token, and
+// that each new signature has a new token.
 func TestMailgunReplayToken(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Mailgun, provider.Options{})

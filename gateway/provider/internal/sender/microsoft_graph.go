@@ -114,9 +114,9 @@ type graphDelivery struct {
 	encrypted bool // true if it contains resource data
 }
 
-// verifyGraph requires a known clientState in every item, and at least one item: an empty list
-// is not authenticated. It stops at the first item without a known clientState, before it
-// reads the rest.
+// verifyGraph requires a known clientState in every item, and at least one item: an empty list is
+// not authenticated. It stops at the first item without a known clientState, and does not read the
+// rest.
 func verifyGraph(r *provider.Request, secrets []secret.Value) (provider.Verified, graphDelivery, error) {
 	var verified provider.Verified
 	var delivery graphDelivery

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A sender's file uses nothing that another sender's file declares, so that each can be read,
-// changed and deleted alone. Code that two senders share belongs to package proof or to a separate
-// package.
+// A sender's file uses nothing that another sender's file declares, so that each file can be read,
+// changed and deleted separately. Code that two senders share belongs to package proof or to a
+// separate package.
 func TestSendersNameNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	loaded, err := packages.Load(&packages.Config{

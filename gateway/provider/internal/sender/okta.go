@@ -80,8 +80,8 @@ const oktaChallenge = "X-Okta-Verification-Challenge"
 // maxChallenge limits the text that a handshake echoes from an unsigned request, in bytes.
 const maxChallenge = 1024
 
-// oktaHandshake answers the single GET by which Okta verifies the endpoint. The GET is not
-// signed, and the response reveals nothing of ours.
+// oktaHandshake answers the single GET by which Okta verifies the endpoint. The GET is not signed,
+// and the response contains no data of ours.
 func oktaHandshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodGet {
 		return nil, nil

@@ -42,7 +42,7 @@ const (
 	paypalSigns = "SHA256withRSA"
 	paypalKeep  = proof.Day // how long a certificate is cached; its URL never leads to another certificate
 
-	// paypalTolerance equals PayPal's retry window. It is unconfirmed that each attempt has a new
+	// paypalTolerance equals PayPal's retry window. PayPal's retries may keep the first attempt's
 	// time.
 	paypalTolerance = 3 * proof.Day
 )
@@ -285,7 +285,7 @@ func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, n
 		return chain, nil //nolint:nilerr // the chain check refuses it
 	}
 	for _, rawURL := range leaf.IssuingCertificateURL {
-		// The issuer is published over http; the same host also serves it over https.
+		// The URL of the issuer's certificate may begin with http; the same host also serves https.
 		issuer, err := p.issuers.Cached(ctx, by, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
 		if _, foreign := errors.AsType[*provider.VerifyError](err); foreign {
 			continue

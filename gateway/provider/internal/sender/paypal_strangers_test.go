@@ -29,8 +29,8 @@ func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provi
 	return r
 }
 
-// paypalWithOwnRoot returns a provider that trusts a new authority, and serves a certificate of
-// that authority at paypalTestURL.
+// paypalWithOwnRoot returns a provider that trusts a new authority, and the transport that returns
+// a certificate of that authority at paypalTestURL.
 func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
 	t.Helper()
 	root := prooftest.NewIssuer(nil)
@@ -42,8 +42,8 @@ func paypalWithOwnRoot(t *testing.T) (*provider.Provider, prooftest.Counted) {
 	return declared(t, PayPal, provider.Options{Fetch: fetched, Roots: pool}), fetched
 }
 
-// TestStrangersOrderFewFetches checks that unknown senders cause few fetches and evict
-// nothing: the certificate that verified a delivery continues to do so, without another fetch.
+// TestStrangersOrderFewFetches checks that unknown senders cause few fetches and evict nothing: a
+// certificate that has verified a delivery stays in use without another fetch.
 func TestStrangersOrderFewFetches(t *testing.T) {
 	t.Parallel()
 	p, fetched := paypalWithOwnRoot(t)

@@ -72,7 +72,7 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		ReplayToken: s.scheme.ReplayToken,
 		Retry:       proof.RetrySigns{Number: proof.InHeader("X-Slack-Retry-Num"), Reason: proof.InHeader("X-Slack-Retry-Reason")}.Of,
 		Deadline:    3 * time.Second,
-		RetryWindow: proof.Day, // three within minutes, hourly for a day with "delayed events"
+		RetryWindow: proof.Day, // three retries within minutes, and hourly retries for a day with "delayed events"
 	}, nil
 }
 

@@ -71,7 +71,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Sign:        signTwilio,
 		Sample:      sampleTwilio,
 		SignsURL:    true,
-		UnsignedID:  true, // for conversation events without a time, whose key contains the token
+		UnsignedID:  true, // the key of a conversation event without a time contains the token
 		ReplayToken: twilioReplayToken,
 		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
 		Deadline:    15 * time.Second,

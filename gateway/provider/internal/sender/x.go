@@ -164,7 +164,7 @@ func memberNames(root gjson.Result) []string {
 	seen := map[string]bool{}
 	root.ForEach(func(key, _ gjson.Result) bool {
 		name := proof.Unquote(key.Raw)
-		if !seen[name] && !strings.ContainsAny(name, "~/") { // a pointer would have to escape these
+		if !seen[name] && !strings.ContainsAny(name, "~/") { // a pointer would have to escape these characters
 			names = append(names, name)
 		}
 		seen[name] = true

@@ -74,8 +74,8 @@ func callbacks() []callback {
 			name: "message", marks: []string{"MessageSid"}, without: "EventType", status: []proof.Field{proof.Fixed("received")},
 			key: [][]proof.Field{message, {proof.Fixed("received")}},
 		},
-		// A gather numbers its partial results from 0, as the call numbers its progress, and a call may
-		// have several gathers.
+		// A gather numbers its partial results from 0, as the call numbers its progress, and a call
+		// may have several gathers. Only the token distinguishes these callbacks.
 		{name: "speech", marks: []string{"CallSid", "StableSpeechResult"}, status: partial, key: [][]proof.Field{token}},
 		{name: "speech", marks: []string{"CallSid", "UnstableSpeechResult"}, status: partial, key: [][]proof.Field{token}},
 		{
@@ -220,8 +220,8 @@ func firstOf(d *proof.Document, fields []proof.Field) (string, error) {
 	return "", first
 }
 
-// timeOf reads a callback's time: calls have it in the email format, conversations in RFC
-// 3339, messages have none.
+// timeOf reads a callback's time. Calls use the email format, and conversations use RFC 3339.
+// Messages have no time.
 func timeOf(d *proof.Document) time.Time {
 	for _, f := range []proof.Field{proof.InForm("Timestamp"), proof.InForm("DateRemoved"), proof.InForm("DateUpdated"), proof.InForm("DateCreated")} {
 		text := f.Optional(d)

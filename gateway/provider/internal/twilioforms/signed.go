@@ -38,7 +38,7 @@ func MACs(key, params []byte, urls ...string) [][]byte {
 // would fit it.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
-	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes it
+	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes the parameter's name
 		hashes = r.URL.Query()[BodyHash]
 	}
 	switch {
