@@ -281,8 +281,9 @@ func (f *Fetcher) look(rawURL string) (kept, error) {
 	return f.kept[rawURL], nil
 }
 
-// keep caches a fetch's result. If the cache is full, the least valuable entry is evicted:
-// failures first, then documents that verified nothing. Among equals the oldest is evicted.
+// keep caches a fetch's result. If the cache is full, the least valuable entry is evicted: failures
+// first, then documents that verified nothing. Among equals, the entry with the oldest fetch is
+// evicted.
 func (f *Fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

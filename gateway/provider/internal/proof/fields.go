@@ -182,7 +182,7 @@ type Facts struct {
 	Detail   Field // appended to the type after a dot, if present
 	Version  Field
 	Occurred Clock
-	Payload  string // form field with the JSON of a form body
+	Payload  string // form field that contains the JSON if the body is a form
 	NeedJSON bool   // true if the body must be JSON, even if no rule reads it
 }
 

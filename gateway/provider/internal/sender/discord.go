@@ -108,7 +108,8 @@ func (d *discord) handshake(ctx context.Context, r *provider.Request, secrets []
 	return answer, nil
 }
 
-// discordAnswer defers the response to an interaction. Autocompletion gets an empty response.
+// discordAnswer defers the response to an interaction. Autocompletion gets an empty list of
+// choices. An event gets a response without a body.
 func discordAnswer(r *provider.Request) *provider.Answer {
 	var deferred string
 	switch gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "type").Raw {

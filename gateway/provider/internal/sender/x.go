@@ -155,7 +155,8 @@ func xList(name string) proof.EventRule {
 	return proof.Each("/"+name, item.Of)
 }
 
-// memberNames lists an object's member names in order, without repetition.
+// memberNames lists an object's member names in order, without repetition. It omits names with ~ or
+// /.
 func memberNames(root gjson.Result) []string {
 	if !root.IsObject() {
 		return nil
