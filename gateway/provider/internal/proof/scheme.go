@@ -184,8 +184,8 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// TokenByType adds an unsigned header that names the type to a replay token: the sender sends one
-// body under several types, and each of them is an event.
+// TokenByType extends a replay token with the unsigned header that contains the type: the sender
+// sends one body under several types, and each of them is an event.
 func TokenByType(token func(*provider.Request) string, header string) func(*provider.Request) string {
 	return func(r *provider.Request) string {
 		content := token(r)
