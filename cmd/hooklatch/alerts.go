@@ -38,10 +38,10 @@ func (c *cli) newAlertsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List firing alerts and active mutes",
-		Long: `List the alerts that were firing when a worker last checked, and how often each was
-sent to the destinations in alerts.to. Mutes are listed too. Workers check every 15
-seconds, and only if alerts.to is set. If it is not set, use hooklatch status, which
-checks by itself.`,
+		Long: `List the alerts that were firing when a worker last checked, and how often each was sent
+to the destinations in alerts.to. Mutes are listed too. Workers check every 15 seconds,
+and only if alerts.to is set. If it is not set, use hooklatch status, which makes the
+checks itself.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAlerts(cmd, func(book *alarm.Book) error {

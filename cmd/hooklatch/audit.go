@@ -19,9 +19,9 @@ func (c *cli) newAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List operator actions, newest first",
-		Long: `List operator actions, newest first: retries, cancellations, parked effects, replays,
-pauses, erasures and others. Each action has its operator, time, reason and result, and
-is recorded in the transaction that carries it out.`,
+		Long: `List operator actions, newest first: retries, cancellations, replays, pauses, erasures
+and others. Each entry has an operator, time, reason and result. It is written in the
+same transaction as the action.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := selected.filter()

@@ -34,8 +34,8 @@ func (c *cli) newBackfill() *cobra.Command {
 		Use:   "backfill SOURCE [flags]",
 		Short: "Fetch events that a provider's webhooks missed",
 		Long: `Read the list of events from the provider's API and compare it with the stored events.
-Without --yes missing events are only counted. With --yes they are fetched from the
-list, or the provider is asked to deliver them again, depending on the source's setting
+Without --yes the command only counts missing events. With --yes it fetches them from
+the list or asks the provider to deliver them again, depending on the source's setting
 backfill.via. An event that arrives twice is a duplicate and is not stored again.
 
 With --dry-run the exit code is 1 if events are missing.`,

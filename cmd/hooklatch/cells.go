@@ -43,21 +43,21 @@ func (c *cli) newCellsMove() *cobra.Command {
 cell in the configuration, and reload all processes. They continue to store the source's
 events in the old cell until this command hands the source over.
 
-The command copies everything by which the old cell recognises duplicates: ids of events,
-keys of effects, guards, and the coverage of backfill. Deliveries are accepted meanwhile.
-During the last step the gateway answers 503 for a few seconds. The old cell keeps its
-events and finishes their effects.
+The command copies all data that the old cell uses to recognise duplicates: event ids,
+effect keys, guards, and the coverage of backfill. Meanwhile the gateway accepts
+deliveries. During the last step the gateway answers 503 for a few seconds. The old cell
+keeps its events and finishes their effects.
 
-The source must have no held event, and its ordered effects must end before the last
+The source must have no held events. Its ordered effects must finish before the last
 step, because later events may depend on them. If the command is interrupted, run it
-again: it continues. Until then the old cell accepts deliveries, and notes every row that
-it writes for the move.
+again: it continues. Until then the old cell accepts deliveries, and records every row
+that the move must copy.
 
-With --abandon the command ends a move that has begun and not completed. The source stays
-in its old cell. Afterwards set cell to the old cell, remove moved_from, and reload all
-processes. Rows that were copied stay in the new cell until they expire.
+With --abandon the command ends a move that has begun but not completed. The source
+stays in its old cell. Afterwards set cell to the old cell, remove moved_from, and
+reload all processes. Copied rows stay in the new cell until they expire.
 
-Run it as the role that owns the tables, like migrate up.`,
+Run the command as the role that owns the tables, like migrate up.`,
 		Example: "  " + c.name + " cells move stripe --to payments --yes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -46,11 +46,11 @@ func (c *cli) newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check configuration, database, schema and invariants",
-		Long: `Check the configuration and the database: its connection, the durability of its
-commits, its schema, and the invariants that Hooklatch guarantees. The command also runs
-the checks in the configuration. It changes nothing and connects only to the database
-and to the Redis of gateway.seen_cache. The exit code is 1 if there is a problem;
-warnings alone leave it 0.
+		Long: `Check the configuration and the database: its connection, the durability of its commits,
+its schema, and the invariants that Hooklatch guarantees. The command also runs the
+checks in the configuration. It changes nothing and connects only to the database and to
+the Redis of gateway.seen_cache. The exit code is 1 if there is a problem, and 0 if
+there are only warnings.
 
 With --fix, check only looks for deprecated keys in the configuration file. It shows
 them or, with --yes, replaces them and keeps a copy of the old file.

@@ -38,10 +38,10 @@ func (c *cli) newDestinationsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List destinations, their state and why they are paused",
-		Long: `List all destinations that a worker has ever registered. Each has its state, the state of
-its circuit breaker, the number of its failed and parked effects, and the number of
-running workers with the destination in their configuration. For a paused destination
-the list shows which operator or breaker paused it.`,
+		Long: `List all destinations that a worker has ever registered. For each, the list shows its
+state, its circuit breaker's state, and its number of failed and parked effects. It also
+counts the running workers that have the destination in their configuration. For a
+paused destination the list names the operator or breaker that paused it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {

@@ -38,8 +38,8 @@ the command is killed, workers carry out the run.
 
 Backups still contain the data. Keep the list of erased events that this command prints,
 and after a restore pass it to --again. --list prints the list of a run that other
-processes continued. An erasure cannot be undone. docs/privacy.md lists the kept data,
-its places and its retention.
+processes continued. An erasure cannot be undone. docs/privacy.md says which data is
+kept, where and for how long.
 
 A time is a timestamp (2026-11-21T08:00:00Z), a date in UTC (2026-11-21), or a duration
 before now, such as 36h.`,

@@ -35,10 +35,10 @@ func (c *cli) newEventsExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write events as lines of JSON, oldest first",
-		Long: fmt.Sprintf(`Write events as lines of JSON, oldest first, for example for a data warehouse. Each
-line contains a cursor. Pass the cursor of the last line to the next export as --cursor
-to continue after it. Exports that continue each other write each event once, in its
-state at that moment: an event that is dispatched later is not written again.
+		Long: fmt.Sprintf(`Write events as lines of JSON, oldest first, for example for a data warehouse. Each line
+contains a cursor. Pass the cursor of the last line to the next export as --cursor to
+continue after it. Such a series of exports writes each event once, in its state at that
+moment: an event that is dispatched later is not written again.
 
 An event is written once it is older than %s. A transaction can commit up to that long
 after its event was received, so newer events may still be missing and would be skipped.

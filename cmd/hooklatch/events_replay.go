@@ -68,10 +68,10 @@ func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 is recorded.
 
 Without --yes the command counts the selected events and shows a sample. With --yes it
-stores the selection as a bulk run and replays the events in the order in which they were
-accepted. The run omits events accepted after it started, and events for which --when
-fails. An interrupt pauses the run, and 'hooklatch runs resume' continues it. With
---detach, or if the command is killed, workers carry out the run.
+stores the selection as a bulk run and replays the events in the order in which they
+were accepted. The run omits events accepted after it started, and events for which
+--when cannot be evaluated. An interrupt pauses the run, and 'hooklatch runs resume'
+continues it. With --detach, or if the command is killed, workers carry out the run.
 
 --state is the state of the event, not of its effects. To retry failed effects, use
 'hooklatch effects retry'.

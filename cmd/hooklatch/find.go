@@ -42,9 +42,8 @@ delivery id, a name, the URL of a console page, or a value that a source's searc
 setting selects. These matches are printed first.
 
 The command then searches payloads for the text, from the newest event back, and prints
-events as it finds them. The search is case-sensitive. For rare texts it takes a while:
-stderr says how far the search has come, and an interrupt prints the command that
-continues it.
+events as it finds them. The search is case-sensitive. For rare texts the search takes a
+while: stderr shows its progress, and an interrupt prints the command that continues it.
 
 With --json each result is one line.`,
 		Example: "  " + c.name + ` find jane@example.com

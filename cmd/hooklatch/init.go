@@ -41,8 +41,8 @@ func (c *cli) newInit() *cobra.Command {
 		Use:   "init [PROVIDER...]",
 		Short: "Write a first configuration, with its secrets in .env",
 		Long: `Write hooklatch.yaml and .env for the senders that PROVIDER names, check them, and print
-what to do next at each sender. The command asks for the secret of each sender, and at
-most five other questions. With --yes, or if standard input is not a terminal, it asks
+what to do next at each sender. The command asks for the secret of each sender, and then
+asks at most five questions. With --yes, or if standard input is not a terminal, it asks
 nothing.
 
 Secrets are written only to .env, which only you can read. If you omit a secret, the
@@ -68,7 +68,7 @@ systemd adds credentials.conf for the unit, and kubernetes writes .env for a Sec
 	flags.StringVar(&i.answers.PublicURL, "public-url", "", "base `URL` that senders call, such as "+firstrun.PlaceholderURL)
 	flags.StringVar(&i.target, "for", "", "`environment` in which Hooklatch will run: binary, compose, systemd or kubernetes (default binary)")
 	flags.BoolVar(&i.yes, "yes", false, "ask nothing; apply migrations if a database is given")
-	flags.BoolVar(&i.force, "force", false, "overwrite files that exist; the values in .env are kept")
+	flags.BoolVar(&i.force, "force", false, "overwrite existing files, but keep the values in .env")
 	completeFlag(cmd, "for", fixed(firstrun.Targets()...))
 	cmd.AddCommand(c.newInitAdd())
 	return cmd

@@ -26,8 +26,8 @@ func (c *cli) newRepair() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [--restored-to TIME | --promoted]",
 		Short: "Recreate lost jobs; confirm a restored or failed-over database",
-		Long: `Enqueue every event and effect that has no live job, as workers do by themselves
-every minute.
+		Long: `Enqueue every event and effect that has no live job, as workers do automatically every
+minute.
 
 --restored-to confirms that the database was restored to an earlier time, and lacks the
 work done since. Hooklatch pauses all destinations, parks every unfinished

@@ -34,14 +34,14 @@ func (c *cli) newRetentionRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Delete expired data now, as workers do every hour",
-		Long: `Delete data that is past its retention, as workers do by themselves every hour. Data
+		Long: `Delete data that is past its retention, as workers do automatically every hour. Data
 that unfinished work needs is kept.
 
-A run that would delete more than three days beyond the previous run deletes nothing
-and waits for an operator: the database's clock may have jumped, or a retention setting
-may have been shortened by mistake. Count the rows that would be deleted with --dry-run,
-and confirm the deletion with --yes; the confirmation is recorded. If a run is
-interrupted, the next run continues it.`,
+A run that would delete more than three days of data beyond the previous run deletes
+nothing and waits for an operator: the database's clock may have jumped, or a retention
+setting may have been shortened by mistake. Count the rows that would be deleted with
+--dry-run, and confirm the deletion with --yes; the confirmation is recorded. If a run
+is interrupted, the next run continues it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.yes && f.dryRun {
@@ -56,7 +56,7 @@ interrupted, the next run continues it.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "delete even if more than three days are deleted at once")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "delete even if this deletes more than three days of data at once")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only count what would be deleted")
 	f.by.register(cmd)
 	c.jsonFlag(cmd)

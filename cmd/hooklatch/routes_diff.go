@@ -36,7 +36,7 @@ func (c *cli) newRoutesDiff() *cobra.Command {
 	var d routesDiff
 	cmd := &cobra.Command{
 		Use:   "diff NEW",
-		Short: "Compare the effects of a new configuration with stored events",
+		Short: "Compare the effects that a new and the current configuration plan for stored events",
 		Long: `Plan stored events with the configuration in use (--config) and with the configuration
 file NEW, and compare the effects. The output has added, gone and changed effects, with
 their requests before and after, and errors that would park an effect. The command sends

@@ -24,10 +24,11 @@ func (c *cli) newServe(kind serveKind) *cobra.Command {
 		Short: kind.short,
 		Long: kind.short + `. The process also runs the admin listener.
 
-If the database is unavailable, the process waits and continues when it is back.
-SIGTERM and SIGINT drain: no new work is accepted, and work in flight is finished. After
-a second signal, the process exits immediately. SIGHUP reloads the configuration:
-sources, routes and certificates take effect. An invalid file changes nothing.`,
+If the database is unavailable, the process waits and continues when the database is
+back. SIGTERM and SIGINT drain the process: it accepts no new work and finishes the work
+in flight. After a second signal, the process exits immediately. SIGHUP reloads the
+configuration: sources, routes and certificates take effect. An invalid file changes
+nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := listen.check(); err != nil {

@@ -33,8 +33,8 @@ the waiting work and its age. Configured sources that have received nothing yet 
 listed with a command that sends a test delivery. The screen also lists the running
 processes.
 
-With several cells, the screen has a section for each. A cell that does not answer within
-5 seconds is named, and needs attention.
+With several cells, the screen has a section for each. A cell that does not answer
+within 5 seconds is listed as needing attention.
 
 The exit code is 1 when something needs attention. Counts of the last hour are up to ten
 seconds old; table sizes and the charts of the last day are up to five minutes old.`,

@@ -21,7 +21,7 @@ var (
 )
 
 // Abandon ends a move that Run has begun and not completed. The old cell keeps the source, and notes no
-// more rows for the move. Rows that were copied stay in the new cell until they expire. A later Run
+// more rows for the move. Copied rows stay in the new cell until they expire. A later Run
 // copies everything again. Abandon can be interrupted at any time, and then repeated. Errors: ErrMoved,
 // and errors of the database.
 func (v *Move) Abandon(ctx context.Context) error {

@@ -72,7 +72,7 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 		require.Contains(t, page, want)
 	}
 	wellMade(t, "/destinations/app", page)
-	require.Contains(t, b.page(t, "/destinations/app/probe"), "although its breaker is open")
+	require.Contains(t, b.page(t, "/destinations/app/probe"), "even though its breaker is open")
 	got := b.post("/destinations/app/probe", url.Values{"reason": {"restarted"}})
 	require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
 	require.Contains(t, b.page(t, got.Header().Get("Location")), "a worker probes the destination within ten seconds")

@@ -66,7 +66,7 @@ func Verbs() []Verb {
 		{
 			On: Effects, Name: "retry", Action: ledger.ActionRetryEffect, Role: signin.Operator, Button: "Retry",
 			Short: "Retry failed, parked or cancelled effects immediately, under their existing keys",
-			Means: "The effect is attempted again immediately, with the same key and the same body. A receiver that knows the key does not apply the effect a second time.",
+			Means: "The effect is attempted again immediately, with the same key and the same body. A receiver that recognises the key does not apply the effect a second time.",
 			Past:  "tried again", Done: "Retry requested and recorded.",
 			From: texts(ledger.StatesFor(ledger.ActionRetryEffect)), Usual: string(ledger.EffectFailed), Doubt: appliedTwice, Do: toEffect((*ledger.Ledger).Retry),
 		},
@@ -87,7 +87,7 @@ func Verbs() []Verb {
 		{
 			On: Effects, Name: "resend", Action: ledger.ActionResendEffect, Role: signin.Operator, Button: "Resend",
 			Short: "Send an effect's request again as a new effect, edited or unchanged",
-			Means: "The effect's request is sent to the same destination again, edited or unchanged. A new effect with another key sends it. The old effect stays as it is. The new effect belongs to no order (order_by). The pages of both effects link to each other.",
+			Means: "The effect's request is sent to the same destination again, edited or unchanged, by a new effect with another key. The old effect stays as it is. The new effect is not ordered (order_by). The pages of both effects link to each other.",
 			Past:  "resent", Done: "Resent and recorded: this is the new effect.", TakesRequest: true, Doubt: otherKey,
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, t Terms, by ledger.Operator) error {
 				_, err := o.Ledger().Resend(ctx, of.Name, t.Request, by)
@@ -103,7 +103,7 @@ func Verbs() []Verb {
 		{
 			On: Destinations, Name: "probe", Action: fleet.ActionProbe, Role: signin.Operator, Button: "Probe now", Asks: "Probe",
 			Short: "Attempt the oldest due effect while the breaker is open",
-			Means: "The destination is probed now, although its breaker is open. A worker attempts the oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
+			Means: "The destination is probed now, even though its breaker is open. A worker attempts the oldest due effect, with the effect's own key and body, without waiting for the next scheduled probe. " +
 				"If the probe succeeds, the breaker closes and attempts of all effects resume; if not, the effects wait for the next probe. A worker starts the probe within ten seconds, if an effect is due.",
 			Past: "due for a probe", Done: "Requested and recorded: a worker probes the destination within ten seconds, if an effect is due.", From: []string{BreakerOpen},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
