@@ -104,13 +104,13 @@ func (opts Options) validate() error {
 		return err
 	}
 	if opts.AcceptTimeout < 0 {
-		return fmt.Errorf("AcceptTimeout is %s, it must be positive", opts.AcceptTimeout)
+		return fmt.Errorf("AcceptTimeout is %s; it must be positive", opts.AcceptTimeout)
 	}
 	if opts.SharedTTL < 0 || opts.SharedTTL > MaxSharedTTL {
-		return fmt.Errorf("SharedTTL is %s, it must be positive and at most %s", opts.SharedTTL, MaxSharedTTL)
+		return fmt.Errorf("SharedTTL is %s; it must be positive and at most %s", opts.SharedTTL, MaxSharedTTL)
 	}
 	if opts.Committers < 0 {
-		return fmt.Errorf("Committers is %d, it must be positive", opts.Committers)
+		return fmt.Errorf("Committers is %d; it must be positive", opts.Committers)
 	}
 	return nil
 }

@@ -232,8 +232,8 @@ func (o Options) validate() error {
 	for _, fault := range option.FaultsOf("", o.Validate()) {
 		errs = append(errs, fault)
 	}
-	check(o.JobTimeout > 0, "JobTimeout is %s, it must be positive", o.JobTimeout)
-	check(o.RescueAfter > o.JobTimeout, "RescueAfter is %s, it must be longer than JobTimeout (%s)", o.RescueAfter, o.JobTimeout)
+	check(o.JobTimeout > 0, "JobTimeout is %s; it must be positive", o.JobTimeout)
+	check(o.RescueAfter > o.JobTimeout, "RescueAfter is %s; it must be longer than JobTimeout (%s)", o.RescueAfter, o.JobTimeout)
 	check(len(o.ID) <= maxClientID, "ID has %d characters, at most %d are allowed", len(o.ID), maxClientID)
 
 	names := map[string]bool{}

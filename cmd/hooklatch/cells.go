@@ -111,7 +111,7 @@ func (c *cli) leaves(cfg *config.Config, source, to string) (string, error) {
 	case !slices.Contains(cfg.CellNames(), to):
 		return "", misused("--to %s: %s has no such cell; its cells are %s", to, cfg.Path(), strings.Join(cfg.CellNames(), ", "))
 	case s.InCell() == to && s.MovedFrom == "":
-		return "", fmt.Errorf("%s does not say that the source moves: set moved_from to the cell that has had the events of the source %s until now, and reload all processes", cfg.Path(), source)
+		return "", fmt.Errorf("%s does not say that the source moves: set moved_from to the cell that stores the events of the source %s, and reload all processes", cfg.Path(), source)
 	case s.InCell() != to || s.MovedFrom == "":
 		return "", fmt.Errorf("%s does not say that the source moves: set cell: %s and moved_from: %s for the source %s, and reload all processes", cfg.Path(), to, s.InCell(), source)
 	}
@@ -133,7 +133,7 @@ func expected(ctx context.Context, old, next database) error {
 			}
 		}
 		if len(others) > 0 {
-			return fmt.Errorf("processes with another configuration than %s: %s; reload them, and try again a minute later", in.config.Path(), strings.Join(others, ", "))
+			return fmt.Errorf("the configuration of some processes differs from %s: %s; reload them, and try again a minute later", in.config.Path(), strings.Join(others, ", "))
 		}
 	}
 	return nil

@@ -236,7 +236,7 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
 	_, err = first.Exec(t.Context(), "INSERT INTO hooklatch.processes (name, kind, version, config_hash, settings) VALUES ('host-1', 'serve', 'v1', 'another', '{}')")
 	require.NoError(t, err)
-	refused("processes with another configuration than "+s.configPath+": host-1; reload them", "shop", "--to", "payments", "--yes")
+	refused("the configuration of some processes differs from "+s.configPath+": host-1; reload them", "shop", "--to", "payments", "--yes")
 	_, err = first.Exec(t.Context(), "DELETE FROM hooklatch.processes")
 	require.NoError(t, err)
 	require.Contains(t, must(t, s.args("cells", "move", "shop", "--to", "payments")...), "with the same command and --yes")

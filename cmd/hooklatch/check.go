@@ -64,13 +64,13 @@ transactions in the same database.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {
-				return misused("--yes belongs to --fix")
+				return misused("--yes works only with --fix")
 			}
 			switch {
 			case fix && server != "":
 				return misused("--fix changes the configuration, and --engine does not read it: give one of them")
 			case c.database.url != "" && server != "":
-				return misused("--database-url belongs to a check of the configured database: omit it with --engine")
+				return misused("--database-url is only for a check of the configured database: omit it with --engine")
 			case fix && c.asJSON:
 				return misused("--fix prints no JSON: omit --json")
 			}

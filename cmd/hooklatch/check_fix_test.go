@@ -58,5 +58,5 @@ func TestDeprecatedKeysAreReplaced(t *testing.T) {
 	}
 	var c command
 	require.Equal(t, exitMisused, c.run(t.Context(), "check", "--yes", "--config", path))
-	require.Contains(t, c.stderr.String(), "--yes belongs to --fix")
+	require.Contains(t, c.stderr.String(), "--yes works only with --fix")
 }

@@ -62,7 +62,7 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 				"check that the token belongs to the account and the mode of the webhook; if it does, a third party may know the signing secret: replace it")
 		}
 		if state.Endpoint == coverage.EndpointOff || state.Endpoint == coverage.EndpointForeign {
-			c.add(doctor.Warning, check, fmt.Sprintf("the provider of source %q does not send to it, as seen on %s: %s", state.Source, shown(state.EndpointAt), state.EndpointWhy),
+			c.add(doctor.Warning, check, fmt.Sprintf("the provider of source %q does not deliver to it, as seen on %s: %s", state.Source, shown(state.EndpointAt), state.EndpointWhy),
 				"enable the endpoint at the provider, or correct its URL there")
 		}
 	}

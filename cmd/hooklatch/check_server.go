@@ -43,8 +43,7 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	}
 	var standbys string
 	if err := pool.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&standbys); err == nil && standbys == "" {
-		c.add(doctor.Warning, check, "ha.synchronous says that commits wait for a standby, but they do not: a promoted standby may lack effects that were done, "+
-			"and at_most_once effects would be done again", "set synchronous_standby_names, or remove ha.synchronous")
+		c.add(doctor.Warning, check, "ha.synchronous says that commits wait for a standby, but they do not: a promoted standby may lack completed effects, and workers would repeat at_most_once effects", "set synchronous_standby_names, or remove ha.synchronous")
 	}
 }
 

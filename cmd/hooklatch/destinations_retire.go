@@ -40,7 +40,7 @@ destination in its configuration registers the destination again.`,
 				case errors.Is(err, ledger.ErrUnknownDestination):
 					return c.noSuchDestination(name)
 				case errors.Is(err, fleet.ErrServed):
-					return fmt.Errorf("%s is in the configuration of a running process: remove it and restart; see how many processes have it with: %s",
+					return fmt.Errorf("%s is in the configuration of a running process: remove it and restart; to see how many processes still have it, run: %s",
 						safetext.Shown(name), c.command("destinations list"))
 				case err != nil:
 					return err

@@ -300,7 +300,7 @@ func (d *dev) announce(a *app.App) {
 		line("signed", "with "+d.sign.Reveal()+" (docs/receiver.md)") // the user's receiver verifies with this secret
 	}
 	line("mail", "smtp://"+d.mta)
-	line("config", d.devConfig()+", contains the secrets and the database URL")
+	line("config", d.devConfig()+" (contains the secrets and the database URL)")
 	if d.forward == "" {
 		line("examples", "in the console, if the database had no events yet")
 	}

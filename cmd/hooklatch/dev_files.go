@@ -20,7 +20,7 @@ func openDevFiles(dir string) (*devFiles, error) {
 	case err != nil:
 		return nil, fmt.Errorf("create %s: %w", dir, err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("create %s: it is a symbolic link, which may point outside: remove it, or name another directory with --dir", dir)
+		return nil, fmt.Errorf("create %s: it is a symbolic link, which may point to another directory: remove it, or name another directory with --dir", dir)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -41,5 +41,5 @@ func TestDevFilesRefuseADirectoryThatIsALink(t *testing.T) {
 	target, dir := t.TempDir(), filepath.Join(t.TempDir(), ".hooklatch")
 	require.NoError(t, os.Symlink(target, dir))
 	_, err := openDevFiles(dir)
-	require.ErrorContains(t, err, "it is a symbolic link, which may point outside")
+	require.ErrorContains(t, err, "it is a symbolic link, which may point to another directory")
 }

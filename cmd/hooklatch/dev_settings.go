@@ -140,7 +140,7 @@ func (s *devSettings) yaml() (string, error) {
 	if s.forward == "" {
 		skip = fmt.Sprintf("\n    when: event.id != %q # an example of an event that no route matches", exampleSkipped)
 		example = fmt.Sprintf(`
-  # It does not answer the first attempt of an effect, which is then parked until an operator retries it.
+  # This receiver does not answer the first attempt of an effect. The effect is then parked until an operator retries it.
   %s:
     http:
       url: %s
@@ -172,7 +172,7 @@ admin:
 worker:
   keep_jobs: 24h # River UI also shows completed jobs
 
-# Each receives POST /webhooks/NAME.
+# Each source receives POST /webhooks/NAME.
 sources:
 `, scalar(s.database.Reveal()), scalar(s.listen), scalar(cmp.Or(s.public, "http://"+loopback.Reachable(s.listen))), scalar(s.admin))
 	for _, source := range sources {

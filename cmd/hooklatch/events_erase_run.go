@@ -66,7 +66,7 @@ const erasedLine = "erased "
 func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
 	fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
 	if erased.Remains {
-		fmt.Fprintf(r.stderr, "%s: its bytes cannot be told apart from the bytes of %s in the same delivery, and are kept until these are erased too\n",
+		fmt.Fprintf(r.stderr, "%s: its bytes cannot be separated from the bytes of %s in the same delivery, and are kept until those are erased too\n",
 			safetext.Shown(ref.String()), counted(erased.Others, "other event"))
 	}
 	for _, k := range erased.Kept {
@@ -164,7 +164,7 @@ func (r *eraser) list(ctx context.Context, o *outbox.Outbox, id int64) error {
 		return r.ofRun(id, err)
 	}
 	if run.Action != erasure.ActionEraseEvent {
-		return misused("run %d is not an erasure: it does %s", id, safetext.Shown(run.Words()))
+		return misused("run %d is not an erasure: its action is %s", id, safetext.Shown(run.Words()))
 	}
 	erased, err := o.Erasure().OfRun(ctx, id)
 	if err != nil {

@@ -59,7 +59,7 @@ func (c *cli) printRoutes(l *life.Event) {
 		fmt.Fprintf(c.stdout, "\nroutes\n  unknown: %s\n", l.NoRoutes)
 		return
 	case l.OtherRoutes:
-		fmt.Fprintf(c.stdout, "\ncurrent routes; the event was dispatched by other routes\n")
+		fmt.Fprintf(c.stdout, "\ncurrent routes; the event was dispatched with other routes\n")
 	default:
 		fmt.Fprintf(c.stdout, "\nroutes\n")
 	}

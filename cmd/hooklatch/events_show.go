@@ -117,7 +117,7 @@ func (c *cli) printEvent(e *inbox.Event) {
 		field("read from", "the export of "+e.ExportedDay)
 	}
 	if !e.RedactedAt.IsZero() {
-		field("redacted", "on "+shown(e.RedactedAt)+": the body is not as received, and the event is not replayed")
+		field("redacted", "on "+shown(e.RedactedAt)+": the body was changed, so the event cannot be replayed")
 	}
 	field("item", e.Item)
 	field("config", e.ConfigHash)

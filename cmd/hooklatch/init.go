@@ -128,7 +128,7 @@ func (i *initial) place() {
 func (i *initial) refuseExisting() (dotenv string, err error) {
 	for _, name := range append([]string{i.name}, firstrun.Others(firstrun.Target(i.target))...) {
 		if _, err := os.Lstat(filepath.Join(i.dir, name)); err == nil && !i.force {
-			return "", fmt.Errorf("%s exists: change it by hand, add a source to it with `%s`, or overwrite it with --force", filepath.Join(i.dir, name), i.command("init add PROVIDER"))
+			return "", fmt.Errorf("%s exists: edit it, add a source to it with `%s`, or overwrite it with --force", filepath.Join(i.dir, name), i.command("init add PROVIDER"))
 		}
 	}
 	return readDotenv(i.dir)

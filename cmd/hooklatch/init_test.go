@@ -73,7 +73,7 @@ func TestInitWritesWhatCheckAccepts(t *testing.T) {
 
 			again := &command{}
 			require.Equal(t, exitFailed, again.run(t.Context(), append([]string{"init", "stripe", "--yes"}, flag...)...))
-			require.Contains(t, again.stderr.String(), (&system{configPath: flag[1]}).printed("exists: change it by hand, add a source to it with `hooklatch init add PROVIDER`, or overwrite it with --force"))
+			require.Contains(t, again.stderr.String(), (&system{configPath: flag[1]}).printed("exists: edit it, add a source to it with `hooklatch init add PROVIDER`, or overwrite it with --force"))
 			before := readIn(t, dir, firstrun.Dotenv)
 			require.Zero(t, again.run(t.Context(), append([]string{"init", "stripe", "--yes", "--force", "--for", string(target)}, flag...)...), again.stderr.String())
 			require.Equal(t, before, readIn(t, dir, firstrun.Dotenv), "--force keeps the secrets")

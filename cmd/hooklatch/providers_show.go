@@ -44,7 +44,7 @@ func (c *cli) printDescribed(d described) {
 	if d.Deadline != "" {
 		field("waits", d.Deadline+" for the response")
 	}
-	field("retries", lasting(d.Retries, "never by itself"))
+	field("retries", lasting(d.Retries, "never automatically"))
 	field("resends", lasting(d.Resends, "not on request"))
 	field("keep dedup", fmt.Sprintf("at least %s (%s)", d.Floor, d.FloorReason))
 	field("answer", d.answer())

@@ -82,7 +82,7 @@ func (c Claim) validate() error {
 		return errors.New("no claim id")
 	}
 	if c.Lease <= 0 {
-		return fmt.Errorf("lease is %s, it must be positive", c.Lease)
+		return fmt.Errorf("lease is %s; it must be positive", c.Lease)
 	}
 	if c.KeyTTL < 0 {
 		return fmt.Errorf("key TTL is %s, it must not be negative", c.KeyTTL)

@@ -145,7 +145,7 @@ func retentionStopped(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: subject, Since: *of.StoppedSince,
-			Message: fmt.Sprintf("retention of %s has stopped until an operator confirms: it would delete more than three days at once", subject),
+			Message: fmt.Sprintf("retention of %s has stopped until an operator confirms: it would delete more than three days of data at once", subject),
 			Command: "hooklatch retention run --dry-run",
 		})
 	}
@@ -179,7 +179,7 @@ func twoConfigurations(f Facts) []Alert {
 	}
 	return []Alert{{
 		Count:   int64(len(hashes)),
-		Message: fmt.Sprintf("the running processes have %d different configurations; events are dispatched by the newest one", len(hashes)),
+		Message: fmt.Sprintf("the running processes have %d different configurations; events are dispatched with the newest one", len(hashes)),
 		Command: "hooklatch check",
 	}}
 }

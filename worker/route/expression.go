@@ -167,7 +167,7 @@ func checkExpression(env *cel.Env, text string, want wanted) (*celast.AST, error
 		return nil, oneLineEach(env, text, issues)
 	}
 	if !want.allows(checked.OutputType()) {
-		return nil, fmt.Errorf("yields %s, it must be %s", cel.FormatCELType(checked.OutputType()), want.name)
+		return nil, fmt.Errorf("yields %s; it must be %s", cel.FormatCELType(checked.OutputType()), want.name)
 	}
 	return checked.NativeRep(), nil
 }
@@ -289,7 +289,7 @@ func scalarText(value ref.Val) (string, bool) {
 }
 
 func typeError(got ref.Val, want wanted) error {
-	return fmt.Errorf("yields %s, it must be %s", got.Type().TypeName(), want.name)
+	return fmt.Errorf("yields %s; it must be %s", got.Type().TypeName(), want.name)
 }
 
 // eventView is the variable event.

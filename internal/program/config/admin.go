@@ -167,7 +167,7 @@ func (a Admin) check(d *decoder, g Gateway) {
 		d.reportf("admin.listen", "%s can be reached from other machines: set admin.token, admin.token_file, admin.tokens or admin.auth, or listen on 127.0.0.1", d.show("admin.listen", a.Listen))
 	}
 	if ok && a.Listen == g.Listen && !strings.HasSuffix(a.Listen, ":0") {
-		d.reportf("admin.listen", "%s is the address of gateway.listen; two listeners need two", d.show("admin.listen", a.Listen))
+		d.reportf("admin.listen", "%s is also the address of gateway.listen; give each listener its own address", d.show("admin.listen", a.Listen))
 	}
 	a.TLS.check(d, "admin.tls")
 }
@@ -255,7 +255,7 @@ func (c *Config) checkMasks(d *decoder) {
 		}
 		for _, pointer := range pointers {
 			if !isPointer(pointer) {
-				d.reportf(at, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
+				d.reportf(at, "%s is not a JSON pointer; allowed: one like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a form field",
 					d.show(at, pointer))
 			}
 		}

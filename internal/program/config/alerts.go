@@ -117,7 +117,7 @@ func (c *Config) checkTarget(to AlertTarget) error {
 	case !known:
 		check.OneOf("destination", "destination", to.Destination, slices.Sorted(maps.Keys(c.Destinations))...)
 	case dest.HTTP == nil && dest.SMTP == nil:
-		check.Failf("destination", to.Destination, "is no http or smtp destination, which alerts need")
+		check.Failf("destination", to.Destination, "is not an http or smtp destination; alerts need one of these")
 	case dest.SMTP != nil && to.Recipient == "":
 		check.Missing("recipient", "has no recipient")
 	case dest.SMTP != nil && to.Format != "":

@@ -113,7 +113,7 @@ func (c *Config) checkCells(d *decoder) {
 		case !known:
 			d.among(at, "cell", s.Cell, c.CellNames())
 		case s.Handlers:
-			d.reportf(at, "%s is another database than the application's: a source with handlers must be in the cell %s", d.show(at, s.Cell), MainCell)
+			d.reportf(at, "%s does not use the application's database: a source with handlers must be in the cell %s", d.show(at, s.Cell), MainCell)
 		}
 		switch at := join("sources", name) + ".moved_from"; {
 		case s.MovedFrom == "":

@@ -72,7 +72,7 @@ func (c *Config) checkMemory(d *decoder) {
 			limit *= 2 // the body as sent, and unpacked
 		}
 		if c.Gateway.MaxBuffered > 0 && limit > int64(c.Gateway.MaxBuffered) && !d.reported("gateway.max_buffered") {
-			d.reportf("gateway.max_buffered", "%s has no room for one body of source %q, which takes up to %s; write max_buffered: %s, or more",
+			d.reportf("gateway.max_buffered", "%s is too small for one body of source %q, which takes up to %s; set max_buffered to %s or more",
 				c.Gateway.MaxBuffered, name, size.Bytes(limit), size.Bytes(2*limit))
 		}
 	}

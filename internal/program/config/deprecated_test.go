@@ -62,7 +62,7 @@ hooklatch.yaml:10: routes[0].order: is deprecated since version 1.4.0: write ord
 func TestADeprecatedKeyIsRefusedBesideItsKeyAndOnceRemoved(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"gateway:\n  drain_timeout: 5s\n  drain_limit: 7s\n": "hooklatch.yaml:3: gateway.drain_limit: is a deprecated name of drain_timeout, which line 2 gives too: remove one of them",
+		"gateway:\n  drain_timeout: 5s\n  drain_limit: 7s\n": "hooklatch.yaml:3: gateway.drain_limit: is a deprecated name of drain_timeout, which line 2 sets too: remove one of them",
 		"gateway: {drain_max: 7s}\n":                         "hooklatch.yaml:1: gateway.drain_max: was deprecated in version 1.2.0 and removed in 1.4.0: write drain_timeout",
 		"admin: {drain_limit: 7s}\n":                         "hooklatch.yaml:1: admin: \"drain_limit\" is not a key here",
 	} {

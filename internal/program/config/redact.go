@@ -36,7 +36,7 @@ func (s Source) checkSearch(d *decoder, at string) {
 	search := join(at, "search")
 	d.checkPointers(search, s.Search)
 	if n := len(s.Search); n > payload.MaxSearchPointers {
-		d.reportf(search, "has %d pointers; allowed are up to %d", n, payload.MaxSearchPointers)
+		d.reportf(search, "has %d pointers; allowed: at most %d", n, payload.MaxSearchPointers)
 	}
 }
 
@@ -44,7 +44,7 @@ func (s Source) checkSearch(d *decoder, at string) {
 func (d *decoder) checkPointers(path string, pointers []string) {
 	for _, pointer := range pointers {
 		if !isPointer(pointer) {
-			d.reportf(path, "%s is not a JSON pointer; allowed: like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a field of a form",
+			d.reportf(path, "%s is not a JSON pointer; allowed: one like /data/object/email, with ~1 for a slash and ~0 for a tilde in a name, or /From for a form field",
 				d.show(path, pointer))
 		}
 	}

@@ -116,12 +116,12 @@ func (c *Config) checkRetention(d *decoder) {
 	check.Positive(auditField, c.Retention.Audit)
 	d.faults("", check.Err())
 	if c.Retention.Payloads > c.Retention.Dedup && c.Retention.Dedup > 0 {
-		d.reportf(payloadsField, "%s is longer than %s, %s; allowed: at most that, since a body without its event is useless",
+		d.reportf(payloadsField, "%s is longer than %s, %s; it must not be longer, because a body without its event is useless",
 			FormatDuration(c.Retention.Payloads), dedupField, FormatDuration(c.Retention.Dedup))
 	}
 	c.checkExport(d)
 	if path, longest := c.longestDedup(); c.Retention.History > 0 && c.Retention.History < longest+retention.BeyondDedup {
-		d.reportf(historyField, "%s is too short for %s, %s; allowed: at least %s, since effect keys must outlive events by %s",
+		d.reportf(historyField, "%s is too short for %s, %s; allowed: at least %s, because effect keys must outlive events by %s",
 			FormatDuration(c.Retention.History), path, FormatDuration(longest), FormatDuration(longest+retention.BeyondDedup), FormatDuration(retention.BeyondDedup))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
@@ -169,7 +169,7 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 		check.Positive(own, s.Retention.Dedup)
 		d.faults("", check.Err())
 		if s.Retention.Dedup > 0 && s.Retention.Dedup < c.Retention.Payloads {
-			d.reportf(own, "%s is shorter than %s, %s; allowed: at least that, since a body without its event is useless",
+			d.reportf(own, "%s is shorter than %s, %s; it must not be shorter, because a body without its event is useless",
 				FormatDuration(s.Retention.Dedup), payloadsField, FormatDuration(c.Retention.Payloads))
 		}
 	}

@@ -247,7 +247,7 @@ func searchPayloads(r *request, shown findPage, filter find.Events) error {
 	if denied, is := errors.AsType[*desk.DeniedError](err); is {
 		return &problem{
 			status: http.StatusForbidden, heading: "Nothing found outside payloads",
-			text: "The text is no id, key or name, and payloads were not searched. " + denied.Text,
+			text: "The text is not an id, key or name, and payloads were not searched. " + denied.Text,
 		}
 	}
 	if err != nil {

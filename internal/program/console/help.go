@@ -23,7 +23,7 @@ func showHelp(r *request) error {
 		{"f", "the filter's first field"},
 		{"j k", "next and previous row"},
 		{"Enter", "open the row"},
-		{"x", "select the row, for an action on several"},
+		{"x", "select the row, for an action on several rows"},
 		{"g o", "overview"},
 		{"g e", "events"},
 		{"g l", "live events"},

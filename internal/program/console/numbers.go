@@ -70,7 +70,7 @@ func (p *numbersPage) read() *invalid {
 	case !p.Span.Known():
 		return &invalid{"Time", string(p.Span), "takes " + strings.Join(texts(measure.Spans()), ", ")}
 	case p.Of.Source != "" && p.Of.Destination != "":
-		return &invalid{"Destination", p.Of.Destination, "a source is chosen already: choose a source or a destination"}
+		return &invalid{"Destination", p.Of.Destination, "a source is already chosen: choose either a source or a destination"}
 	}
 	return nil
 }

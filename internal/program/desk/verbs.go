@@ -120,8 +120,8 @@ func Verbs() []Verb {
 		{
 			On: Sources, Name: "backfill", Action: coverage.ActionRun, Role: signin.Operator, Button: "Run now", Asks: "Read the list of",
 			Short: "Compare a source with its provider's list now",
-			Means: "The source is compared with its provider's list now, as on schedule. A worker reads the list and fetches missing events; with mode: report the worker only counts them. " +
-				"A pass that is running finishes first, and the next one starts right after it. A delay that the provider asked for is still respected.",
+			Means: "The source is compared with its provider's list now, as in a scheduled pass. A worker reads the list and fetches missing events; with mode: report the worker only counts them. " +
+				"A pass that is running finishes first, and the next one starts right after it. If the provider asked for a delay, the pass waits for it.",
 			Past: "due for a pass", Done: "Requested and recorded: a worker reads the list within a minute, or when the running pass has finished.", From: []string{Listed},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
 				return o.Coverage().RunNow(ctx, identity.Source(of.Name), by)
@@ -189,11 +189,11 @@ func otherKey(e ledger.Effect) string {
 	const twice = "The receiver cannot recognise the new effect as a repetition, because its key differs."
 	switch {
 	case e.State == ledger.EffectDone:
-		return "The receiver has confirmed this effect, and applies the new effect as well. " + twice
+		return "The receiver has confirmed this effect, and will also apply the new effect. " + twice
 	case !e.State.Finished():
 		return "This effect is not finished and will be attempted too, so the receiver may apply both. Cancel this effect first if only the new one is to be sent. " + twice
 	case !e.MaybeAppliedSince.IsZero():
-		return "The outcome of an attempt is unknown: the receiver may have applied this effect, and then applies it a second time. " + twice
+		return "The outcome of an attempt is unknown: the receiver may have applied this effect, and would then apply it a second time. " + twice
 	}
 	return "If the receiver has applied this effect, it applies it a second time. " + twice
 }

@@ -23,7 +23,7 @@ func (f facts) survival() Finding {
 		found.Message = standbys(f.AsyncStandbys+f.HiddenStandbys, "standby follows", "standbys follow") + " asynchronously: a failover loses the most recent events, although they were answered 2xx"
 		found.Fix = "set synchronous_standby_names if you cannot accept this loss"
 	default:
-		found.Message = "an event is answered 2xx when this server alone has it on disk: it survives a crash, but not the loss of this machine, unless a service copies the machine's disk"
+		found.Message = "an event is answered 2xx when this server alone has it on disk. The event survives a crash, but not the loss of this machine, unless a service copies the machine's disk"
 	}
 	return found
 }

@@ -7,7 +7,7 @@ var meanings = map[string]string{
 	"missing_signature":           "not from the sender, or signing is not enabled at the sender",
 	"malformed_signature":         "not from the sender, or from another kind of endpoint",
 	"wrong_token":                 "the token differs: copy it again",
-	"missing_token":               "not from the sender, or the token is missing in the sender's settings",
+	"missing_token":               "not from the sender, or the token is missing from the sender's settings",
 	"old_timestamp":               "an old delivery was sent again, or a clock is wrong",
 	"future_timestamp":            "a clock is wrong",
 	"replayed":                    "the signature was already used under another id",

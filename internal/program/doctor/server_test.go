@@ -33,7 +33,7 @@ func TestWhatAnEventSurvivesIsSaid(t *testing.T) {
 		level   Level
 		message string
 	}{
-		{facts{}, OK, "this server alone has it on disk: it survives a crash, but not the loss of this machine"},
+		{facts{}, OK, "this server alone has it on disk. The event survives a crash, but not the loss of this machine"},
 		{facts{AsyncStandbys: 1}, Warning, "a failover loses the most recent events"},
 		{
 			facts{StandbyNames: "b, c", SynchronousCommit: "on"}, OK,

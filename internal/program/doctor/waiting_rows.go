@@ -86,7 +86,7 @@ func (w *waiting) refused() {
 			are = "is"
 		}
 		if noneAccepted {
-			though = "; no delivery was accepted since"
+			though = "; no delivery has been accepted since"
 		}
 		w.add("quarantine", count, orZero(since), fmt.Sprintf("source %q: %s from its sender's addresses %s in quarantine, refused for %s, %s%s",
 			source, deliveries(count), are, reason, w.span(since, latest), though),

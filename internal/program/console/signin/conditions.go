@@ -63,7 +63,7 @@ func (c Conditions) Compile(role Role) (cel.Program, error) {
 		return nil, oneLine(issues)
 	}
 	if yields := checked.OutputType(); !yields.IsExactType(cel.BoolType) && !yields.IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("yields %s, it must be bool", cel.FormatCELType(yields))
+		return nil, fmt.Errorf("yields %s; it must be bool", cel.FormatCELType(yields))
 	}
 	program, err := env.Program(checked, cel.CostLimit(conditionCost))
 	if err != nil {

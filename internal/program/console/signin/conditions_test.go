@@ -13,10 +13,10 @@ func TestConditionsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`groups.exists(g, g ==)`:    "Syntax error",
-		`1 + 1`:                     "yields int, it must be bool",
+		`1 + 1`:                     "yields int; it must be bool",
 		`email.endsWidth("x")`:      "undeclared reference to 'endsWidth'",
 		`claims.email + 1 == "x" +`: "Syntax error",
-		`["a"]`:                     "yields list(string), it must be bool",
+		`["a"]`:                     "yields list(string); it must be bool",
 		strings.Repeat("[", 40) + strings.Repeat("]", 40) + ` == []`: "at most 32 levels",
 		"claims" + strings.Repeat(".a", 40):                          "at most 32 levels",
 	} {
