@@ -79,7 +79,7 @@ func TestInitAsksOnATerminal(t *testing.T) {
 		{"Which services send you webhooks?", "stripe github"},
 		{"How will Hooklatch run?", ""},
 		{"Which URL of your application", ""},
-		{"Which Postgres stores them?", "postgres://127.0.0.1:1/none"},
+		{"Which Postgres stores the events?", "postgres://127.0.0.1:1/none"},
 		{"Which URL do senders call?", ""},
 		{"Secret of Stripe, not shown", own},
 		{"Secret of GitHub, not shown", ""},

@@ -102,7 +102,7 @@ func inShort(err error) string {
 		return "the database cannot be reached"
 	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return "the database says SQLSTATE " + pg.Code
+		return "the database reports SQLSTATE " + pg.Code
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "no answer within " + readyTimeout.String()

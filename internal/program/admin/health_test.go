@@ -38,7 +38,7 @@ func TestReadyz(t *testing.T) {
 		{"leaky", errors.New(leaky), "connect postgres://hooklatch:<secret>@db:5432/hooklatch: host=db password=<secret> refused", "not ready"},
 		{"no partitions", errors.New("1 day of partitions lies ahead, 2 are needed"), "1 day of partitions lies ahead, 2 are needed", "not ready"},
 		{"read only", fmt.Errorf("commit: %w", &pgconn.PgError{Severity: "ERROR", Code: "25006", Message: "read-only", Detail: token}),
-			"commit: ERROR: read-only (SQLSTATE 25006)", "the database says SQLSTATE 25006"},
+			"commit: ERROR: read-only (SQLSTATE 25006)", "the database reports SQLSTATE 25006"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

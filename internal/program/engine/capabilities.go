@@ -20,7 +20,7 @@ func capabilities() []capability {
 		lost      = "an event that was answered 2xx can be missing"
 		damaged   = "stored payloads differ from the received ones"
 		twice     = "an event can be accepted twice"
-		migrating = "a failed migration leaves a part of its tables"
+		migrating = "a failed migration leaves some of its tables behind"
 	)
 	return []capability{
 		{name: "commit", works: "COMMIT makes rows visible to other sessions, ROLLBACK removes them", without: lost, try: commits},
@@ -34,7 +34,7 @@ func capabilities() []capability {
 		{name: "savepoints", works: "ROLLBACK TO SAVEPOINT undoes a part of a transaction", without: "handlers and River cannot recover from a failed statement", try: savepoints},
 		{name: "pipeline", works: "BEGIN, settings and a statement that are sent together are one transaction", without: "a statement can run outside its transaction", try: pipelined},
 		{name: "ddl", works: "ROLLBACK undoes CREATE TABLE", without: migrating, try: ddl},
-		{name: "partitions", works: "rows are stored in the partition of their day, which can be detached and dropped", without: "payloads cannot be stored by day, nor dropped", try: partitions},
+		{name: "partitions", works: "rows are stored in the partition of their day, which can be detached and dropped", without: "payloads cannot be stored and dropped by day", try: partitions},
 		{
 			name: "detach_concurrently", works: "DETACH PARTITION CONCURRENTLY removes a day from its table", without: "a worker that owns the tables cannot delete expired days",
 			substitute: "run workers with a role that does not own the tables; they detach days under a short lock", try: detachConcurrently,
@@ -46,12 +46,12 @@ func capabilities() []capability {
 		{name: "texts", works: "texts and JSON are stored and returned unchanged (1 MiB)", without: damaged, try: texts},
 		{name: "times", works: "times keep their microseconds in every time zone, and now() is the start of the transaction", without: "leases end and retries start at wrong times", try: times},
 		{
-			name: "sequences", works: "sequences count in the order of the calls of all sessions", without: "accepted events are not numbered in their order",
+			name: "sequences", works: "a sequence numbers the calls of all sessions in their order", without: "accepted events are not numbered in the order of acceptance",
 			substitute: "do not use order_by and latest_by", try: sequences,
 		},
-		{name: "standby_wait", works: "a COMMIT after pg_logical_emit_message waits for standbys like a COMMIT that wrote rows", without: "deliveries of known events fail, or are acknowledged before a standby has the event", try: standbyWait},
+		{name: "standby_wait", works: "a COMMIT after pg_logical_emit_message waits for standbys like a COMMIT that wrote rows", without: "duplicates fail, or are acknowledged before a standby has the event", try: standbyWait},
 		{
-			name: "listen", works: "NOTIFY reaches LISTEN after COMMIT, and never after ROLLBACK", without: "workers do not learn of new jobs",
+			name: "listen", works: "NOTIFY reaches LISTEN after COMMIT, and never after ROLLBACK", without: "workers are not notified of new jobs",
 			substitute: "set database.listen: false; workers then find jobs by polling, up to 150 ms later", try: listen,
 		},
 		{

@@ -119,7 +119,7 @@ func (s *session) refused(code, sql string, args ...any) {
 	case err == nil:
 		s.t.require(fmt.Errorf("did not fail: %s", sql))
 	case !sqlstate.Is(err, code):
-		s.t.require(fmt.Errorf("failed with another error than %s: %w", code, err))
+		s.t.require(fmt.Errorf("failed with an error other than %s: %w", code, err))
 	}
 }
 

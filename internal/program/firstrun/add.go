@@ -69,7 +69,7 @@ func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err e
 	first := sources.Values[0].Key.GetToken().Position
 	for _, one := range sources.Values {
 		if one.Key.GetToken().Value == a.Provider {
-			return "", "", fmt.Errorf("the configuration has a source %q: give the new source another name by hand", a.Provider)
+			return "", "", fmt.Errorf("the configuration has a source %q: add the new source to the file yourself, under another name", a.Provider)
 		}
 	}
 	lines := slices.Collect(strings.Lines(config))

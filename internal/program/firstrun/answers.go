@@ -79,7 +79,7 @@ func DefaultTo(t Target) string {
 // reader of configurations.
 func (a Answers) Validate() error {
 	if len(a.Providers) == 0 {
-		return errors.New("no provider is named: name the senders of your webhooks, such as stripe or github; `hooklatch providers` lists all")
+		return errors.New("no provider is named: name the senders of your webhooks, such as stripe or github; `hooklatch providers` lists all providers")
 	}
 	for i, name := range a.Providers {
 		if err := checkProvider(name); err != nil {
@@ -106,7 +106,7 @@ func (a Answers) Validate() error {
 
 func checkProvider(name string) error {
 	if !slices.Contains(catalog.Names(), name) {
-		return fmt.Errorf("no provider is named %q: `hooklatch providers` lists all; for other senders use hmac, token, basic or jwt", name)
+		return fmt.Errorf("no provider is named %q: `hooklatch providers` lists all providers; for other senders use hmac, token, basic or jwt", name)
 	}
 	return nil
 }

@@ -189,7 +189,7 @@ func (r *rendering) to() (string, error) {
 		return Scalar(r.To), nil
 	}
 	if r.Target == Systemd {
-		return "", errors.New("the URL of your application has a query, which may contain a secret: give it without, and add a header to the configuration afterwards")
+		return "", errors.New("the URL of your application has a query, which may contain a secret: give the URL without the query, and add a header to the configuration afterwards")
 	}
 	r.variables = append(r.variables, variable{name: appURL, value: secret.New(r.To)})
 	return Reference(appURL), nil

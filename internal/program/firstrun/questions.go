@@ -35,7 +35,7 @@ func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	if len(a.Providers) == 0 {
 		names, err := q.ask(ctx, "Which services send you webhooks? Names, such as stripe github", "", func(text string) error {
 			if text == "" {
-				return errors.New("name at least one; `hooklatch providers` lists all")
+				return errors.New("name at least one; `hooklatch providers` lists all providers")
 			}
 			for _, name := range words(text) {
 				if err := checkProvider(name); err != nil {
@@ -52,7 +52,7 @@ func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	if a.Target == "" {
 		target, err := q.ask(ctx, "How will Hooklatch run? "+targetNames(), string(Binary), func(text string) error {
 			if !slices.Contains(Targets(), Target(text)) {
-				return fmt.Errorf("%q is none of %s", text, targetNames())
+				return fmt.Errorf("%q is not one of %s", text, targetNames())
 			}
 			return nil
 		})
@@ -68,7 +68,7 @@ func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 		}
 	}
 	if a.Database.IsZero() && a.Target != Compose {
-		url, err := q.ask(ctx, "Which Postgres stores them? Its connection URL", DefaultDatabase, func(text string) error { return checkDotenv(databaseURL, secret.New(text)) })
+		url, err := q.ask(ctx, "Which Postgres stores the events? Its connection URL", DefaultDatabase, func(text string) error { return checkDotenv(databaseURL, secret.New(text)) })
 		if err != nil {
 			return a, err
 		}

@@ -60,7 +60,7 @@ func secretOf(d catalog.Description, given secret.Value) (v variable, ok bool, e
 	if v.value = NewSecret(d); v.value.IsZero() {
 		return variable{}, false, fmt.Errorf("%s: only the sender knows its secret: set %s in the environment first; `hooklatch providers %s` says where to find it", d.Title, v.name, d.Name)
 	}
-	v.comment = []string{d.Title + ": a random value, with which `hooklatch send` signs. Replace it by the secret of the sender:"}
+	v.comment = []string{d.Title + ": a random value, with which `hooklatch send` signs. Replace it with the sender's secret:"}
 	for _, step := range Steps(d, "of the source") {
 		if strings.Contains(strings.ToLower(step), "secret") {
 			v.comment = append(v.comment, step)

@@ -42,7 +42,7 @@ func (l *Event) Timeline() []Moment {
 		add(r.At, "%s", replayLine(r))
 	}
 	add(e.ProcessedAt, "%s", e.Outcome)
-	add(e.RedactedAt, "redacted, as its source is configured")
+	add(e.RedactedAt, "redacted, as configured for its source")
 	add(e.ErasedAt, "%s", safetext.Shown(e.Error))
 	for _, effect := range l.Effects {
 		for _, a := range effect.Attempts {

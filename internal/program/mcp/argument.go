@@ -76,7 +76,7 @@ func (t tool) argumentsOf() ([]argument, error) {
 	}
 	if t.reads() && !slices.ContainsFunc(list, func(a argument) bool { return a.name == limitName }) {
 		list = append(list, argument{name: fromName, in: inResult, schema: schema{
-			"type": "integer", "minimum": 0, "description": "The first byte of the result to return: for the rest of a result that was cut",
+			"type": "integer", "minimum": 0, "description": "Position of the first byte to return, to get the rest of a result that was cut",
 		}})
 	}
 	for i := range list {

@@ -114,7 +114,7 @@ func TestToolsAreDerivedFromTheDocument(t *testing.T) {
 	require.Contains(t, said, "overview shows the status")
 	require.NotContains(t, said, "find shows", "this console has no such tool")
 	require.Contains(t, said, "receivers: verify_quarantine. ")
-	from := `"result_from":{"description":"The first byte of the result to return: for the rest of a result that was cut","minimum":0,"type":"integer"}`
+	from := `"result_from":{"description":"Position of the first byte to return, to get the rest of a result that was cut","minimum":0,"type":"integer"}`
 	require.Equal(t, map[string]string{
 		"overview":          `{` + from + `}`,
 		"list_events":       `{"before":{"type":"string"},"limit":{"default":20,"type":"integer"},"state":{"enum":["held"],"type":"string"}}`,
