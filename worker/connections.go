@@ -37,7 +37,7 @@ func (w *Worker) warnOfFewConns(ctx context.Context) {
 	if inPostgres+handlers == 0 || has >= need {
 		return
 	}
-	w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "slow handlers and sql effects can use up the connection pool: enlarge it, or let fewer run at once",
+	w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "slow handlers and sql effects can use up the connection pool: enlarge it, or run fewer of them simultaneously",
 		slog.String(logkey.Reason, fmt.Sprintf("the pool has %d connections; %d sql effects, %d handlers and %d for the rest may need %d",
 			has, inPostgres, handlers, connsForTheRest, need)))
 }

@@ -123,7 +123,7 @@ func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, 
 // serves its destination moves the job back. See fleet.SetAside.
 func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) error {
 	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect asks again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect is checked again soon", slog.String(logkey.Destination, l.Name), errAttr(err))
 		return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 	}
 	l.SetAside()

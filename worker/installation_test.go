@@ -39,7 +39,7 @@ func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	require.Zero(t, mails.Load())
 	require.NoError(t, b.outbox.Repair().Promoted(t.Context(), ledger.Operator{Who: "ann", Via: "test"}))
 	require.Eventually(t, func() bool { return mails.Load() == 1 }, 2*time.Minute, 20*time.Millisecond)
-	require.Eventually(t, func() bool { return len(b.lines(t, "at_most_once effects are not withheld any more")) == 1 }, 2*time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.lines(t, "at_most_once effects are no longer withheld")) == 1 }, 2*time.Minute, 20*time.Millisecond)
 	require.Len(t, b.lines(t, withheldLine), 1, "the line is logged only once in a while")
 }
 

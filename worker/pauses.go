@@ -116,7 +116,7 @@ func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 			"have been done already; confirm what happened with `hooklatch repair --restored-to TIME` or `hooklatch repair --promoted`", servers...)
 	case !state.Withheld && !told.IsZero():
 		*told = time.Time{}
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "at_most_once effects are not withheld any more", servers...)
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "at_most_once effects are no longer withheld", servers...)
 	}
 	return nil
 }

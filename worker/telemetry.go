@@ -83,8 +83,8 @@ func newTelemetry(o Options) (*telemetry, error) {
 		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process opened the breaker of a destination, by destination."),
 		abandoned:      in.Counter("hooklatch.effect.abandoned", "{attempt}", "Attempts whose call did not return within its time-out plus 5 seconds, by destination."),
 		checks:         in.Counter("hooklatch.checks", "{run}", "Runs of the checks in the configuration, by check and outcome."),
-		effectDuration: in.Seconds("hooklatch.effect.duration", "How long attempts took at the destination.", durationBuckets...),
-		queueWait:      in.Seconds("hooklatch.queue.wait", "How long jobs waited after they were due, by queue.", durationBuckets...),
+		effectDuration: in.Seconds("hooklatch.effect.duration", "Duration of attempts at the destination.", durationBuckets...),
+		queueWait:      in.Seconds("hooklatch.queue.wait", "Time that jobs waited after they were due, by queue.", durationBuckets...),
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("make instruments: %w", err)

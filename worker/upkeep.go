@@ -196,9 +196,7 @@ func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 		}
 		switch {
 		case report.Stopped && p.Stopped:
-			w.telemetry.logger.LogAttrs(ctx, slog.LevelError, "retention deletes nothing: more than three days would be deleted at once, because the clock of the "+
-				"database jumped, a setting was shortened, or nothing ran for days; look with `hooklatch retention run --dry-run`, continue it with "+
-				"`hooklatch retention run --yes`", append(attrs, slog.Time(logkey.Horizon, p.Horizon))...)
+			w.telemetry.logger.LogAttrs(ctx, slog.LevelError, "retention deletes nothing: more than three days of data would be deleted at once, because the database's clock jumped, a setting was shortened, or nothing ran for days; check with `hooklatch retention run --dry-run`, and confirm with `hooklatch retention run --yes`", append(attrs, slog.Time(logkey.Horizon, p.Horizon))...)
 		case p.Rows > 0:
 			w.telemetry.deleted.Add(ctx, p.Rows,
 				metric.WithAttributes(attribute.String(attrKind, string(p.What)), attribute.String(attrSource, string(p.Source))))

@@ -26,8 +26,7 @@ func CheckAllowPrivate(prefixes []netip.Prefix) error {
 	for i, prefix := range prefixes {
 		private := slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Overlaps(prefix) && p.Bits() <= prefix.Bits() })
 		if prefix.IsValid() && !private {
-			c.Failf(element("", i), prefix.String(), "is not within a private network; public addresses need no permission, "+
-				"allowed are parts of 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, fc00::/7 and other special ranges")
+			c.Failf(element("", i), prefix.String(), "is not within a private network; public addresses need no permission; allowed: parts of 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 127.0.0.0/8, fc00::/7 and other special ranges")
 		}
 	}
 	return c.Err()

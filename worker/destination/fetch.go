@@ -73,7 +73,7 @@ func NewFetcher(o FetchOptions) (*Fetcher, error) {
 	case o.Timeout < 0:
 		return nil, fmt.Errorf("timeout must be more than 0, got %s", o.Timeout)
 	case !o.Bearer.IsZero() && f.origin == nil:
-		return nil, errors.New("a bearer needs an origin it may go to")
+		return nil, errors.New("a bearer token needs an origin to which it may be sent")
 	case checkHeaderValue("bearer", o.Bearer.Reveal()) != nil:
 		return nil, errors.New("bearer has a character headers cannot have")
 	case !o.Bearer.IsZero():
@@ -155,7 +155,7 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))
 	switch {
 	case err != nil:
-		return failed("%s broke off its answer", host)
+		return failed("%s ended its answer early", host)
 	case len(body) > maxFetched:
 		return failed("%s answered more than %d bytes", host, maxFetched)
 	}

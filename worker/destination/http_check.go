@@ -56,9 +56,9 @@ func (o HTTPOptions) checkURL(c *option.Check) {
 		c.Failf("secret_url", nil, "at most one of url and secret_url may be given")
 	default:
 		if u, err := parseTarget(o.SecretURL.Reveal()); err != nil {
-			c.Failf("secret_url", nil, "is not a URL that requests can go to: %s", err)
+			c.Failf("secret_url", nil, "is not a URL to which requests can be sent: %s", err)
 		} else if isOrigin(u) {
-			c.Failf("secret_url", nil, "is an origin alone, which is shown: what is secret is a path or a query; otherwise give url")
+			c.Failf("secret_url", nil, "is only an origin, which is not kept secret: add the secret path or query, or give url instead")
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (o HTTPOptions) checkCredentials(c *option.Check) {
 	if b := o.Basic; b != nil && b.User == "" {
 		c.Missing("basic.user", "has no user")
 	} else if b != nil && strings.Contains(b.User, ":") {
-		c.Failf("basic.user", b.User, "has a colon, which ends the user in the header")
+		c.Failf("basic.user", b.User, "has a colon, which would end the user name in the header")
 	}
 	const unfit = "has a character that no header may have, such as a line break"
 	if checkHeaderValue("", o.Bearer.Reveal()) != nil {
@@ -113,7 +113,7 @@ func headerProblem(name string) string {
 
 func (o HTTPOptions) checkSignOrigins(c *option.Check) {
 	if len(o.SignOrigins) > 0 && o.Sign == nil {
-		c.Failf("sign_origins", nil, "means nothing without sign")
+		c.Failf("sign_origins", nil, "has no effect without sign")
 	}
 	for i, given := range o.SignOrigins {
 		field := element("sign_origins", i)

@@ -73,5 +73,5 @@ func TestNewHTTPReadsSignOrigins(t *testing.T) {
 		require.EqualError(t, err, `http destination "app": `+want)
 	}
 	_, err := NewHTTP(HTTPOptions{Name: "app", URL: "https://example.com", SignOrigins: []string{"https://example.com"}})
-	require.EqualError(t, err, `http destination "app": sign_origins: means nothing without sign`)
+	require.EqualError(t, err, `http destination "app": sign_origins: has no effect without sign`)
 }

@@ -100,7 +100,7 @@ func CheckHeaderName(name string) error {
 }
 
 func setByDestination(canonical string) error {
-	return fmt.Errorf("header %s is set by the destination, a request may not", canonical)
+	return fmt.Errorf("header %s is set by the destination; a request must not set it", canonical)
 }
 
 // request builds the request of one attempt. Any error except errForeign is final, because the

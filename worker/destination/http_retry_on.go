@@ -40,7 +40,7 @@ func CheckRetryOn(policy ledger.Policy, statuses []int) error {
 // allowedRetryOn describes the statuses that may be in a list for the policy.
 func allowedRetryOn(policy ledger.Policy) string {
 	if policy == ledger.AtMostOnce {
-		return "401, 407 and 421, which under at_most_once are the only ones that are certain to come before anything was done"
+		return "401, 407 and 421; with at_most_once only these prove that the receiver has done nothing"
 	}
 	return "400 to 499 without 408, 409, 425 and 429, which have their own meaning"
 }

@@ -49,8 +49,8 @@ func TestSecretURLsAreChecked(t *testing.T) {
 	for given, want := range map[string]string{
 		"https://hooks.example.com/canary":       "",
 		"https://hooks.example.com/?key=canary":  "",
-		"https://hooks.example.com":              "is an origin alone",
-		"https://hooks.example.com/":             "is an origin alone",
+		"https://hooks.example.com":              "is only an origin",
+		"https://hooks.example.com/":             "is only an origin",
 		"canary":                                 "url has another scheme than http and https",
 		"ftp://hooks.example.com/canary":         "url has another scheme than http and https",
 		"https://ann:canary@hooks.example.com/x": "url contains a user or password",

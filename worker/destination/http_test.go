@@ -91,7 +91,7 @@ func TestHTTPFollowsNoRedirect(t *testing.T) {
 	})})
 	out := h.Send(t.Context(), testEffect())
 	require.Equal(t, ledger.VerdictRefused, out.Verdict)
-	require.EqualError(t, out.Err, "HTTP 307 Temporary Redirect: redirects are not followed, the destination's url must name the final address")
+	require.EqualError(t, out.Err, "HTTP 307 Temporary Redirect: redirects are not followed; the destination's url must be the final address")
 }
 
 func TestHTTPIgnoresProxiesOfTheEnvironment(t *testing.T) {

@@ -40,7 +40,7 @@ func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcom
 			status, http.StatusText(status))
 	case status >= 300 && status <= 399:
 		out.Verdict = ledger.VerdictRefused
-		out.Err = fmt.Errorf("HTTP %d %s: redirects are not followed, the destination's url must name the final address",
+		out.Err = fmt.Errorf("HTTP %d %s: redirects are not followed; the destination's url must be the final address",
 			status, http.StatusText(status))
 	case status == http.StatusTooEarly, status == http.StatusTooManyRequests:
 		out.Verdict = ledger.VerdictNotApplied

@@ -55,7 +55,7 @@ func checkSubject(subject string) error {
 	case subject == "" || len(subject) > 255 || strings.ContainsFunc(subject, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return errors.New("the subject is empty, longer than 255 bytes, or has white space")
 	case strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, "_INBOX."):
-		return errors.New("the subject begins with $ or _INBOX., which are the server's own")
+		return errors.New("the subject begins with $ or _INBOX., which are reserved for the server")
 	}
 	for token := range strings.SplitSeq(subject, ".") {
 		if token == "" || token == "*" || token == ">" {

@@ -122,7 +122,7 @@ func readSigningKey(value secret.Value) (signingKey, error) {
 		return nil, errors.New("is not Base64 after whsec_")
 	}
 	if len(key) < minSecretBytes || len(key) > maxSecretBytes {
-		return nil, fmt.Errorf("spells %d bytes after whsec_; allowed: %d to %d", len(key), minSecretBytes, maxSecretBytes)
+		return nil, fmt.Errorf("decodes to %d bytes after whsec_; allowed: %d to %d bytes", len(key), minSecretBytes, maxSecretBytes)
 	}
 	return symmetricKey(key), nil
 }
@@ -145,7 +145,7 @@ func readPrivateKey(encoded string) (signingKey, error) {
 		}
 		return asymmetricKey(pair), nil
 	}
-	return nil, fmt.Errorf("spells %d bytes after whsk_; an Ed25519 private key has %d, or %d with the public key appended",
+	return nil, fmt.Errorf("decodes to %d bytes after whsk_; an Ed25519 private key has %d bytes, or %d with the public key appended",
 		len(key), ed25519.SeedSize, ed25519.PrivateKeySize)
 }
 

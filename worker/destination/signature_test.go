@@ -99,18 +99,18 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"":                                    "is empty",
 		"raw:":                                "has nothing after raw:",
 		"whsec_?%":                            "is not Base64 after whsec_",
-		"whsec_YWJj":                          "spells 3 bytes after whsec_; allowed: 24 to 64",
-		"whsec_" + strings.Repeat("YWJj", 22): "spells 66 bytes after whsec_; allowed: 24 to 64",
+		"whsec_YWJj":                          "decodes to 3 bytes after whsec_; allowed: 24 to 64 bytes",
+		"whsec_" + strings.Repeat("YWJj", 22): "decodes to 66 bytes after whsec_; allowed: 24 to 64 bytes",
 		"mysecretmysecret": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
 			"libraries of receivers decode every secret as Base64, and would verify with a different key",
 		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "begins neither with whsec_, followed by Base64 of 24 to 64 bytes, nor with whsk_, nor with raw:; " +
 			"libraries of receivers decode every secret as Base64, and would verify with a different key",
 		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":           "",
-		"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=":           "spells 23 bytes after whsec_; allowed: 24 to 64",
+		"whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI=":           "decodes to 23 bytes after whsec_; allowed: 24 to 64 bytes",
 		"raw:mysecretmysecret":                             "",
-		"whsk_":                                            "spells 0 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key appended",
+		"whsk_":                                            "decodes to 0 bytes after whsk_; an Ed25519 private key has 32 bytes, or 64 with the public key appended",
 		"whsk_?%":                                          "is not Base64 after whsk_",
-		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "spells 24 bytes after whsk_; an Ed25519 private key has 32, or 64 with the public key appended",
+		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "decodes to 24 bytes after whsk_; an Ed25519 private key has 32 bytes, or 64 with the public key appended",
 		"whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk": "", // unpadded
 		// The second half of the published key, with some bytes changed.
 		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key after the " +

@@ -88,11 +88,11 @@ func (s *SQL) CheckStatement(name string, params int) (string, error) {
 	statement, known := s.statements[name]
 	switch {
 	case name == "":
-		return "", fmt.Errorf("names no statement, destination %q has %s", s.name, strings.Join(names, ", "))
+		return "", fmt.Errorf("names no statement; destination %q has %s", s.name, strings.Join(names, ", "))
 	case !known:
 		return "", fmt.Errorf("names no statement of destination %q, which has %s", s.name, strings.Join(names, ", "))
 	case statement.params != params:
-		return "", fmt.Errorf("gives %d parameters, statement %q takes %d", params, name, statement.params)
+		return "", fmt.Errorf("gives %d parameters; statement %q takes %d", params, name, statement.params)
 	}
 	return name, nil
 }

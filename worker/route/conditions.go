@@ -26,7 +26,7 @@ const (
 
 // ErrCompileBusy is returned when a condition was not compiled in time: the caller may try
 // again.
-var ErrCompileBusy = errors.New("the condition was not compiled in time, as other conditions are being compiled: try again in a moment")
+var ErrCompileBusy = errors.New("the condition was not compiled in time, because other conditions are being compiled: try again in a moment")
 
 // errTypedTooDeep is errTooDeep for texts that users type, whose chains are limited to maxNesting.
 var errTypedTooDeep = tooDeepError(maxNesting)

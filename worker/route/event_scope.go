@@ -108,7 +108,7 @@ func (s *eventScope) templateData() (map[string]any, error) {
 // its source. Such a body was accepted under an earlier limit.
 func (s *eventScope) loadBody() error {
 	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
-		return fmt.Errorf("body has %d bytes, and source %q takes %d (max_body)", size, s.event.Source, s.maxBody)
+		return fmt.Errorf("body has %d bytes; source %q allows at most %d (max_body)", size, s.event.Source, s.maxBody)
 	}
 	s.parsedBody()
 	return nil

@@ -51,7 +51,7 @@ func TestExpressionsSeeBodiesUpToTheCapOfTheSource(t *testing.T) {
 	limit = 8
 	effects, err := table.Plan(t.Context(), e)
 	require.NoError(t, err)
-	require.Equal(t, `route "reads": when: body has 9 bytes, and source "shop" takes 8 (max_body)`, effects[0].Parked)
+	require.Equal(t, `route "reads": when: body has 9 bytes; source "shop" allows at most 8 (max_body)`, effects[0].Parked)
 }
 
 // Guarded calls return the same results as CEL's own calls.

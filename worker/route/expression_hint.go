@@ -75,11 +75,11 @@ func nameHint(env *cel.Env, text, message string) string {
 	isFunction := strings.Contains(text, name+"(")
 	switch {
 	case isFunction && name == "now":
-		return "; an expression sees no clock; event.received_at is the time at which the event arrived"
+		return "; expressions cannot read a clock; event.received_at is the time at which the event arrived"
 	case isFunction:
 		return meant + "; docs/expressions.md lists the functions"
 	case name == "current":
-		return "; current is known with refetch only, and not to when, key, order_by and latest_by"
+		return "; current exists only with refetch, and not in when, key, order_by and latest_by"
 	}
 	var names []string
 	for _, v := range env.Variables() {

@@ -70,7 +70,7 @@ func (a *App) warnOfGone(ctx context.Context, old, next *config.Config) {
 		}
 	}
 	if len(attrs) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the reloaded configuration lacks what the former one had", attrs...)
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "the reloaded configuration lacks parts of the previous one", attrs...)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestAPrimaryOfThePastIsRefused(t *testing.T) {
 	onTimeline(3)
 	require.NoError(t, connect())
 	onTimeline(2)
-	require.ErrorContains(t, connect(), "the server is on timeline 2, and this process has worked on timeline 3 of the same system")
+	require.ErrorContains(t, connect(), "the server is on timeline 2, but this process has used timeline 3 of the same system")
 	onTimeline(4)
 	require.NoError(t, connect())
 }

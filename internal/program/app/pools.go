@@ -131,7 +131,7 @@ func (o Options) poolSizes() (poolSizes, error) {
 		}
 		return poolSizes{}, o.Config.Problem("database.max_conns", fmt.Sprintf(
 			"%d is too few: `hooklatch %s` needs %d connections: %s%d for the console and other reads, and %d for the worker "+
-				"(%d for sql destinations, %d for handlers, %d for the rest); set max_conns: %d, or leave it out to have it computed",
+				"(%d for sql destinations, %d for handlers, %d for the rest); set max_conns: %d, or omit it, and the program computes the number",
 			given, command, need, accepting, connsToRead, working, sql, handlers, worker.ConnsNeeded(0, 0), need))
 	}
 	sizes.work = max(working, fewestConnsToWork)

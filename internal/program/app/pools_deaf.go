@@ -137,7 +137,7 @@ func (a *App) listen(ctx context.Context) {
 		attrs := []slog.Attr{slog.String(logkey.Pool, h.name)}
 		switch {
 		case h.deaf == 1:
-			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "Postgres answers new connections but not those of the pool: they are replaced", attrs...)
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "Postgres answers new connections, but not the pool's: the process replaces the pool's connections", attrs...)
 		case h.deaf == deafChecks:
 			a.opts.Logger.LogAttrs(ctx, slog.LevelError, "replacing the connections of the pool did not help: the process needs a restart", attrs...)
 		case h.deaf == 0 && before > 0:
@@ -151,7 +151,7 @@ func (a *App) listen(ctx context.Context) {
 func (a *App) deafness() *error {
 	for _, h := range a.hearings {
 		if h.deaf >= deafChecks {
-			err := fmt.Errorf("the pool %s has answered nothing for %s, although Postgres does: only a restart helps", h.name, time.Duration(h.deaf)*hearEvery)
+			err := fmt.Errorf("the pool %s has not responded for %s, although Postgres does: restart the process", h.name, time.Duration(h.deaf)*hearEvery)
 			return &err
 		}
 	}

@@ -170,7 +170,7 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 			after(3 * DefaultStillFor)
 			require.Equal(t, []string{cut}, r.loads())
 			refused := strings.Contains(r.logs.String(), "the configuration in effect stays")
-			said := strings.Contains(r.logs.String(), "the reloaded configuration lacks what the former one had")
+			said := strings.Contains(r.logs.String(), "the reloaded configuration lacks parts of the previous one")
 			switch in := r.routesInEffect(); in {
 			case formerRoutes:
 				require.True(t, refused || cut == "", "cut before line %d: %s", n+1, r.logs.String())

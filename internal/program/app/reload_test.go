@@ -149,10 +149,10 @@ routes: [{name: all, from: stripe, to: app}, {name: pushed, from: github, to: cr
 		require.Equal(t, http.StatusUnauthorized, status(t, a, "github"))
 		require.NoError(t, a.Ready(t.Context()))
 	}
-	require.NotContains(t, logs.String(), "lacks what")
+	require.NotContains(t, logs.String(), "lacks parts")
 	f.write(t, first)
 	require.NoError(t, a.Reload(t.Context()))
-	require.Contains(t, logs.String(), `level=WARN msg="the reloaded configuration lacks what the former one had" source=github route=pushed destination=crm`)
+	require.Contains(t, logs.String(), `level=WARN msg="the reloaded configuration lacks parts of the previous one" source=github route=pushed destination=crm`)
 	f.write(t, "allow_empty: true\n")
 	require.NoError(t, a.Reload(t.Context()))
 	require.Contains(t, logs.String(), `source=stripe route=all destination="app, crm"`)

@@ -45,7 +45,7 @@ func (s *Servers) validate(ctx context.Context, conn *pgconn.PgConn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if newest := s.timeline[string(row[0])]; timeline < newest {
-		return fmt.Errorf("the server is on timeline %d, and this process has worked on timeline %d of the same system: it was the primary before a failover", timeline, newest)
+		return fmt.Errorf("the server is on timeline %d, but this process has used timeline %d of the same system: the server was the primary before a failover", timeline, newest)
 	}
 	s.timeline[string(row[0])] = timeline
 	return nil

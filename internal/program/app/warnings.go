@@ -147,7 +147,7 @@ func forwardWarnings(cfg *config.Config) []Warning {
 			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].forward", "forwards only the sender's own headers; older versions forwarded all headers")
 			warnings = append(warnings, Warning{
 				"forward", problem.Error(),
-				`write also: [User-Agent] to name more, also: ["*"] for all as before, or also: [] if that is meant`,
+				`write also: [User-Agent] to forward further headers, also: ["*"] to forward all as before, or also: [] to forward no others`,
 			})
 		}
 	}

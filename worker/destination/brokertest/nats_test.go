@@ -146,7 +146,7 @@ func TestNATSJetStream(t *testing.T) { //nolint:paralleltest // a suite counts g
 	e.Request.Headers = map[string][]string{"nats-rollup": {"all"}}
 	out = s.Send(t.Context(), e)
 	requireVerdict(t, ledger.VerdictRefused, out)
-	require.EqualError(t, out.Err, "header Nats-Rollup is set by the destination, a request may not")
+	require.EqualError(t, out.Err, "header Nats-Rollup is set by the destination; a request must not set it")
 	_, err = js.Stream(t.Context(), "SMALL")
 	require.NoError(t, err)
 }
