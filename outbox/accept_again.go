@@ -116,5 +116,5 @@ func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
 // missDatabaseLife is called when the query of databaseLife fails. Every duplicate is then looked
 // up in the database.
 func (o *Outbox) missDatabaseLife(err error) {
-	o.logger.Debug("duplicates are looked up: the database does not say whether it is the same", slog.Any(logkey.Err, err))
+	o.logger.Debug("duplicates are looked up in the database, because its identity is unknown", slog.Any(logkey.Err, err))
 }

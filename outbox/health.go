@@ -97,7 +97,7 @@ func (o *Outbox) canWrite(ctx context.Context) error {
 			return errors.New("the database is read-only")
 		}
 		if daysAhead < minPartitionDaysAhead {
-			return fmt.Errorf("partitions of deliveries reach %s ahead, at least %d are needed: a worker's upkeep or `hooklatch migrate up` creates them",
+			return fmt.Errorf("partitions of deliveries reach %s ahead; at least %d days are needed: a worker's upkeep or `hooklatch migrate up` creates them",
 				noun.Counted(daysAhead, "day"), minPartitionDaysAhead)
 		}
 		return nil

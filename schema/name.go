@@ -39,7 +39,7 @@ func (n Name) OrDefault() Name {
 // Validate returns an error that explains why n cannot be a schema name, or nil.
 func (n Name) Validate() error {
 	if len(n) > maxNameLen {
-		return fmt.Errorf("schema name %q has %d characters, at most %d are allowed", string(n), len(n), maxNameLen)
+		return fmt.Errorf("schema name %q has %d characters; at most %d are allowed", string(n), len(n), maxNameLen)
 	}
 	if !namePattern.MatchString(string(n)) {
 		return fmt.Errorf("schema name %q must consist of lower-case letters, digits and underscores and must not begin with a digit", string(n))

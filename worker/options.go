@@ -234,7 +234,7 @@ func (o Options) validate() error {
 	}
 	check(o.JobTimeout > 0, "JobTimeout is %s; it must be positive", o.JobTimeout)
 	check(o.RescueAfter > o.JobTimeout, "RescueAfter is %s; it must be longer than JobTimeout (%s)", o.RescueAfter, o.JobTimeout)
-	check(len(o.ID) <= maxClientID, "ID has %d characters, at most %d are allowed", len(o.ID), maxClientID)
+	check(len(o.ID) <= maxClientID, "ID has %d characters; at most %d are allowed", len(o.ID), maxClientID)
 
 	names := map[string]bool{}
 	for _, d := range o.Destinations {

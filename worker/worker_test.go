@@ -180,7 +180,7 @@ Outbox is required
 schema name "Bad" must consist of lower-case letters, digits and underscores and must not begin with a digit
 soft_stop: -1ns is too short; it must be longer than 0s
 RescueAfter is 1s; it must be longer than JobTimeout (1m0s)
-ID has 101 characters, at most 100 are allowed
+ID has 101 characters; at most 100 are allowed
 destination "a": Sender is required
 destination "a" is given twice
 destination "a": queue: "Upper" is not a queue name; allowed: lower-case letters and digits with single _, - or | between them, at most 64

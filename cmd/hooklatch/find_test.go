@@ -63,13 +63,13 @@ func TestFindRefusesTextsThatNothingHas(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	for want, args := range map[string][]string{
-		"the text is empty":                {"find", " "},
-		"more than 4096 bytes":             {"find", strings.Repeat("x", 10_000)},
-		"not UTF-8":                        {"find", "a\xff"},
-		"usage:":                           {"find"},
-		"allowed are 1 to 10000":           {"find", "--limit", "0", "x"},
-		"omit --cursor":                    {"find", "--exact", "--cursor", "1", "x"},
-		`"nowhere" is no cursor of a list`: {"find", "--cursor", "nowhere", "x"},
+		"the text is empty":                   {"find", " "},
+		"more than 4096 bytes":                {"find", strings.Repeat("x", 10_000)},
+		"not UTF-8":                           {"find", "a\xff"},
+		"usage:":                              {"find"},
+		"allowed are 1 to 10000":              {"find", "--limit", "0", "x"},
+		"omit --cursor":                       {"find", "--exact", "--cursor", "1", "x"},
+		`"nowhere" is not a cursor of a list`: {"find", "--cursor", "nowhere", "x"},
 	} {
 		var c command
 		require.Equal(t, exitMisused, c.run(t.Context(), s.args(args...)...), args)

@@ -103,7 +103,7 @@ func TestADiffOfABadFileSaysWhatIsWrong(t *testing.T) {
 		{exitMisused, "--limit 0: allowed are 1 to", []string{s.configPath, "--limit", "0"}},
 		{exitMisused, "--when: ", []string{s.configPath, "--when", "body.("}},
 		{exitMisused, "--since \"soon\"", []string{s.configPath, "--since", "soon"}},
-		{exitMisused, "no cursor of a list", []string{s.configPath, "--cursor", "x"}},
+		{exitMisused, "not a cursor of a list", []string{s.configPath, "--cursor", "x"}},
 		{exitFailed, missing, []string{missing}},
 		{exitFailed, "new.yaml:", []string{s.edited(t, "key: body.data.object.id", "key: body.(")}},
 		{exitFailed, `did you mean "mail"`, []string{s.edited(t, "to: mail", "to: mial")}},

@@ -55,7 +55,7 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 	w.turn()
 	runs, err := w.outbox.Coverage().Runs(t.Context(), "gitlab", 1)
 	require.NoError(t, err)
-	require.Equal(t, "the pass used up its time before its end: the next pass continues from there", runs[0].Outcome())
+	require.Equal(t, "the pass used up its time before its end: the next pass continues where this one stopped", runs[0].Outcome())
 	runs[0].Lost = 1
 	require.Contains(t, runs[0].Outcome(), "events are lost; the pass used up its time")
 	require.Zero(t, w.state().Failures)

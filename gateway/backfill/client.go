@@ -53,7 +53,7 @@ func (e *statusError) Error() string {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Sprintf("%s: the token was refused (%d): it has expired, lacks a permission, or belongs to another account%s", e.about, e.status, e.rights())
 	case http.StatusNotFound:
-		return fmt.Sprintf("%s: not found (404) with this token: it belongs to another account, is for test instead of live mode, or lacks a permission, or the endpoint is wrong%s", e.about, e.rights())
+		return fmt.Sprintf("%s: not found (404): the token belongs to another account or mode, or lacks a permission, or the endpoint is wrong%s", e.about, e.rights())
 	}
 	return fmt.Sprintf("%s: answered %d", e.about, e.status)
 }

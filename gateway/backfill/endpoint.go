@@ -110,7 +110,7 @@ func (p *pass) chooseTypes() error {
 		p.types = []string{"*"}
 		return nil
 	}
-	return errors.New("the token sees no type that the endpoint is subscribed to; list the types to fetch in `types`")
+	return errors.New("the token cannot read any type that the endpoint is subscribed to; list the types to fetch in `types`")
 }
 
 func (p *pass) wants(eventType string) bool {

@@ -190,9 +190,9 @@ func (p *pass) end(ctx context.Context, err error) error {
 	case errors.Is(err, errLimit):
 	case timeIsUp:
 		end.Next = 0
-		goesOn := "the next pass continues from there"
+		goesOn := "the next pass continues where this one stopped"
 		if p.order.By != "" {
-			goesOn = "what it stored is kept, and starting it again continues from there"
+			goesOn = "its events are stored, and the next start continues where it stopped"
 		}
 		p.run.Error = "the pass used up its time before its end: " + goesOn
 	case isThrottled:

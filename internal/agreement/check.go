@@ -49,11 +49,11 @@ func (c Check) Validate() error {
 	}
 	switch {
 	case c.query() == "":
-		check.Missing("sql", "has no sql; give a query that returns a row for each thing that is wrong")
+		check.Missing("sql", "has no sql; give a query that returns a row for each problem")
 	case strings.ContainsRune(c.SQL, 0):
 		check.Failf("sql", nil, "has a NUL character")
 	case statement.Positionals(c.SQL) > 0:
-		check.Failf("sql", nil, "has parameters like $1, and there is nothing to put there; write the values")
+		check.Failf("sql", nil, "has parameters like $1, for which there are no values; write the values into the query")
 	}
 	return check.Err()
 }

@@ -99,7 +99,7 @@ func columnsOf(ctx context.Context, conn *pgconn.PgConn, query string) ([]string
 		return nil, err
 	}
 	if len(described.Fields) == 0 {
-		return nil, &RefusedError{Message: "it returns no columns, so that a row would say nothing"}
+		return nil, &RefusedError{Message: "it returns no columns, so a row would show nothing"}
 	}
 	names := make([]string, len(described.Fields))
 	for i, field := range described.Fields {
@@ -145,7 +145,7 @@ func collect(answer *pgconn.ResultReader, names []string) Found {
 // messageOf returns the error message without its details, which quote rows.
 func messageOf(e *pgconn.PgError) string {
 	if e.Code == sqlstate.QueryCanceled {
-		return "it was cancelled; it may take " + Timeout.String() + ": let it look at fewer rows, or give it an index"
+		return "it was cancelled after " + Timeout.String() + ", the limit: read fewer rows, or create an index"
 	}
 	return e.Message + " (SQLSTATE " + e.Code + ")"
 }

@@ -116,7 +116,7 @@ func TestAQueryIsNothingButAQuery(t *testing.T) {
 		`SELECT forget()`:                                                    `transaction read-write mode must be set before any query (SQLSTATE 25001)`,
 		`SELECT nextval('numbers')`:                                          `cannot execute nextval() in a read-only transaction (SQLSTATE 25006)`,
 		`SELECT set_config('transaction_read_only', 'off', false)`:           `transaction read-write mode must be set before any query (SQLSTATE 25001)`,
-		`SELECT FROM orders`:                                                 `it returns no columns, so that a row would say nothing`,
+		`SELECT FROM orders`:                                                 `it returns no columns, so a row would show nothing`,
 		`SELECT n FROM nowhere`:                                              `relation "nowhere" does not exist (SQLSTATE 42P01)`,
 		`SELECT 1 / (SELECT count(*) - 1 FROM orders)`:                       `division by zero (SQLSTATE 22012)`,
 		`SELECT id FROM orders WHERE id = $1`:                                `bind message supplies 0 parameters`,
@@ -168,7 +168,7 @@ func TestAQueryCannotEscapeItsTimeout(t *testing.T) {
 			_, err = run(t.Context(), conn.Conn(), sql, 100*time.Millisecond)
 			var cancelled *pgconn.PgError
 			require.ErrorAs(t, err, &cancelled)
-			require.Contains(t, messageOf(cancelled), "it was cancelled; it may take 10s")
+			require.Contains(t, messageOf(cancelled), "it was cancelled after 10s, the limit")
 		})
 	}
 }

@@ -14,7 +14,7 @@ func ValidateKey[T ~string](s T, limit int) error {
 	case s == "":
 		return errors.New("is empty")
 	case len(s) > limit:
-		return fmt.Errorf("has %d bytes, at most %d are allowed", len(s), limit)
+		return fmt.Errorf("has %d bytes; at most %d are allowed", len(s), limit)
 	case !utf8.ValidString(string(s)):
 		return errors.New("is not valid UTF-8")
 	case strings.ContainsRune(string(s), 0):

@@ -102,7 +102,7 @@ func (v *Move) begin(ctx context.Context) (id uuid.UUID, left bool, err error) {
 		return ledger.Consequence{Result: "move to the cell " + v.To.Cell + " begun"}, row.Scan(&id, &left)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return id, false, fmt.Errorf("the source is not in the cell %s any more: it has moved to another cell than %s", v.From.Cell, v.To.Cell)
+		return id, false, fmt.Errorf("the source is no longer in the cell %s: it has moved to a cell other than %s", v.From.Cell, v.To.Cell)
 	}
 	if err != nil || left {
 		return id, left, err

@@ -131,7 +131,7 @@ func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	case u.Port() != "" && err != nil:
 		c.Failf(field, given, "has port %s; allowed: up to 65535", u.Port())
 	case u.Fragment != "":
-		c.Failf(field, given, "has a fragment, which no server sees")
+		c.Failf(field, given, "has a fragment, which is never sent to a server")
 	default:
 		return true
 	}

@@ -35,7 +35,7 @@ func TestURLKeepsItsPassword(t *testing.T) {
 		"https://me:canary@hooks.example.com%": "url: is not a URL; allowed: an http:// or https:// URL with a host",
 		"ftp://hooks.example.com":              `url: "ftp://hooks.example.com" is not a web URL; allowed: an http:// or https:// URL with a host`,
 		"https://hooks.example.com:70000":      `url: "https://hooks.example.com:70000" has port 70000; allowed: up to 65535`,
-		"https://hooks.example.com/#top":       `url: "https://hooks.example.com/#top" has a fragment, which no server sees`,
+		"https://hooks.example.com/#top":       `url: "https://hooks.example.com/#top" has a fragment, which is never sent to a server`,
 	} {
 		var c Check
 		_, ok := c.URL("url", given)

@@ -49,7 +49,7 @@ func (e *Eraser) redactEvent(ctx context.Context, tx pgx.Tx, r Redaction, ref id
 		of.add(jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)})
 	}
 	if _, err := e.sql.NotWaiting.With(ref).Exec(ctx, tx); err != nil {
-		return fmt.Errorf("note that it waits no more: %w", err)
+		return fmt.Errorf("record that it no longer waits: %w", err)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, p
 	case payload.Form:
 		kind, word = blotForm, "redacted"
 	case payload.Other:
-		e.logger.WarnContext(ctx, "a body that is neither JSON nor a form was erased whole, since its values cannot be redacted",
+		e.logger.WarnContext(ctx, "a body that is neither JSON nor a form was erased completely, because its values cannot be redacted",
 			slog.String(logkey.Source, string(event.ref.Source)), slog.String(logkey.EventID, string(event.ref.EventID)))
 		whole := emptyDelivery{deliveryOf: of, Source: event.ref.Source}
 		_, err := e.sql.EmptyDelivery.With(whole).Exec(ctx, tx)

@@ -141,7 +141,7 @@ func (a *Archive) begin(ctx context.Context, day time.Time) (Day, error) {
 }
 
 // errDiffers is returned when the export of a day does not contain the deliveries of its table.
-var errDiffers = errors.New("the export has other deliveries than the table")
+var errDiffers = errors.New("the deliveries in the export differ from those in the table")
 
 // recheck compares an exported day with its table, and reads the files back.
 func (a *Archive) recheck(ctx context.Context, d Day) error {

@@ -14,7 +14,7 @@ import (
 type Cursor string
 
 // ErrCursor is returned when a cursor belongs to another list, or is invalid.
-var ErrCursor = errors.New("no cursor of a list")
+var ErrCursor = errors.New("not a cursor of a list")
 
 // Beginning is the start of a walk: the newest row for a walk back, the oldest row for a walk
 // onward.

@@ -306,9 +306,9 @@ func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.Events(t.Context(), find.Events{}, "1.hl_1", 0)
-	require.ErrorContains(t, err, `"1.hl_1" is no cursor of a list of events`)
+	require.ErrorContains(t, err, `"1.hl_1" is not a cursor of a list of events`)
 	_, err = b.Effects(t.Context(), find.Effects{}, "17", 0)
-	require.ErrorContains(t, err, `"17" is no cursor of a list of effects`)
+	require.ErrorContains(t, err, `"17" is not a cursor of a list of effects`)
 }
 
 // A Tail returns each new row once, and no row that existed before.

@@ -251,7 +251,7 @@ func (f *Fleet) tellPausesAgain(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("tell pauses again: %w", err)
+		return fmt.Errorf("notify of pauses again: %w", err)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (c Claim) validate() error {
 		return fmt.Errorf("lease is %s; it must be positive", c.Lease)
 	}
 	if c.KeyTTL < 0 {
-		return fmt.Errorf("key TTL is %s, it must not be negative", c.KeyTTL)
+		return fmt.Errorf("key TTL is %s; it must not be negative", c.KeyTTL)
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func (e NewEffect) Validate() error {
 	case e.Request.Late && e.Request.FromDelivery:
 		return fmt.Errorf("effect %s cannot both be rendered late and send its delivery", e.EffectID)
 	case e.policy() != AtLeastOnce && e.policy() != AtMostOnce:
-		return fmt.Errorf("effect %s has policy %q, allowed are %s and %s", e.EffectID, e.Policy, AtLeastOnce, AtMostOnce)
+		return fmt.Errorf("effect %s has policy %q; allowed: %s and %s", e.EffectID, e.Policy, AtLeastOnce, AtMostOnce)
 	}
 	if err := column.ValidateKey(e.Key, maxKeyLen); err != nil {
 		return fmt.Errorf("effect key %w", err)

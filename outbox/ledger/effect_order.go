@@ -32,7 +32,7 @@ func (e NewEffect) validateOrder() error {
 	case "", OnParkBlock, OnParkSkip:
 		return nil
 	}
-	return fmt.Errorf("effect %s has on_park %q, allowed are %s and %s", e.EffectID, e.OnPark, OnParkBlock, OnParkSkip)
+	return fmt.Errorf("effect %s has on_park %q; allowed: %s and %s", e.EffectID, e.OnPark, OnParkBlock, OnParkSkip)
 }
 
 // onPark is skip for an effect created parked: no effect waits behind an effect that could not be

@@ -9,7 +9,7 @@ func (e *exporter) effects() {
 				tell(float64(of.Count), ofDestination(of.Destination), inState(of.State))
 			}
 		})
-	e.Gauge("hooklatch.effects.oldest_due", "s", "How long the oldest due effect of a destination has been due.",
+	e.Gauge("hooklatch.effects.oldest_due", "s", "Time for which the oldest due effect of a destination has been due.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Due {
 				tell(ago(s.At, of.At), ofDestination(of.Name))
@@ -24,7 +24,7 @@ func (e *exporter) events() {
 				tell(float64(of.Count), ofSource(of.Source))
 			}
 		})
-	e.Gauge("hooklatch.events.oldest_undispatched", "s", "How long the oldest undispatched event of a source has waited to be dispatched.",
+	e.Gauge("hooklatch.events.oldest_undispatched", "s", "Time for which the oldest undispatched event of a source has waited.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Undispatched {
 				tell(ago(s.At, of.Since), ofSource(of.Source))
@@ -104,7 +104,7 @@ func (e *exporter) lists() {
 				}
 			}
 		})
-	e.Gauge("hooklatch.backfill.slack_share", "1", "That time as a share of the period for which the provider lists an event.",
+	e.Gauge("hooklatch.backfill.slack_share", "1", "Time until the provider stops listing those events, as a share of the period for which it lists an event.",
 		func(s *Snapshot, tell observe) {
 			for _, of := range s.Lists {
 				if slack, known := of.Slack(s.At); known {
@@ -144,15 +144,15 @@ func (e *exporter) destinations() {
 }
 
 func (e *exporter) database(sizeBudget int64) {
-	e.Gauge("hooklatch.database.size_budget", "By", "How many bytes all tables may use: database.size_budget in the configuration.",
+	e.Gauge("hooklatch.database.size_budget", "By", "Number of bytes that all tables may use: database.size_budget in the configuration.",
 		func(_ *Snapshot, tell observe) {
 			if sizeBudget > 0 {
 				tell(float64(sizeBudget))
 			}
 		})
-	e.Gauge("hooklatch.collected.timestamp", "s", "When these gauges were read, in seconds since 1970.",
+	e.Gauge("hooklatch.collected.timestamp", "s", "Time at which these gauges were read, in seconds since 1970.",
 		func(s *Snapshot, tell observe) { tell(float64(s.At.UnixMilli()) / 1000) })
-	e.Gauge("hooklatch.collected.duration", "s", "How long it took to read these gauges.",
+	e.Gauge("hooklatch.collected.duration", "s", "Time that it took to read these gauges.",
 		func(s *Snapshot, tell observe) { tell(s.Took.Seconds()) })
 	e.Gauge("hooklatch.partitions.ahead", "d", "Days for which partitions exist in advance.",
 		func(s *Snapshot, tell observe) { tell(float64(s.DaysAhead)) })

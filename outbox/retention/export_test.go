@@ -296,7 +296,7 @@ func TestADayThatChangedAfterItsExportIsExportedAgain(t *testing.T) {
 	w.passDays(t, 3)
 	w.pass(t, day)
 	_, err := w.Retention().Run(t.Context(), retention.Order{Settings: exportSettings})
-	require.ErrorContains(t, err, "the export has other deliveries than the table: 1 instead of 2")
+	require.ErrorContains(t, err, "the deliveries in the export differ from those in the table: 1 instead of 2")
 	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
 	w.keep(t, exportSettings)
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))

@@ -93,7 +93,7 @@ func (r *run) prepare(ctx context.Context) error {
 			Scan(&r.now, &found.imports, &found.effects, &found.guards, &found.contents, &found.replays, &found.versions, &found.operations)
 	})
 	if err != nil {
-		return fmt.Errorf("look what there is: %w", err)
+		return fmt.Errorf("look up the oldest rows: %w", err)
 	}
 	if err := r.findDays(ctx, &found); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (m Message) Validate() error {
 	}
 	switch {
 	case len(m.Subject) > MaxSubject:
-		return fmt.Errorf("subject has %d bytes, at most %d are allowed", len(m.Subject), MaxSubject)
+		return fmt.Errorf("subject has %d bytes; at most %d are allowed", len(m.Subject), MaxSubject)
 	case strings.ContainsFunc(m.Subject, unicode.IsControl):
 		return errors.New("subject has a line break or control character")
 	case m.Text == "" && m.HTML == "":

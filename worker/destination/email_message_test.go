@@ -45,7 +45,7 @@ func TestMessageValidate(t *testing.T) {
 		"to, address 2: is not an email address":                                           func(m *Message) { m.To[1] = "canary" },
 		"to, address 1: is not an email address":                                           func(m *Message) { m.To[0] = "a@example.org, b@example.org" },
 		"subject has a line break or control character":                                    func(m *Message) { m.Subject = "hi\r\nBcc: evil@example.org" },
-		"subject has 901 bytes, at most 900 are allowed":                                   func(m *Message) { m.Subject = strings.Repeat("x", 901) },
+		"subject has 901 bytes; at most 900 are allowed":                                   func(m *Message) { m.Subject = strings.Repeat("x", 901) },
 		"text and html are both empty":                                                     func(m *Message) { m.Text, m.HTML = "", "" },
 		"subject, text or html is not valid UTF-8":                                         func(m *Message) { m.HTML = "\xff" },
 		"to, address 1: has a line break or control character":                             func(m *Message) { m.To[0] = "=?utf-8?q?a=0D=0ABcc?= <a@example.org>" },

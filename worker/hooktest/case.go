@@ -147,7 +147,7 @@ func (c Case) validate() error {
 	case len(c.Events) == 0:
 		return errors.New("Events is empty: give at least one")
 	case len(c.Events) > MaxEvents:
-		return fmt.Errorf("there are %d Events, at most %d are tried", len(c.Events), MaxEvents)
+		return fmt.Errorf("there are %d Events; at most %d are tried", len(c.Events), MaxEvents)
 	}
 	ids := map[string]bool{}
 	for i, e := range c.Events {

@@ -237,7 +237,7 @@ func TestCasesThatSayNothingAreErrors(t *testing.T) {
 		"Make is required":                        func(c *hooktest.Case) { c.Make = nil },
 		"State is required":                       func(c *hooktest.Case) { c.State = nil },
 		"Events is empty: give at least one":      func(c *hooktest.Case) { c.Events = nil },
-		"there are 9 Events, at most 8 are tried": func(c *hooktest.Case) { c.Events = make([]hooktest.Event, 9) },
+		"there are 9 Events; at most 8 are tried": func(c *hooktest.Case) { c.Events = make([]hooktest.Event, 9) },
 		"Events[0] has no ID":                     func(c *hooktest.Case) { c.Events = []hooktest.Event{{Type: "a"}} },
 		"event evt_1 has no Type":                 func(c *hooktest.Case) { c.Events = []hooktest.Event{{ID: "evt_1"}} },
 		`Without names "earthquake"`:              func(c *hooktest.Case) { c.Without = []hooktest.Trouble{"earthquake"} },

@@ -11,8 +11,7 @@ import (
 // one is a mistake, such as a placeholder that was never filled in.
 const minSecret = 8
 
-var errShortSecret = fmt.Errorf("the secret has fewer than %d bytes, so it could be guessed: "+
-	"use the one that the sender generated or, if you choose it, set the same random secret at the sender and here (openssl rand -hex 32)", minSecret)
+var errShortSecret = fmt.Errorf("the secret has fewer than %d bytes, so it could be guessed. Use the one that the sender generated. If you choose it, set the same random secret at the sender and here (openssl rand -hex 32)", minSecret)
 
 // NotGuessable extends the check of a configured secret: it also refuses short secrets.
 func NotGuessable(usable func(secret.Value) error) func(secret.Value) error {
