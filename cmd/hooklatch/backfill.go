@@ -69,10 +69,10 @@ With --dry-run the exit code is 1 if events are missing.`,
 	}
 	c.database.register(cmd.PersistentFlags())
 	flags := cmd.Flags()
-	flags.StringVar(&f.since, "since", "", "look at events at or after this `time` (default since the last pass)")
+	flags.StringVar(&f.since, "since", "", "look at events at or after this `time` (default the end of the last pass)")
 	flags.StringVar(&f.until, "until", "", "look at events before this `time` (default now minus the list's lag)")
 	flags.StringSliceVar(&f.types, "types", nil, "look at events of these `types` (default the types that the endpoint is subscribed to)")
-	flags.StringVar(&f.via, "via", "", "method of getting missing events: pull or redeliver (default the source's backfill.via)")
+	flags.StringVar(&f.via, "via", "", "method of fetching missing events: pull or redeliver (default the source's backfill.via)")
 	flags.IntVar(&f.limit, "limit", 0, "stop after this many missing events")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only report, and exit with 1 if events are missing")
 	flags.BoolVar(&f.yes, "yes", false, "fetch missing events; without this flag they are only counted")

@@ -55,12 +55,12 @@ there are only warnings.
 With --fix, check only looks for deprecated keys in the configuration file. It shows
 them or, with --yes, replaces them and keeps a copy of the old file.
 
-With --engine, check tests whether a Postgres server, a pooler or a compatible server can
-do what Hooklatch needs, in a schema that it creates and drops. It reads no configuration
-and takes some seconds, at most 5 minutes. A problem names a missing capability that
-Hooklatch needs. A warning names a missing capability that Hooklatch can do without, and
-the setting to use in that case. Use an empty database, because the check waits for long
-transactions in the same database.`,
+With --engine, check tests whether a Postgres server, a pooler or a compatible server
+can do what Hooklatch needs, in a schema that it creates and drops. It reads no
+configuration and takes a few seconds, at most 5 minutes. A problem names a missing
+capability that Hooklatch needs. A warning names a missing capability that Hooklatch can
+do without, and the setting to use in that case. Use an empty database, because the
+check waits for long transactions in the same database.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if yes && !fix {

@@ -30,7 +30,7 @@ func TestDeprecatedKeysAreReplaced(t *testing.T) {
 		require.Equal(t, want, string(text))
 	}
 
-	found := path + ":3: gateway.drain_limit: is deprecated since version 1.4.0: write drain_timeout\n"
+	found := path + ":3: gateway.drain_limit: has been deprecated since version 1.4.0: write drain_timeout\n"
 	printed, err := fix(false)
 	require.NoError(t, err)
 	require.Equal(t, found+"nothing was changed: add --yes to change the file\n", printed)

@@ -24,8 +24,8 @@ func (c *cli) newEffectsShow() *cobra.Command {
 		Use:   "show KEY",
 		Short: "Show one effect with its attempts and transitions",
 		Long: `Show the effect that has this idempotency key (hl_...), or had it before its key was
-changed. The output has every change of the effect's state and every attempt, with the
-receiver's response, whether the attempt was applied, and the next step.`,
+changed. The output lists every change of the effect's state, and every attempt with the
+receiver's response, whether the effect was applied, and the next step.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if body && c.asJSON {

@@ -23,8 +23,8 @@ func (c *cli) newEventsErase() *cobra.Command {
 that the event's effects sent, the responses and the errors. If the delivery contained
 other events too, only this event's part is erased. The headers are erased with the
 delivery's last remaining event. The event's id and outcome and the keys of its effects
-are kept, so that a redelivery is a duplicate. The event is never dispatched again, and
-its effects are never attempted again.
+are kept, so that a redelivery is recognised as a duplicate. The event is never
+dispatched again, and its effects are never attempted again.
 
 The command refuses events with unfinished work; --cancel cancels that work first.
 Nothing is erased until --yes is given. Kept ids and keys may contain personal data: the

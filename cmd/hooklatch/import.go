@@ -36,8 +36,8 @@ func (c *cli) newImportKeys() *cobra.Command {
 		Use:   "keys SOURCE FILE",
 		Short: "Import ids of events that another system accepted",
 		Long: `Import event ids of a source that another system accepted, so that a redelivery of such
-an event is a duplicate. Imported events have no body and no effects, and cannot be
-replayed. Stored events are not changed, so an import can be repeated.
+an event is recognised as a duplicate. Imported events have no body and no effects, and
+cannot be replayed. Stored events are not changed, so an import can be repeated.
 
 FILE is CSV with the columns event_id and received_at, and may begin with a header of
 these names; - is standard input. event_id is the id that Hooklatch would use: see the

@@ -19,8 +19,8 @@ func (c *cli) newInitAdd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "add PROVIDER",
 		Short: "Add a source to the configuration",
-		Long: `Add a source of PROVIDER to the configuration, and its secret to .env beside it. All other
-lines and comments of both files stay as they are.`,
+		Long: `Add a source of PROVIDER to the configuration, and its secret to .env in the same
+directory. All other lines and comments of both files stay as they are.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := &initial{cli: c}

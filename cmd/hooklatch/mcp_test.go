@@ -265,7 +265,7 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	require.Contains(t, viewer.must(t, "event", event), `"event_id":"evt_1"`)
 	text, failed := viewer.call(t, "event_body", event)
 	require.True(t, failed)
-	require.Contains(t, text, "The exact bytes require the role admin.")
+	require.Contains(t, text, "The exact bytes contain these values and require the role admin.")
 	require.NotContains(t, text, "customer")
 	for tool, arguments := range map[string]map[string]any{
 		"replay_event": event, "begin_run": {"of": "events", "action": "replay"}, "preview_run": {"of": "events"}, "list_actions": {},

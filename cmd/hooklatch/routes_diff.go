@@ -36,11 +36,11 @@ func (c *cli) newRoutesDiff() *cobra.Command {
 	var d routesDiff
 	cmd := &cobra.Command{
 		Use:   "diff NEW",
-		Short: "Compare the effects that a new and the current configuration plan for stored events",
+		Short: "Compare the effects of the current and a new configuration on stored events",
 		Long: `Plan stored events with the configuration in use (--config) and with the configuration
-file NEW, and compare the effects. The output has added, gone and changed effects, with
-their requests before and after, and errors that would park an effect. The command sends
-and writes nothing.
+file NEW, and compare the effects. The output lists the effects that are added, gone or
+changed, with their requests before and after. It also lists errors that would park an
+effect. The command sends and writes nothing.
 
 The flags select the events, and the newest event is compared first. Without --since,
 --until and --id, the events of the last 24 hours are compared. An interrupt prints the

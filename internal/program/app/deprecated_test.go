@@ -25,7 +25,7 @@ func TestADeprecatedKeyIsReported(t *testing.T) {
 	warnings := app.Warnings(cfg, secret.Value{})
 	require.Len(t, warnings, 1)
 	require.Equal(t, "deprecated", warnings[0].Check)
-	require.Contains(t, warnings[0].Message, "worker.dispatchers: is deprecated since version 1.4.0: write dispatch_workers")
+	require.Contains(t, warnings[0].Message, "worker.dispatchers: has been deprecated since version 1.4.0: write dispatch_workers")
 
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Worker: true, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

@@ -71,7 +71,7 @@ func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 		case !latest.equal(seen):
 			seen, stillSince = latest, now
 			if !pending && !latest.equal(read) {
-				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the configuration changed after it was reloaded and is read again", slog.String(logkey.Path, a.config.Load().Path()))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "the configuration changed after the reload and is read again", slog.String(logkey.Path, a.config.Load().Path()))
 				pending, told, requested = true, false, now
 			}
 		case pending && now.Sub(stillSince) >= a.opts.StillFor:

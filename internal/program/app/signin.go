@@ -62,5 +62,5 @@ func signInWarnings(cfg *config.Config) []Warning {
 		return nil
 	}
 	problem := cfg.Problem("admin.console_url", "is plain HTTP: an attacker on the network could read tokens and session cookies")
-	return []Warning{{"console", problem.Error(), "terminate TLS in front of it, or set admin.tls, and use https://"}}
+	return []Warning{{"console", problem.Error(), "terminate TLS in a proxy or set admin.tls, and use https://"}}
 }

@@ -46,7 +46,7 @@ func (d *decoder) current(at string, e entry, given []entry) (key string, ok boo
 	if k == nil {
 		return e.key, true
 	}
-	found := Problem{File: d.origin.file, Line: e.line, Path: join(at, e.key), Message: fmt.Sprintf("is deprecated since version %s: write %s", k.Since, k.Key)}
+	found := Problem{File: d.origin.file, Line: e.line, Path: join(at, e.key), Message: fmt.Sprintf("has been deprecated since version %s: write %s", k.Since, k.Key)}
 	for _, other := range given {
 		if other.key == k.Key {
 			found.Message = fmt.Sprintf("is a deprecated name of %s, which line %d sets too: remove one of them", k.Key, other.line)

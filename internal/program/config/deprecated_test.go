@@ -40,9 +40,9 @@ func TestADeprecatedKeyIsReportedAndReplaced(t *testing.T) {
 	require.EqualValues(t, 2<<20, cfg.Sources["stripe"].MaxBody)
 	require.Equal(t, "event.type", cfg.Routes[0].OrderBy)
 	require.True(t, cfg.Given("gateway.drain_timeout"))
-	require.EqualError(t, cfg.Deprecated(), `hooklatch.yaml:1: gateway.drain_limit: is deprecated since version 1.4.0: write drain_timeout
-hooklatch.yaml:7: sources.stripe.largest_body: is deprecated since version 1.4.0: write max_body
-hooklatch.yaml:10: routes[0].order: is deprecated since version 1.4.0: write order_by`)
+	require.EqualError(t, cfg.Deprecated(), `hooklatch.yaml:1: gateway.drain_limit: has been deprecated since version 1.4.0: write drain_timeout
+hooklatch.yaml:7: sources.stripe.largest_body: has been deprecated since version 1.4.0: write max_body
+hooklatch.yaml:10: routes[0].order: has been deprecated since version 1.4.0: write order_by`)
 
 	text, err := cfg.WithoutDeprecated()
 	require.NoError(t, err)

@@ -101,14 +101,14 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 		require.Contains(t, page, "&#34;&lt;masked&gt;&#34;")
 		require.Contains(t, page, "42", "the rest is shown")
 		require.NotContains(t, page, "/raw")
-		require.Contains(t, page, "the exact bytes contain them")
+		require.Contains(t, page, "The exact bytes contain these values")
 		page = b.as(role, "/effects/"+key).Body.String()
 		require.Contains(t, page, "requests may contain them")
 		require.NotContains(t, page, "curl")
 		for _, path := range exact {
 			got := b.as(role, path)
 			require.Equal(t, http.StatusForbidden, got.Code, path)
-			require.Contains(t, got.Body.String(), "The exact bytes require the role admin.")
+			require.Contains(t, got.Body.String(), "The exact bytes contain these values and require the role admin.")
 		}
 		// A user who must not see a value cannot find it by searching, neither in this source nor
 		// in all sources.

@@ -61,7 +61,7 @@ func (v View) Whole() error {
 	case v.hidden != "":
 		return &DeniedError{heading, v.hidden}
 	case len(v.masked) > 0:
-		return &DeniedError{heading, "Some values of this source are masked, and the exact bytes contain them. The exact bytes require the role admin."}
+		return &DeniedError{heading, "Some values of this source are masked. The exact bytes contain these values and require the role admin."}
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func (f facts) clock(ours time.Time) Finding {
 	if difference.Abs() > maxClockDifference {
 		return Finding{
 			Level: Warning, Check: "clock",
-			Message: fmt.Sprintf("the database's clock differs from this machine's by %s: retries may be late by the same time; signed times are compared with this machine's clock, and leases with the database's", difference.Round(time.Millisecond)),
+			Message: fmt.Sprintf("the database's clock differs from this machine's by %s: retries may be late by that amount; signed times are compared with this machine's clock, and leases with the database's", difference.Round(time.Millisecond)),
 			Fix:     "synchronize both clocks with NTP",
 		}
 	}

@@ -22,7 +22,7 @@ func Terms() []Term {
 			Name: "Event", Means: "Something that happened at the sender. It is accepted once, however often it is delivered.",
 		},
 		{
-			Name: "Duplicate", Means: "A delivery of an event that is already stored. The gateway answers it with success and does nothing else. The duplicate rate is the share of such deliveries.",
+			Name: "Duplicate", Means: "A delivery of an event that is already stored. The gateway answers it with success, and it causes no effects. The duplicate rate is the share of such deliveries.",
 			Not: []string{"came before", "comes again", "came again", "known already"},
 		},
 		{
