@@ -158,7 +158,7 @@ func TestAServiceManagerIsToldOfReloads(t *testing.T) {
 	m.forget()
 	p.signal(t, syscall.SIGHUP)
 	m.isTold(t, "RELOADING=1")
-	m.isTold(t, fmt.Sprintf("READY=1\nSTATUS=the configuration in effect stays: reload: %s", path))
+	m.isTold(t, fmt.Sprintf("READY=1\nSTATUS=the current configuration stays in effect: reload: %s", path))
 	p.signal(t, syscall.SIGTERM)
 	m.isTold(t, "STOPPING=1\nSTATUS=finishes its work")
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())

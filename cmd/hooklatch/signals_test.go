@@ -60,7 +60,7 @@ func TestSignalsReloadAndDrain(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "provider: stripe", "provider: stripy", 1)), 0o600))
 	p.signal(t, syscall.SIGHUP)
-	p.says(t, "the configuration in effect stays")
+	p.says(t, "the current configuration stays in effect")
 	p.says(t, "stripy")
 
 	p.signal(t, syscall.SIGTERM)

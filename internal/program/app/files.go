@@ -36,7 +36,7 @@ func (a *App) watchFiles(ctx context.Context) {
 		if err := a.rereadFiles(ctx); err != nil {
 			if failing != err.Error() {
 				failing = err.Error()
-				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "changed files cannot be used: the secrets and certificates in effect stay", slog.Any(logkey.Err, err))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "changed files cannot be used: the current secrets and certificates stay in effect", slog.Any(logkey.Err, err))
 			}
 			continue // the files may still be incomplete
 		}

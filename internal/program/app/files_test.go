@@ -93,7 +93,7 @@ routes: [{name: all, from: stripe, to: app}]
 
 	// One file is written, and another one is still empty.
 	m.replace(t, map[string]string{"stripe": "", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})
-	logged(t, &logs, "changed files cannot be used: the secrets and certificates in effect stay")
+	logged(t, &logs, "changed files cannot be used: the current secrets and certificates stay in effect")
 	deliver(t, a, "stripe", "the-second-secret")
 	require.Equal(t, "Bearer the-second-bearer", <-bearers)
 	m.replace(t, map[string]string{"stripe": "the-third-secret", "bearer": "the-third-bearer", "token": "the-second-admin-token", "grafana": "the-second-grafana", "client": "the-second-client"})

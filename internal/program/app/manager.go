@@ -33,7 +33,7 @@ func (a *App) tellReload(do func() error) error {
 	err := do()
 	status := "ready"
 	if err != nil {
-		status = "the configuration in effect stays: " + err.Error()
+		status = "the current configuration stays in effect: " + err.Error()
 	}
 	a.tell(daemon.SdNotifyReady, status)
 	return err

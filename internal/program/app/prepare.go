@@ -40,7 +40,7 @@ func (g *gate) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance
 		if d.Release != nil {
 			d.Release()
 		}
-		return outbox.Acceptance{}, fmt.Errorf("%w: not known to be migrated yet", outbox.ErrUnavailable)
+		return outbox.Acceptance{}, fmt.Errorf("%w: the database may not be migrated yet", outbox.ErrUnavailable)
 	}
 	return g.accepter.Accept(ctx, d)
 }
@@ -158,5 +158,5 @@ func (a *App) readyAlone(ctx context.Context) error {
 	if err := a.pools.accept.Ping(ctx); err != nil {
 		return fmt.Errorf("%w: %w", admin.ErrStarting, err)
 	}
-	return fmt.Errorf("%w: the database is not known to be migrated yet", admin.ErrStarting)
+	return fmt.Errorf("%w: the database may not be migrated yet", admin.ErrStarting)
 }

@@ -81,7 +81,7 @@ func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 			tried.Error = ""
 			if err := a.tellReload(func() error { return a.Reload(ctx) }); err != nil {
 				tried.Error = err.Error()
-				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "the configuration in effect stays", slog.Any(logkey.Err, err))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelError, "the current configuration stays in effect", slog.Any(logkey.Err, err))
 			}
 			a.reloads.Store(&tried)
 		case !pending && now.Sub(requested) >= followFor*a.opts.StillFor:

@@ -169,7 +169,7 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 			r.requests <- struct{}{}
 			after(3 * DefaultStillFor)
 			require.Equal(t, []string{cut}, r.loads())
-			refused := strings.Contains(r.logs.String(), "the configuration in effect stays")
+			refused := strings.Contains(r.logs.String(), "the current configuration stays in effect")
 			said := strings.Contains(r.logs.String(), "the reloaded configuration lacks parts of the previous one")
 			switch in := r.routesInEffect(); in {
 			case formerRoutes:

@@ -276,7 +276,7 @@ func (a Admin) checkTokens(d *decoder) {
 		if one.Name == "" {
 			c.Missing("name", "has no name, which the operator log records")
 		} else if c.Name("name", one.Name); named[one.Name] > 0 {
-			c.Failf("name", one.Name, "is the name of two tokens; the other is in line %d", named[one.Name])
+			c.Failf("name", one.Name, "is the name of two tokens; the other is on line %d", named[one.Name])
 		}
 		if one.Role == "" {
 			c.Missing("role", "has no role; allowed: "+strings.Join(roleNames(), ", "))

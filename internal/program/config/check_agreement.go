@@ -18,7 +18,7 @@ func (c *Config) checkChecks(d *decoder) {
 			continue
 		}
 		var check option.Check
-		check.Failf("name", one.Name, "is the name of two checks; the other is in line %d", d.origin.line("checks["+strconv.Itoa(first)+"].name"))
+		check.Failf("name", one.Name, "is the name of two checks; the other is on line %d", d.origin.line("checks["+strconv.Itoa(first)+"].name"))
 		d.faults(at, check.Err())
 	}
 }

@@ -16,7 +16,7 @@ func (c *Config) checkRoutes(d *decoder) {
 		at := "routes[" + strconv.Itoa(i) + "]"
 		if first, twice := seen[r.Name]; twice && r.Name != "" {
 			var check option.Check
-			check.Failf("name", r.Name, "is the name of two routes; the other is in line %d", d.origin.line("routes["+strconv.Itoa(first)+"].name"))
+			check.Failf("name", r.Name, "is the name of two routes; the other is on line %d", d.origin.line("routes["+strconv.Itoa(first)+"].name"))
 			d.faults(at, check.Err())
 		} else {
 			seen[r.Name] = i

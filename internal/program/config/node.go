@@ -140,7 +140,7 @@ func (d *decoder) entries(node ast.Node, path string) ([]entry, bool) {
 		if line, twice := first[e.key]; twice {
 			d.problems = append(d.problems, Problem{
 				File: d.origin.file, Line: e.line, Path: join(path, e.key),
-				Message: fmt.Sprintf("is given twice; the first is in line %d", line),
+				Message: fmt.Sprintf("is given twice; the first is on line %d", line),
 			})
 			continue
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrByHand is returned for a file that Add cannot change without changing its style.
-var ErrByHand = errors.New("`sources` is not a mapping with one source in each line")
+var ErrByHand = errors.New("`sources` is not a mapping with one source on each line")
 
 // Addition is a source to add to a configuration that exists.
 type Addition struct {
