@@ -37,6 +37,6 @@ func TestASignedRequestToAForeignOriginWaitsForAPerson(t *testing.T) {
 	out := outputOf(t, next(t, events, riverjob.KindEffect, river.EventKindJobCancelled))
 	require.Equal(t, "parked", out.Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects
-		WHERE state = 'parked' AND attempt = 1 AND maybe_applied_since IS NULL AND error LIKE '%neither to the origin of its url nor to one of its sign_origins%'`))
+		WHERE state = 'parked' AND attempt = 1 AND maybe_applied_since IS NULL AND error LIKE '%only to the origin of its url or to one of its sign_origins%'`))
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`))
 }

@@ -33,7 +33,7 @@ func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config
 		waits = true
 		name := partName(retention.Part{What: p.What, Source: p.Source})
 		c.add(doctor.Warning, check,
-			fmt.Sprintf("deletion has been stopped since %s: the next run would delete all %s before %s at once, and the last run reached %s",
+			fmt.Sprintf("deletion stopped at %s: the next run would delete all %s before %s at once, and the last run reached %s",
 				shown(p.StoppedSince), name, shown(p.StoppedAt), shown(p.Horizon)),
 			fmt.Sprintf("if the database's clock is right and the setting is intended, run: %s", c.command("retention run --yes")))
 	}

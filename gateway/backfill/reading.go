@@ -136,7 +136,7 @@ func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor 
 func inOrder(items []Item, tolerance time.Duration) error {
 	for i := 1; i < len(items); i++ {
 		if items[i].At.Sub(items[i-1].At) > tolerance {
-			return fmt.Errorf("the list is out of order: an item of %s follows one of %s", items[i].At.Format(time.RFC3339), items[i-1].At.Format(time.RFC3339))
+			return fmt.Errorf("the list is out of order: an item of %s follows an item of %s", items[i].At.Format(time.RFC3339), items[i-1].At.Format(time.RFC3339))
 		}
 	}
 	return nil

@@ -315,7 +315,7 @@ func TestEmailAddressesOfOtherCharacters(t *testing.T) {
 
 	out = send("hook@example.com", "jürgen@example.com")
 	require.Equal(t, ledger.VerdictRefused, out.Verdict)
-	require.EqualError(t, out.Err, "the server does not offer SMTPUTF8, which the part of an address before its @ needs")
+	require.EqualError(t, out.Err, "the server does not offer SMTPUTF8, which is needed for the part of an address before the @")
 	require.Len(t, server.messages, 1)
 }
 

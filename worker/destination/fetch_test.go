@@ -89,7 +89,7 @@ func TestFetchOptionsRefused(t *testing.T) {
 	for want, o := range map[string]FetchOptions{
 		"a bearer token needs an origin to which it may be sent": {Bearer: secret.New("x")},
 		"bearer has a character headers cannot have":             {Origin: "https://a.example", Bearer: secret.New("x\n")},
-		"url has another scheme than http and https":             {Origin: "ftp://a.example"},
+		"url has a scheme other than http and https":             {Origin: "ftp://a.example"},
 		"timeout must be more than 0, got -1s":                   {Timeout: -time.Second},
 	} {
 		_, err := NewFetcher(o)

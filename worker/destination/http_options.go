@@ -141,7 +141,7 @@ func parseTarget(raw string) (*url.URL, error) {
 	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("url has another scheme than http and https")
+		return nil, errors.New("url has a scheme other than http and https")
 	case u.User != nil:
 		return nil, errors.New("url contains a user or password")
 	case u.Hostname() == "":

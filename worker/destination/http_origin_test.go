@@ -39,7 +39,7 @@ func TestHTTPSignsForItsOwnOriginOnly(t *testing.T) {
 	require.Len(t, calls, sent, "a foreign origin is not called, because it would get the body unsigned")
 	require.Equal(t, ledger.VerdictNotApplied, out.Verdict)
 	require.True(t, out.NeedsPerson)
-	require.EqualError(t, out.Err, "requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")
+	require.EqualError(t, out.Err, "requests of this destination are signed, and may go only to the origin of its url or to one of its sign_origins")
 }
 
 func TestHTTPWithoutSigningGoesWhereTheRequestSays(t *testing.T) {

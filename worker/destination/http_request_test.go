@@ -160,7 +160,7 @@ func TestHTTPRefusesRequestsItCannotSend(t *testing.T) {
 		"header Traceparent is set by the destination; a request must not set it":       header("traceparent", "x"),
 		"content type has a character headers cannot have":                              func(r *ledger.Request) { r.ContentType = "a/b\r\nX: 1" },
 		"method is not one of POST, PUT, PATCH, DELETE, GET":                            func(r *ledger.Request) { r.Method = "POST /\r\nHTTP/1.1" },
-		"url has another scheme than http and https":                                    func(r *ledger.Request) { r.URL = "ftp://example.com" },
+		"url has a scheme other than http and https":                                    func(r *ledger.Request) { r.URL = "ftp://example.com" },
 		"url is not valid":                func(r *ledger.Request) { r.URL = "http://exa mple.com/?token=canary" },
 		"url contains a user or password": func(r *ledger.Request) { r.URL = "http://user:canary@example.com" },
 	} {

@@ -51,8 +51,8 @@ func TestSecretURLsAreChecked(t *testing.T) {
 		"https://hooks.example.com/?key=canary":  "",
 		"https://hooks.example.com":              "is only an origin",
 		"https://hooks.example.com/":             "is only an origin",
-		"canary":                                 "url has another scheme than http and https",
-		"ftp://hooks.example.com/canary":         "url has another scheme than http and https",
+		"canary":                                 "url has a scheme other than http and https",
+		"ftp://hooks.example.com/canary":         "url has a scheme other than http and https",
 		"https://ann:canary@hooks.example.com/x": "url contains a user or password",
 		"https://hooks.example.com/%zzcanary":    "url is not valid",
 	} {

@@ -34,7 +34,7 @@ func shownHost(target *url.URL, configured ...*url.URL) string {
 const maxShownHost = 100
 
 // errForeign is returned for a signed request to an origin that must not receive a signature.
-var errForeign = errors.New("requests of this destination are signed, and this one goes neither to the origin of its url nor to one of its sign_origins")
+var errForeign = errors.New("requests of this destination are signed, and may go only to the origin of its url or to one of its sign_origins")
 
 // checkSigned rejects a target that must not receive a signature, because the target could forward
 // the signed request to the intended receivers.

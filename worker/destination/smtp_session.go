@@ -148,7 +148,7 @@ func (m *Email) open(client *smtp.Client) (stage, error) {
 
 var (
 	errNoStartTLS = errors.New("the server does not offer STARTTLS")
-	errNoUTF8     = errors.New("the server does not offer SMTPUTF8, which the part of an address before its @ needs")
+	errNoUTF8     = errors.New("the server does not offer SMTPUTF8, which is needed for the part of an address before the @")
 	errNoAuth     = errors.New("the server offers none of SCRAM-SHA-256, PLAIN, LOGIN and CRAM-MD5")
 )
 

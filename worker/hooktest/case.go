@@ -132,7 +132,7 @@ func (c Case) undisturbed(ctx context.Context) (string, error) {
 		states[i] = got
 	}
 	if states[0] != states[1] {
-		return "", errors.New("State differs between two undisturbed trials: leave out what changes by itself, such as times and generated ids\n" +
+		return "", errors.New("State differs between two undisturbed trials: leave out values that differ between trials, such as times and generated ids\n" +
 			differences(states[0], states[1]))
 	}
 	return states[0], nil

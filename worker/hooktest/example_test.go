@@ -33,7 +33,7 @@ func ExampleFind() {
 	fmt.Println(err)
 	// Output:
 	// replayed: each event was handled, and replayed right afterwards.
-	// Something happened more than once: the handler adds to what is there, instead of setting what should be.
+	// Something happened more than once: the handler adds to the stored state instead of setting the new state.
 	//   - {"sold":1}
 	//   + {"sold":2}
 	// <nil>

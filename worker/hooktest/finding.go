@@ -39,7 +39,7 @@ func (f Finding) verdict() string {
 		return "Something happened more than once: it was not done with tx, and so not rolled back with it."
 	case TwoIDs, Replayed:
 	}
-	return "Something happened more than once: the handler adds to what is there, instead of setting what should be."
+	return "Something happened more than once: the handler adds to the stored state instead of setting the new state."
 }
 
 // differences lists the lines that are in only one of two texts, in their order.

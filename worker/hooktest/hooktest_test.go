@@ -121,7 +121,7 @@ func TestAHandlerThatAddsInsteadOfSettingIsFound(t *testing.T) {
 	troubles, texts := found(t, c)
 	require.Equal(t, []hooktest.Trouble{hooktest.TwoIDs, hooktest.Replayed}, troubles, "interruptions undo the writes with tx")
 	require.Equal(t, `replayed: each event was handled, and replayed right afterwards.
-Something happened more than once: the handler adds to what is there, instead of setting what should be.
+Something happened more than once: the handler adds to the stored state instead of setting the new state.
   - {"id":"in_1","amount":4200}
   + {"id":"in_1","amount":8400}`, texts[hooktest.Replayed])
 }

@@ -103,7 +103,7 @@ func (c *guardedCall) compilePattern() error {
 		return err
 	}
 	if size > maxPattern {
-		return fmt.Errorf("the pattern of matches is too large: it compiles to about %d instructions, and at most %d are allowed; repeats multiply", size, maxPattern)
+		return fmt.Errorf("the pattern of matches is too large: it compiles to about %d instructions, and at most %d are allowed; repeats multiply the size", size, maxPattern)
 	}
 	compiled, err := regexp.Compile(string(text))
 	if err != nil {
