@@ -28,7 +28,7 @@ const DefaultListen = "127.0.0.1:8081"
 
 const defaultListenHint = "set admin.listen in the configuration"
 
-// Time-outs of the listener. A response may take as long as Prometheus waits for it.
+// Time-outs of the listener. The write time-out is long enough for a slow Prometheus scrape.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -86,7 +86,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Admin is the admin listener. It is safe for concurrent use and for one Start.
+// Admin is the admin listener. It is safe for concurrent use. Call Start only once.
 type Admin struct {
 	opts      Options
 	handler   http.Handler
@@ -216,7 +216,7 @@ func (a *Admin) acquainted(next http.Handler) http.Handler {
 	})
 }
 
-// only refuses callers without the needed role.
+// only returns a handler that refuses callers without the needed role.
 func only(needed signin.Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); !person.Role.May(needed) {
@@ -269,7 +269,7 @@ func (a *Admin) Addr() net.Addr {
 }
 
 // Stop closes the listener and waits for requests in flight. If ctx is done first, it closes their
-// connections and returns an error. It may be called again, and before Start.
+// connections and returns an error. Stop may be called before Start, and more than once.
 func (a *Admin) Stop(ctx context.Context) error {
 	a.mu.Lock()
 	a.stopped = true

@@ -49,8 +49,8 @@ func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 }
 
 // sameOrigin refuses requests that another web site makes a browser send. A change without an
-// origin header does not come from a current browser. It must carry the token as a bearer token,
-// which no site can make a browser send.
+// origin header does not come from a current browser. Such a change must carry the token as a
+// bearer token, which no site can make a browser send.
 func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions

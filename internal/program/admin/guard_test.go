@@ -43,7 +43,7 @@ func TestTokenIsAskedEverywhereButAtTheProbes(t *testing.T) {
 	operator := []func(*http.Request){bearer("Bearer " + token), bearer("bearer  " + token), basic("", token), basic("anyone", token)}
 	for n, path := range paths() {
 		public := path == "/healthz" || path == "/readyz"
-		stranger := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("203.0.113.%d:1", n) } // one address each, because guesses are throttled
+		stranger := func(r *http.Request) { r.RemoteAddr = fmt.Sprintf("203.0.113.%d:1", n) } // a separate address for each path, because guesses are throttled
 		for i, as := range nobody {
 			got := get(t, a, path, as, stranger)
 			if public {
@@ -140,7 +140,7 @@ func TestOnlyOwnPagesOrder(t *testing.T) {
 		{origin: "http://127.0.0.1:8081", as: basic, allowed: true},
 		{origin: "http://evil.example", as: basic},
 		{origin: "null", as: basic},
-		{origin: "https://ops.example.com", as: basic, allowed: true}, // whatever Host a proxy sets
+		{origin: "https://ops.example.com", as: basic, allowed: true}, // a proxy may set any Host
 		{origin: "https://ops.example.com", host: "127.0.0.1:9999", as: basic, allowed: true},
 		{site: "cross-site", origin: "https://ops.example.com", as: basic, allowed: true},
 		{origin: "http://ops.example.com", as: basic},

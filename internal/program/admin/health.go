@@ -96,7 +96,7 @@ func (a *Admin) askReady(ctx context.Context) error {
 	}
 }
 
-// inShort describes an error without any foreign text.
+// inShort describes an error without quoting the text of another program.
 func inShort(err error) string {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return "the database cannot be reached"
@@ -124,8 +124,8 @@ func redact(text string) string {
 	})
 }
 
-// ErrStarting is returned by a Ready that has not been ready yet. /readyz treats it like any other
-// error, but does not log it: the process itself logs when it is ready.
+// ErrStarting is returned by Options.Ready until the process is ready for the first time. /readyz
+// treats it like any other error, but does not log it: the process itself logs when it is ready.
 var ErrStarting = errors.New("starting")
 
 // readiness logs only when the /readyz response changes, since probes arrive every few seconds.

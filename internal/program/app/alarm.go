@@ -29,7 +29,7 @@ const (
 )
 
 // alarmDestination returns the name of the copy that sends alerts to a destination. Configured
-// names contain no colon, so the copy's name is never taken.
+// names contain no colon, so none of them equals the copy's name.
 func alarmDestination(name string) string { return "alerts:" + name }
 
 // addAlarms adds a copy of each destination to which alerts are sent. The copies have a separate

@@ -51,7 +51,7 @@ func (a *App) announce(ctx context.Context) error {
 func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
 	digest := route.Digest(routesOf(cfg), policies(cfg))
 	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
-	if len(cfg.Routes) > 0 { // without routes, the workers have a separate file
+	if len(cfg.Routes) > 0 { // if there are no routes, the workers have a separate configuration file
 		p.Sources = slices.Sorted(maps.Keys(cfg.Sources))
 	}
 	return p

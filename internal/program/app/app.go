@@ -65,8 +65,8 @@ type Options struct {
 	// Migrate migrates the schema before any part uses it. So does database.migrate: on_start in a
 	// process with a gateway and a worker.
 	Migrate bool
-	// AwaitMigrations waits while migrations are pending, until another process has applied them.
-	// Otherwise the start fails.
+	// AwaitMigrations makes the process wait until another process has applied pending migrations.
+	// If false, the start fails while migrations are pending.
 	AwaitMigrations bool
 	// Handle registers Go handlers before the worker starts. If nil, there are no handlers.
 	Handle func(w *worker.Worker, box *outbox.Outbox)
@@ -109,7 +109,7 @@ func (o Options) withDefaults() Options {
 	if o.DatabaseURL.IsZero() && o.Config != nil {
 		o.DatabaseURL = o.Config.Database.URL
 	} else if o.Config != nil {
-		// Another database applies to all parts, including migrations.
+		// The given database URL applies to all parts, including migrations.
 		cfg := *o.Config
 		cfg.Database.DirectURL, cfg.Database.ReadURL = secret.Value{}, secret.Value{}
 		o.Config = &cfg
@@ -393,7 +393,7 @@ func (a *App) AdminAddr() net.Addr { return a.admin.Addr() }
 // its jobs. Then the outbox commits all submitted work, and the connections close. /readyz fails
 // from the beginning of Stop. After the delay, Stop returns within stopSlack after
 // worker.soft_stop, or after gateway.drain_timeout in a process without a worker. Its error names
-// the parts that are still running. Stop may be called again, and before Start.
+// the parts that are still running. Stop may be called before Start, and more than once.
 func (a *App) Stop(ctx context.Context) error {
 	a.draining.Store(true)
 	a.left.Do(func() { a.leave(ctx) })

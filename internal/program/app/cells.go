@@ -100,7 +100,7 @@ func (a *App) consoles() http.Handler {
 	for _, name := range slices.Sorted(maps.Keys(whole.Cells)) {
 		path := config.CellPath(name)
 		mux.HandleFunc(path+"/", func(w http.ResponseWriter, r *http.Request) {
-			for _, one := range a.cells { // created after the listener's routes
+			for _, one := range a.cells { // the list of cells is filled after the listener's routes are created
 				if one.cell == name {
 					signin.AtBase(path, one.console.Handler()).ServeHTTP(w, r)
 				}
@@ -121,7 +121,7 @@ func (a *App) otherCells(ctx context.Context) []console.Cell {
 	})
 }
 
-// findInCells returns the things that a text names in the cells other than the main one.
+// findInCells looks up a text in the cells other than the main one.
 func (a *App) findInCells(ctx context.Context, asked lookup.Asked) []console.Cell {
 	return a.askConsoles(ctx, func(ctx context.Context, of *console.Console, c *console.Cell) (err error) {
 		c.Hits, c.Unread, err = of.Find(ctx, asked)
@@ -129,7 +129,7 @@ func (a *App) findInCells(ctx context.Context, asked lookup.Asked) []console.Cel
 	})
 }
 
-// askConsoles asks the consoles of the cells other than the main one.
+// askConsoles calls ask with the console of each cell other than the main one, concurrently.
 func (a *App) askConsoles(ctx context.Context, ask func(ctx context.Context, of *console.Console, c *console.Cell) error) (list []console.Cell) {
 	answers := askEach(ctx, a.cells, func(ctx context.Context, one *App) (c console.Cell, err error) {
 		if err = one.readyAlone(ctx); err == nil {
@@ -147,7 +147,7 @@ func (a *App) askConsoles(ctx context.Context, ask func(ctx context.Context, of 
 	return list
 }
 
-// askEach asks cells simultaneously.
+// askEach calls ask for each of the cells, concurrently.
 func askEach[T any](ctx context.Context, of []*App, ask func(ctx context.Context, one *App) (T, error)) []cells.Answer[T] {
 	byName := map[string]*App{}
 	for _, one := range of {

@@ -27,7 +27,7 @@ const cellSecret = "the-secret-of-cells-0123456789"
 func celled(t *testing.T, shopDatabase, payDatabase, receiver string) *file {
 	t.Helper()
 	f := newFile(t, shopDatabase)
-	f.acceptTimeout = "5s" // a database may be away
+	f.acceptTimeout = "5s" // a database may be unavailable
 	f.write(t, fmt.Sprintf(`
 cells: {payments: {url: %q, allow: [fsync_off]}}
 sources:
@@ -97,7 +97,7 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_ = a.Stop(context.Background()) // one of the databases is away
+		_ = a.Stop(context.Background()) // one of the databases is unavailable
 		require.NoError(t, a.StopWorkers(context.Background()))
 	})
 	require.NoError(t, a.Start(t.Context()))
@@ -170,7 +170,7 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, body, `cell="payments"`)
 	fastest := patience
-	for range 5 { // a busy machine may delay some of them
+	for range 5 { // a busy machine may delay some of the requests
 		began := time.Now()
 		_, body = served(t, a, "/")
 		require.Contains(t, body, "cell payments: did not answer: ")
@@ -187,7 +187,7 @@ func TestACellThatIsAwayLeavesTheOthersAtWork(t *testing.T) {
 		require.NoError(t, err)
 		return events == 1
 	}, patience, 100*time.Millisecond)
-	require.Eventually(t, func() bool { // what the rule HooklatchCellAway expects
+	require.Eventually(t, func() bool { // the rule HooklatchCellAway relies on the missing metric
 		_, body = served(t, a, "/metrics")
 		return !regexp.MustCompile(`hooklatch_collected_timestamp_seconds\{.*cell="payments"`).MatchString(body)
 	}, patience, 100*time.Millisecond)

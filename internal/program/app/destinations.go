@@ -108,7 +108,7 @@ func (made *destinations) newBroker(name string, d config.Destination) (broker, 
 	return destination.NewRabbitMQ(o)
 }
 
-// complete sets the options that are not in the section of the broker.
+// complete sets the options that the broker's own section does not contain.
 func (made *destinations) complete(name string, d config.Destination, o *destination.BrokerOptions) {
 	o.Name, o.Timeout, o.AllowPrivate, o.TracerProvider = name, d.Timeout, d.AllowPrivate, made.tracers
 }

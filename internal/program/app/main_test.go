@@ -44,8 +44,8 @@ func newFile(t *testing.T, database string) *file {
 	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database, acceptTimeout: "60s"}
 }
 
-// write writes the file: the database, the listeners, and then rest. A busy machine must not make a
-// delivery unavailable.
+// write writes the file: the database, the listeners, and then rest. The accept time-out is long, so
+// that no delivery gets 503 on a busy machine.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()
 	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\", accept_timeout: " + f.acceptTimeout + "}\nadmin: {listen: \"localhost:0\"}\n" + rest

@@ -21,8 +21,8 @@ import (
 )
 
 // movesEvery is the interval at which a process asks the databases which cells store the events of
-// moving sources. It also asks when the database refuses an event because its source moves, but no
-// more often than movesAtMost.
+// moving sources. It also asks when the database refuses an event because its source moves, after a
+// delay of movesAtMost.
 const (
 	movesEvery  = 2 * time.Second
 	movesAtMost = 100 * time.Millisecond
@@ -150,7 +150,7 @@ func (a *App) storing() *config.Config {
 	return cfg
 }
 
-// watchMoves asks the databases where moving sources are, until ctx is done.
+// watchMoves asks the databases which cells store the moving sources, until ctx is done.
 func (a *App) watchMoves(ctx context.Context) {
 	ticker := time.NewTicker(movesEvery)
 	defer ticker.Stop()
@@ -172,7 +172,7 @@ func (a *App) watchMoves(ctx context.Context) {
 	}
 }
 
-// askMoves asks all cells where their moving sources are.
+// askMoves asks the databases of all cells which cell stores each moving source.
 func (a *App) askMoves(ctx context.Context, list map[string]*moving) {
 	byName, names := map[string]*App{}, slices.Sorted(maps.Keys(list))
 	for _, m := range list {
@@ -208,8 +208,8 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 	}
 }
 
-// refuseMoved refuses a configuration that takes a source to another cell without a move, or to a cell
-// that is not running: the new database would accept duplicates of the events in the old one.
+// refuseMoved refuses a configuration that puts a source into another cell without a move, or into a
+// cell that is not running: the new database would accept duplicates of the events in the old one.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

@@ -41,9 +41,9 @@ func side(t *testing.T, cell string, pool *pgxpool.Pool) moves.Side {
 	return moves.Side{Cell: cell, Moves: box.Moves()}
 }
 
-// A source moves to another cell while it is delivered. Every acknowledged event has one effect, its
-// duplicates are recognised in the new cell, and the source is refused for a few seconds only. A
-// process that starts later finds the source in its new cell, too.
+// A source moves to another cell while deliveries arrive. Every acknowledged event has one effect,
+// its duplicates are recognised in the new cell, and deliveries are refused for a few seconds only.
+// A process that starts later also finds the source in its new cell.
 func TestASourceMovesToAnotherCell(t *testing.T) {
 	t.Parallel()
 	receiver, received := newReceiver(t)
@@ -101,7 +101,7 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	})
 	defer stop()
 	v := moves.Move{Source: "shop", From: side(t, "main", first), To: side(t, "payments", payments), By: ledger.Operator{Who: "ann", Via: "test"}}
-	require.Eventually(t, func() bool { // on a busy machine, the old cell may not finish its work under the fence
+	require.Eventually(t, func() bool { // on a busy machine, Run may give up before the old cell is idle
 		err := v.Run(t.Context())
 		if err != nil {
 			t.Log(err)
@@ -134,8 +134,8 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	require.ErrorContains(t, a.Reload(t.Context()), "the source is in the cell payments while the processes run")
 }
 
-// A move that cannot complete is abandoned: the old cell notes no more rows, and has none left. A later
-// move copies what the old cell has stored meanwhile.
+// A move that cannot complete is abandoned: the old cell stops recording rows for the move, and
+// deletes the recorded ones. A later move copies the rows that the old cell has stored meanwhile.
 func TestAMoveIsAbandoned(t *testing.T) {
 	t.Parallel()
 	first, payments := pgtest.New(t), pgtest.New(t)

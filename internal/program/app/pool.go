@@ -122,7 +122,7 @@ func resetAtDemotion(config *pgx.ConnConfig, made *atomic.Pointer[pgxpool.Pool])
 	}
 }
 
-// both runs one check after the other. The first check may be nil.
+// both returns a check that runs first and then second. The first check may be nil.
 func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if first != nil {

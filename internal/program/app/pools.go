@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// connsToAccept are for two committers, four lanes for batches that wait for a lock, duplicate
-	// counting and the /readyz probe.
+	// connsToAccept is enough for two committers, four lanes for batches that wait for a lock,
+	// duplicate counting and the /readyz probe.
 	connsToAccept = 8
-	// connsToRead are for the console and other operator reads.
+	// connsToRead is the number of connections for the console and other operator reads.
 	connsToRead = 4
 	// connsToQuarantine limits the quarantine, which untrusted clients can fill.
 	connsToQuarantine = 1
@@ -115,7 +115,7 @@ func (o Options) poolSizes() (poolSizes, error) {
 	}
 	given := o.Config.Database.MaxConns
 	if !o.Worker {
-		if given > 0 && given < need { // fewer connections are only slower
+		if given > 0 && given < need { // without a worker, fewer connections only slow the process down
 			sizes.read = max(given/3, 1)
 			sizes.accept = max(given-sizes.read-connsToQuarantine, 1)
 		}

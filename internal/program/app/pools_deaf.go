@@ -78,7 +78,7 @@ func (h *hearing) exhausted() bool {
 }
 
 // dial opens a separate connection with the pool's settings, and counts the sessions that have been
-// in one transaction or statement for at least a duration.
+// in one transaction or statement for at least the given duration.
 func (h *hearing) dial(ctx context.Context, duration time.Duration) (long int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, h.dialTimeout)
 	defer cancel()

@@ -69,7 +69,7 @@ func TestABusyPoolIsNotDeaf(t *testing.T) {
 	require.Equal(t, http.StatusOK, healthz(t, a))
 }
 
-// A restart does not help while Postgres is unavailable, however long that takes.
+// A restart does not help while Postgres is unavailable, however long the outage lasts.
 func TestADatabaseThatIsAwayIsNoReasonForARestart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own())
@@ -86,8 +86,8 @@ func TestADatabaseThatIsAwayIsNoReasonForARestart(t *testing.T) {
 	require.Equal(t, http.StatusOK, healthz(t, a))
 }
 
-// A lock of another session may block every connection of the worker for any time. A restart would
-// not help: the new process would wait for the same lock.
+// A lock of another session may block every connection of the worker, for any length of time. A
+// restart would not help: the new process would wait for the same lock.
 func TestAPoolThatWaitsForALockIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -104,8 +104,8 @@ func TestAPoolThatWaitsForALockIsNotDeaf(t *testing.T) {
 	defer func() { require.NoError(t, tx.Rollback(context.Background())) }()
 	_, err = tx.Exec(t.Context(), `LOCK TABLE hooklatch.river_job`)
 	require.NoError(t, err)
-	// A query with a time limit gives up its connection. The pool replaces the connection within
-	// a few checks.
+	// A query that exceeds its time limit closes its connection. The pool replaces the connection
+	// within a few checks.
 	waits := func() bool {
 		var sessions int
 		err := pool.QueryRow(t.Context(), `

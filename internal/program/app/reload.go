@@ -115,9 +115,10 @@ func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	return nil
 }
 
-// applyRouting announces a configuration to the other processes of a cell, and changes its worker.
+// applyRouting announces a configuration to the other processes of a cell, and passes it to the
+// cell's worker.
 func (a *App) applyRouting(ctx context.Context, one *App, next *config.Config) error {
-	if one != a { // this App's lock is held
+	if one != a { // the caller holds a's lock
 		one.reload.Lock()
 		defer one.reload.Unlock()
 	}
@@ -140,8 +141,8 @@ func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	return routeProblems(next, err)
 }
 
-// reloaded returns the certificate files that a listener uses after a reload: the files may change,
-// but the use of TLS is fixed at the start.
+// reloaded returns the certificate files that a listener uses after a reload. A reload may change the
+// files, but cannot switch TLS on or off.
 func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	if old == nil || next == nil {
 		return old
@@ -174,7 +175,7 @@ func inEffect(old, next *config.Config) *config.Config {
 		kept.Cells[name] = db
 	}
 	kept.Gateway.TLS, kept.Admin.TLS = reloaded(old.Gateway.TLS, next.Gateway.TLS), reloaded(old.Admin.TLS, next.Admin.TLS)
-	if old.Admin.Asks() && next.Admin.Asks() { // the start fixes whether authentication is required
+	if old.Admin.Asks() && next.Admin.Asks() { // only a restart can change whether authentication is required
 		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
 	}
 	if former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC; former != nil && changed != nil {

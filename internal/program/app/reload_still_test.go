@@ -204,7 +204,7 @@ func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	})
 }
 
-// If a file keeps changing, this is logged, and the file is read once it stops changing.
+// The process logs that a file keeps changing, and reads the file when it stops changing.
 func TestAFileThatKeepsChangingIsReadInTheEnd(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *reloading) {

@@ -125,8 +125,8 @@ func TestReloadOfABadFileChangesNothing(t *testing.T) {
 	}
 }
 
-// Everything that a reload removes is logged. Only a file with allow_empty removes the last source
-// or route.
+// A reload logs everything that it removes. Only a file with allow_empty removes the last source or
+// route.
 func TestReloadNamesWhatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

@@ -18,8 +18,8 @@ type broker interface {
 	io.Closer
 }
 
-// renewableBroker is a destination on a message broker whose secrets may change. An attempt keeps
-// the secrets with which it began.
+// renewableBroker is a message broker destination whose secrets may change. An attempt keeps the
+// secrets with which it began.
 type renewableBroker struct {
 	current atomic.Pointer[broker]
 }

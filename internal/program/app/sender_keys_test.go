@@ -145,8 +145,8 @@ func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 	}, 3*time.Minute, 10*time.Millisecond)
 }
 
-// A restarted process knows its predecessor's key, whatever deliveries are forged, and even if the
-// sender's API does not respond.
+// A restarted process uses its predecessor's key, even if forged deliveries arrive or the sender's
+// API does not respond.
 func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()

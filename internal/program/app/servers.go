@@ -13,8 +13,8 @@ import (
 
 // Servers records the servers that a process has used. After a failover, the former primary may
 // accept connections again. Commits that it acknowledges would be lost once it follows the new
-// primary. Its timeline is lower than one that this process has seen. The process therefore refuses
-// this server, and pgx tries the next host of the URL.
+// primary. The former primary's timeline is lower than one that this process has seen. The process
+// therefore refuses the server, and pgx tries the next host of the URL.
 type Servers struct {
 	question string
 

@@ -17,7 +17,7 @@ type Unserved struct {
 	Route       string // missing route; empty if the destination is missing
 	Effects     int64
 	Since       time.Time
-	Unrendered  int64 // effects that the missing route must still render, which will be parked
+	Unrendered  int64 // effects that only the missing route could render; they will be parked
 }
 
 // String describes the waiting effects, with the missing destination or route.

@@ -26,8 +26,8 @@ type Warning struct {
 	Fix     string
 }
 
-// Warnings finds settings that are allowed but probably not intended. database is the connection in
-// use; if zero, the configured one.
+// Warnings finds settings that are allowed but probably not intended. database is the connection
+// string in use; if it is zero, Warnings uses the configured one.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	return slices.Concat(
 		fileWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), chatWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
