@@ -34,7 +34,7 @@ func Ask[T any](ctx context.Context, names []string, patience time.Duration, ask
 			came := make(chan struct{})
 			var value T
 			var err error
-			go func() { // it may outlive the answer
+			go func() { // a slow call may return after Ask
 				defer close(came)
 				value, err = ask(ctx, name)
 			}()

@@ -13,14 +13,14 @@ const Main = "main"
 // commands are the commands that read the configuration or connect to the database. The first group
 // matches commands that work on the cell that --cell names, and not on all cells. The second group
 // matches the other commands that declare --database-url. A verb follows the name of a group of
-// commands. The commands dev and providers are missing: dev does something else with --config, and
-// providers lists the same without it.
+// commands. The commands dev and providers are missing: --config has another meaning for dev, and
+// the output of providers does not depend on the configuration.
 var commands = regexp.MustCompile(`\bhooklatch (?:` +
 	`((?:alerts|backfill|destinations|effects|events|import|quarantine|retention|routes|runs) [\w.-]+|audit\b|find\b|repair\b)|` +
 	`((?:logins|migrate) [\w.-]+|(?:check|gateway|serve|status|worker)\b)|` +
 	`(?:cells [\w.-]+|init add\b|(?:init|mcp|ready|reload|send)\b))`)
 
-// Flags are the flags of a process that the commands which it prints repeat. A printed command then
+// Flags are the flags that a process adds to the commands that it prints. A printed command then
 // works on the same configuration, database and cell in the shell that started the process.
 type Flags struct {
 	Config      string
@@ -35,7 +35,7 @@ func (f Flags) AddTo(text string) string {
 	end := 0
 	for _, at := range commands.FindAllStringSubmatchIndex(text, -1) {
 		if strings.HasSuffix(text[:at[0]], "usage: ") {
-			continue // a form of the command, with [flags], and no command to run
+			continue // a usage text with [flags], not a command to run
 		}
 		inCell := at[2] >= 0
 		words := f.words(inCell || at[4] >= 0, inCell)
@@ -57,13 +57,13 @@ func (f Flags) words(database, inCell bool) string {
 	if database && f.DatabaseURL != "" {
 		words += " --database-url " + safetext.Shell(f.DatabaseURL)
 	}
-	// The cell is last: AddTo without a cell finds that a command with a cell has the other flags.
+	// The flag --cell is last, so that AddTo without a cell recognises its own flags before it.
 	if inCell && f.Cell != "" && f.Cell != Main {
 		words += " --cell " + f.Cell
 	}
 	return words
 }
 
-// Commands adds --cell to the commands in a text, so that they work on the cell which the text is
-// about. The text does not change without a cell, or for the main cell.
+// Commands adds --cell to the commands in a text, so that they work on the cell that the text
+// describes. The text does not change without a cell, or for the main cell.
 func Commands(text, cell string) string { return Flags{Cell: cell}.AddTo(text) }

@@ -33,7 +33,7 @@ type MailOptions struct {
 // SeenMail is a received email.
 type SeenMail struct {
 	MessageID string    `json:"message_id"`
-	Times     int       `json:"times"` // number of times received; mail programs show equal ids once
+	Times     int       `json:"times"` // number of times received; a mail program shows emails with the same id once
 	To        []string  `json:"to"`
 	Subject   string    `json:"subject"`
 	FirstAt   time.Time `json:"first_at"`
@@ -72,7 +72,7 @@ func (m *Mail) Start() {
 // Stop waits for emails in flight until ctx is done.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
-	// If Serve is only beginning, Shutdown does not know the listener, and Serve would never end.
+	// Shutdown does not close the listener if Serve has only just begun: Serve would never return.
 	_ = m.opts.Listener.Close()
 	if err != nil {
 		_ = m.server.Close()

@@ -48,7 +48,7 @@ type ReceiverOptions struct {
 	Logger *slog.Logger
 }
 
-// Seen is an effect as the receiver saw it.
+// Seen is an effect that the receiver received.
 type Seen struct {
 	Key       string    `json:"key"`   // idempotency key
 	Times     int       `json:"times"` // requests with this key; only the first is applied

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A body that went through a browser unchanged stays as it was, byte for byte.
+// A body that the user does not edit in the browser stays the same, byte for byte.
 func TestABodyThatIsNotEditedStays(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

@@ -27,7 +27,7 @@ type Sight struct {
 	Mask map[string][]string
 }
 
-// DeniedError is returned when a caller must not see something. Its text names the role that may.
+// DeniedError is returned when a caller must not see something. Its text names the required role.
 type DeniedError struct{ Heading, Text string }
 
 // Error implements error.
@@ -36,10 +36,10 @@ func (e *DeniedError) Error() string { return e.Heading + ": " + e.Text }
 // maskedValue replaces a masked value.
 const maskedValue = `"<masked>"`
 
-// View determines the parts that a caller sees of a source's events and of the requests made from
-// them.
+// View determines which parts of a source's events, and of the requests made from them, a caller
+// sees.
 type View struct {
-	hidden string   // why nothing is shown; empty if something is shown
+	hidden string   // reason why nothing is shown; empty if something is shown
 	masked []string // pointers to values that are not shown; empty if all are shown
 }
 
@@ -118,7 +118,8 @@ func (v View) ConcealEffect(e *life.Effect) {
 	}
 }
 
-// ShowsResponse reports whether the caller sees a response of the receiver. It may repeat the event.
+// ShowsResponse reports whether the caller sees the receiver's response, which may repeat data of the
+// event.
 func (v View) ShowsResponse(e life.Effect) bool {
 	return v.WhyNot() == "" && (e.ResponseExcerpt != "" || slices.ContainsFunc(e.Attempts, func(a ledger.Attempt) bool { return a.ResponseExcerpt != "" }))
 }

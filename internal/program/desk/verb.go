@@ -40,7 +40,7 @@ func (t Thing) One() string { return strings.TrimSuffix(string(t), "s") }
 type Target struct {
 	Event identity.EventRef // if the thing is Events
 	Run   int64             // if the thing is Runs
-	Name  string            // of any other thing: a key or a name
+	Name  string            // key or name of any other thing
 }
 
 // String implements fmt.Stringer.
@@ -65,13 +65,14 @@ type Terms struct {
 // Verb is an action that an operator can apply to one thing, and by a bulk run to many things.
 type Verb struct {
 	On     Thing
-	Name   string        // of the command, and the last part of its path
-	Action ledger.Action // in the operator log
-	Role   signin.Role   // required for it in the console and its API
+	Name   string        // name of the command, and last part of the API path
+	Action ledger.Action // name in the operator log
+	Role   signin.Role   // role required in the console and its API
 	Button string        // on a page
-	Asks   string        // first words of the confirmation question. Empty: Button.
-	Short  string        // in the list of commands
-	// Means describes the verb's result, in sentences. The first begins with The and the thing.
+	Asks   string        // first words of the confirmation question; if empty, Button
+	Short  string        // description in the list of commands
+	// Means describes the verb's result, in sentences. The first sentence begins with "The" and
+	// the kind of thing.
 	Means string
 	Past  string // state of the thing afterwards, such as "paused"
 	Then  string // next step for a single thing; empty if there is none
@@ -170,8 +171,9 @@ func first(is func(Verb) bool) Verb {
 	return Verb{}
 }
 
-// Narrow limits a bulk run over events to one route: to its source, if it has exactly one, and to
-// its type, if it has exactly one, unless the run names others.
+// Narrow limits a bulk run over events to the events of one route. It sets the run's source if the
+// route has exactly one source, and the run's type if the route has exactly one type. It keeps a
+// source or type that is already set.
 func Narrow(o *runs.Order, r route.Route) {
 	if len(r.From) == 1 && r.From[0] != "*" {
 		o.Events.Source = cmp.Or(o.Events.Source, identity.Source(r.From[0]))

@@ -35,7 +35,7 @@ func TestEveryVerbIsWhole(t *testing.T) {
 		if v.Own {
 			continue
 		}
-		if before, is := said[v.Name]; is { // a page knows the verb only by its name
+		if before, is := said[v.Name]; is { // a page identifies the verb only by its name
 			require.Equal(t, before, v.Said(), "%s", of)
 		}
 		said[v.Name] = v.Said()

@@ -25,12 +25,12 @@ func Locks(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 	if err != nil {
 		return Finding{}, fmt.Errorf("reach the database: %w", err)
 	}
-	defer first.Rollback(context.WithoutCancel(ctx)) // it has changed nothing
+	defer first.Rollback(context.WithoutCancel(ctx)) // the transaction changes nothing
 	second, err := pool.Begin(ctx)
 	if err != nil {
 		return Finding{}, fmt.Errorf("reach the database: %w", err)
 	}
-	defer second.Rollback(context.WithoutCancel(ctx)) // it has changed nothing
+	defer second.Rollback(context.WithoutCancel(ctx)) // the transaction changes nothing
 	var locked [2]bool
 	for i, tx := range []pgx.Tx{first, second} {
 		if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", pgx.QueryExecModeExec, key).Scan(&locked[i]); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// neededRights lists the rights of docs/operations.md#roles, one in a line: process, privilege,
-// kind of object, object. A test writes it, with -update.
+// neededRights lists the rights of docs/operations.md#roles, one per line: process, privilege, kind
+// of object, object. A test with -update writes the list.
 //
 //go:embed rights/rights.txt
 var neededRights string

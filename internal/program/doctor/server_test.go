@@ -65,7 +65,7 @@ func TestAStandbyThatTheRoleCannotSeeIsNotMissing(t *testing.T) {
 	}
 }
 
-// The commands for a table with many dead rows name its schema, which is in no search_path.
+// The commands for a table with many dead rows name its schema, which is not in the search_path.
 func TestTheCommandsForDeadRowsWork(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -46,7 +46,7 @@ func (o StatusOptions) configured() []string {
 // Status is the state of a system. Times are from the database's clock.
 type Status struct {
 	At time.Time `json:"at"`
-	// DeployedAt is the time at which the newest running process, or its configuration, began. It
+	// DeployedAt is the time at which the newest running process or its configuration started. It
 	// is zero if no process is running.
 	DeployedAt time.Time `json:"deployed_at,omitzero"`
 	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the

@@ -19,8 +19,8 @@ const (
 	timeLayout = "2006-01-02 15:04:05Z"
 	// lateAfter is the time that work may be due before it becomes a finding.
 	lateAfter = time.Minute
-	// reportInterval is the interval at which River reports each queue that it works, plus some
-	// time for the report itself.
+	// reportInterval is the interval at which River reports each queue that it processes, plus
+	// some time for the report itself.
 	reportInterval = 11 * time.Minute
 )
 
@@ -63,7 +63,7 @@ type waiting struct {
 
 	now        time.Time // by the database's clock
 	works      bool      // true if a worker is running
-	reportedAt time.Time // last time that any queue was worked
+	reportedAt time.Time // last time at which River reported any queue
 	measured   reading
 }
 

@@ -54,7 +54,7 @@ func (w *waiting) setAside() {
 		if inDoubt > 0 {
 			commands = append(commands, "hooklatch effects retry "+selected+" --in-doubt")
 		}
-		for i, source := range sources { // effects that succeeded stay done
+		for i, source := range sources { // a replay leaves successful effects done
 			commands = append(commands, fmt.Sprintf("hooklatch events replay --state dispatched --source %s --since %s", source, sinces[i].UTC().Format(time.RFC3339)))
 		}
 		w.add("effects_"+state, count, orZero(since), message,

@@ -28,12 +28,12 @@ type planted struct {
 	seen       string
 }
 
-// replaced returns a lie with which the server reads each statement with some texts replaced.
+// replaced returns a lie that replaces texts in each statement before the server executes it.
 func replaced(pairs ...string) lie {
 	return lie{statement: func(sql string, _ bool) string { return strings.NewReplacer(pairs...).Replace(sql) }}
 }
 
-// instead returns a lie with which the server executes another statement in place of the one sent.
+// instead returns a lie that replaces one whole statement with another.
 func instead(sent, done string) lie {
 	return lie{statement: func(sql string, _ bool) string {
 		if sql == sent {

@@ -40,7 +40,7 @@ type liar struct {
 	net.Conn
 
 	lie       lie
-	begun     bool // the startup packet was sent, which has no type
+	begun     bool // true after the startup packet, which has no type
 	asked     pgwire.Splitter
 	answering pgwire.Splitter
 	unread    []byte

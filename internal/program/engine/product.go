@@ -62,7 +62,7 @@ type trialArgs struct{}
 
 func (trialArgs) Kind() string { return "engine.trial" }
 
-// jobs has River insert, fetch and complete a job.
+// jobs makes River insert, fetch and complete a job.
 func jobs(t *trial) {
 	const queue = "engine_trial"
 	worked := make(chan struct{}, 1)
@@ -79,10 +79,10 @@ func jobs(t *trial) {
 	_, err = client.Insert(t.ctx, trialArgs{}, &river.InsertOpts{Queue: queue, UniqueOpts: river.UniqueOpts{ByArgs: true}})
 	t.require(err)
 	t.require(client.Start(t.ctx))
-	defer func() { _ = client.StopAndCancel(t.ctx) }() // if it has not stopped yet
+	defer func() { _ = client.StopAndCancel(t.ctx) }() // in case the experiment fails before Stop
 	select {
 	case <-worked:
-		t.require(client.Stop(t.ctx)) // the outcome is stored by then
+		t.require(client.Stop(t.ctx)) // Stop returns after River has stored the outcome
 	case <-t.ctx.Done():
 		t.require(t.ctx.Err())
 	}

@@ -55,7 +55,7 @@ func create(ctx context.Context, pool *pgxpool.Pool) (schema.Name, error) {
 	return schema.Name(name), nil
 }
 
-// drop drops the schema, also after ctx has ended.
+// drop drops the schema, even if ctx is done.
 func drop(ctx context.Context, pool *pgxpool.Pool, name schema.Name) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()

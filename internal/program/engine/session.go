@@ -23,8 +23,8 @@ const (
 )
 
 // trial is one experiment. Its methods, and the methods of its sessions, end the experiment with
-// a panic of type failure if the server did something unexpected. So experiments read as a list
-// of steps.
+// a panic of type failure if the server did something unexpected. An experiment can therefore be
+// written as a list of steps.
 type trial struct {
 	ctx    context.Context
 	pool   *pgxpool.Pool
@@ -54,7 +54,7 @@ func (t *trial) run(patience time.Duration, try func(*trial)) (failed error) {
 		closing, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer done()
 		for _, s := range t.sessions {
-			_ = s.Close(closing) // the result is known
+			_ = s.Close(closing) // the result of the experiment does not depend on the close
 		}
 	}()
 	try(t)

@@ -13,7 +13,7 @@ func listen(t *trial) {
 	next := func(patience time.Duration) string {
 		ctx, cancel := context.WithTimeout(t.ctx, patience)
 		defer cancel()
-		a.run("SELECT 1") // earlier notifications arrive with its response
+		a.run("SELECT 1") // the response also delivers earlier notifications
 		n, err := a.WaitForNotification(ctx)
 		if err != nil {
 			return "nothing"
@@ -36,7 +36,7 @@ func sessionLocks(t *trial) {
 	a, b := t.open(begin, "SELECT pg_advisory_lock"+key, "COMMIT"), t.open(begin)
 	if value[bool](b, "SELECT pg_try_advisory_lock"+key) {
 		for value[bool](b, "SELECT pg_advisory_unlock"+key) {
-			continue // a server connection that both sessions use has the lock twice
+			continue // a pooler's server connection holds the lock twice if both sessions use it
 		}
 		t.require(errors.New("two sessions held the same lock"))
 	}
@@ -50,7 +50,8 @@ func preparedStatements(t *trial) {
 	s := t.open()
 	_, err := s.Prepare(t.ctx, string(t.schema), "SELECT $1::integer")
 	t.require(err)
-	// A transaction pooler gives one of these the server connection with the statement.
+	// A transaction pooler gives one of these sessions the server connection that prepared the
+	// statement.
 	t.open(begin)
 	t.open(begin)
 	expect(t, "result of a prepared statement", value[int](s, string(t.schema), 7), 7)
@@ -61,7 +62,7 @@ func activity(t *trial) {
 	process := value[int](a, "SELECT pg_backend_pid()")
 	expect(t, "state of a session of the role", value[string](b, "SELECT COALESCE(state, 'hidden') FROM pg_stat_activity WHERE pid = $1", process), "idle in transaction")
 	expect(t, "a session of the role can be ended", value[bool](b, "SELECT pg_terminate_backend($1)", process), true)
-	for a.exec("SELECT 1") == nil { // the signal needs a moment
+	for a.exec("SELECT 1") == nil { // the session does not end immediately
 		t.pause()
 	}
 	t.require(t.ctx.Err())
