@@ -55,7 +55,7 @@ func (a Answers) WithDefaults() Answers {
 	if a.PublicURL == "" {
 		a.PublicURL = PlaceholderURL
 	}
-	if a.Database.IsZero() && a.Target != Compose { // compose runs a Postgres
+	if a.Database.IsZero() && a.Target != Compose { // compose.yaml runs its own Postgres
 		a.Database = secret.New(DefaultDatabase)
 	}
 	return a

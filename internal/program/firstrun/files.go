@@ -42,7 +42,7 @@ type File struct {
 	Mode fs.FileMode
 }
 
-// Others returns the names of the files of a target, besides the configuration and .env.
+// Others returns the names of a target's files other than the configuration and .env.
 func Others(t Target) []string {
 	switch t {
 	case Compose:

@@ -100,7 +100,7 @@ func KnownSecrets(providers []string, known func(variable string) secret.Value) 
 	return secrets, nil
 }
 
-// Steps returns the steps at the sender's side, with the URL to enter there.
+// Steps returns the setup steps at the sender, with the URL to enter there.
 func Steps(d catalog.Description, url string) []string {
 	steps := make([]string, len(d.About.Setup))
 	for i, step := range d.About.Setup {

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// Source returns the YAML of a provider's source, with each line indented. secret is the text of
-// its secret in the file, such as a reference to a variable.
+// Source returns the YAML of a provider's source, with each line indented. secret is the text that
+// the file contains for the source's secret, such as a reference to a variable.
 func Source(d catalog.Description, indent, secret string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s:\n%s  provider: %s\n", indent, d.Name, indent, d.Name)

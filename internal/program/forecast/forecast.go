@@ -19,7 +19,7 @@ import (
 // Replay is a replay to predict.
 type Replay struct {
 	Outbox  *outbox.Outbox
-	Table   *route.Table // current routes. Nil: unknown
+	Table   *route.Table // current routes; nil if unknown
 	NewKeys bool
 	Route   string // the only replayed route; empty for all routes
 }
@@ -80,7 +80,7 @@ func (r Replay) ByRoute(ctx context.Context, e *inbox.Event) (routes []OfRoute, 
 		}
 		return &routes[at].Forecast
 	}
-	var stored map[identity.EffectID]ledger.Effect // another event may have created them under the same keys
+	var stored map[identity.EffectID]ledger.Effect // another event may have created effects with the same keys
 	if !r.NewKeys {
 		ids := make([]identity.EffectID, len(planned))
 		for i, p := range planned {

@@ -68,5 +68,5 @@ func Meaning(e ledger.Effect) string {
 }
 
 // Ordered reports whether only an operator can cause the transition, because no effect leaves the
-// transition's former state by itself.
+// transition's former state automatically.
 func Ordered(t ledger.Transition) bool { return t.From != "" && t.From.Finished() }

@@ -24,11 +24,11 @@ type Event struct {
 
 	Routes      []route.Explanation
 	OtherRoutes bool   // true if another configuration dispatched the event
-	NoRoutes    string // why Routes is unknown
+	NoRoutes    string // reason why Routes is unknown
 }
 
-// sentBefore is how long before the receipt of an event an action on it may be recorded: sending a
-// test event is recorded before the event is delivered.
+// sentBefore is the maximum time from an operator action on an event to the receipt of the event:
+// the program records that it sends a test event before it delivers the event.
 const sentBefore = time.Minute
 
 // maxActions is the maximum number of operator actions shown.

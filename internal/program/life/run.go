@@ -14,7 +14,7 @@ type Run struct {
 	Name      string          `json:"name,omitzero"`
 	Action    ledger.Action   `json:"action"`
 	Filter    json.RawMessage `json:"filter"`
-	Most      int64           `json:"most,omitzero"`       // maximum number of rows that it may select
+	Most      int64           `json:"most,omitzero"`       // maximum number of rows that the run may select
 	PerSecond float64         `json:"per_second,omitzero"` // maximum number of changes per second; 0 for no limit
 	Who       string          `json:"who"`
 	Role      string          `json:"role,omitzero"`
@@ -22,9 +22,9 @@ type Run struct {
 	Reason    string          `json:"reason,omitzero"`
 	CreatedAt time.Time       `json:"created_at"`
 	State     runs.State      `json:"state"`
-	Since     time.Time       `json:"since"`          // time at which it entered this state
-	Worked    bool            `json:"worked"`         // true if a process is working on it now
-	Error     string          `json:"error,omitzero"` // why it failed, or stopped by itself
+	Since     time.Time       `json:"since"`          // time at which the run entered this state
+	Worked    bool            `json:"worked"`         // true if a process is working on the run now
+	Error     string          `json:"error,omitzero"` // reason why the run failed or stopped automatically
 	Total     int64           `json:"total,omitzero"` // number of rows counted before the start, if any
 
 	runs.Counts

@@ -16,7 +16,7 @@ import (
 
 // stream is a stream that may fail, and whose reader may stop.
 type stream struct {
-	stuck   chan struct{} // while it is open, the reader reads nothing; if nil, the reader reads
+	stuck   chan struct{} // writes wait until this channel is closed; nil if the reader reads
 	text    strings.Builder
 	largest int
 	failure error

@@ -37,7 +37,7 @@ func TestLinesOfOneMessageAreThrottledAndCounted(t *testing.T) {
 	require.Contains(t, out.String(), "count=190")
 
 	out.Reset()
-	for i := range 10_000 { // like net/http errors, which contain an address
+	for i := range 10_000 { // the messages differ, like net/http errors with the client's address
 		write(handler, fmt.Sprintf("handshake with %d failed", i))
 	}
 	require.Less(t, strings.Count(out.String(), "\n"), 100)

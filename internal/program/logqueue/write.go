@@ -50,7 +50,7 @@ func (q *Queue) put(part []byte) {
 	q.dropped += lines
 }
 
-// settleOverflow ends an overflow, once all lines from before it are written.
+// settleOverflow ends an overflow after all lines from before it have been written.
 func (q *Queue) settleOverflow() {
 	q.mu.Lock()
 	if len(q.pending) == 0 {

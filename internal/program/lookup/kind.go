@@ -24,17 +24,17 @@ type By string
 
 // The ways in which a text names a thing, in the order of results.
 const (
-	ByAddress     By = "address" // of a page of the console, or of a path of its API
+	ByAddress     By = "address" // URL of a console page or an API request
 	ByEvent       By = "event"   // SOURCE/EVENT_ID
 	ByEventID     By = "event id"
-	ByKey         By = "effect key" // in any form in which it was sent
+	ByKey         By = "effect key" // the key in any form in which it was sent
 	ByRun         By = "run"
 	ByDelivery    By = "delivery id"
 	ByRefused     By = "refused delivery"
 	BySource      By = "source"
 	ByDestination By = "destination"
 	ByRoute       By = "route"
-	ByValue       By = "indexed value" // of a source with `search`: the newest events
+	ByValue       By = "indexed value" // value of a source with `search`: finds the newest events
 )
 
 // ByPayload marks events whose payload contains the text. Find returns none of them: see
@@ -176,7 +176,7 @@ func ofValue(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	return ofEvents(events), err
 }
 
-// named finds a name of the configuration.
+// named returns a function that finds a thing by its name in the configuration.
 func named(of desk.Thing, names func(Names) []string) func(context.Context, *Lookup, Asked) ([]Hit, error) {
 	return func(_ context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 		if !slices.Contains(names(l.Names()), asked.Text) {

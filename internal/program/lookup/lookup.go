@@ -62,7 +62,7 @@ type Lookup struct{ Options }
 // New returns a Lookup.
 func New(opts Options) *Lookup { return &Lookup{opts} }
 
-// Asked is a text, and where to look for it.
+// Asked is a text to look up, and the scope of the search.
 type Asked struct {
 	Text   string
 	Source identity.Source // only events of this source, if it is set
@@ -101,13 +101,13 @@ func (a Asked) Payloads() find.Events {
 
 // Hit is a thing that a text names.
 type Hit struct {
-	By     By          `json:"by"` // how the text names it
+	By     By          `json:"by"` // way in which the text names the thing
 	Of     desk.Thing  `json:"of"`
 	Target desk.Target `json:"-"`
 	Name   string      `json:"name"` // SOURCE/EVENT_ID, a key, an id, a number or a name
 	State  string      `json:"state,omitzero"`
-	About  string      `json:"about,omitzero"` // a property by which an operator recognises it
-	At     time.Time   `json:"at,omitzero"`    // when it was received, created or requested
+	About  string      `json:"about,omitzero"` // a property by which an operator recognises the thing
+	At     time.Time   `json:"at,omitzero"`    // time at which the thing was received, created or requested
 }
 
 // Find returns the things that a text names, in the order of Kinds, each thing once. It adds to

@@ -123,7 +123,7 @@ func TestEveryKindOfThingIsFound(t *testing.T) {
 	require.NoError(t, err)
 	number, refused := strconv.FormatInt(run.ID, 10), b.refuse(t)
 	const stripe, github = "events: stripe/evt_1", "events: github/evt_1"
-	examples := map[lookup.By]map[string][]string{ // hits without the kind
+	examples := map[lookup.By]map[string][]string{ // expected hits by kind and text
 		lookup.ByEventID:  {"evt_1": {github, stripe}, "a/b?c": {"events: stripe/a/b?c"}},
 		lookup.ByEvent:    {"stripe/evt_1": {stripe}, " stripe/a/b?c\n": {"events: stripe/a/b?c"}},
 		lookup.ByKey:      {key: {"effects: " + key}, `"` + key + `"`: {"effects: " + key}, key + "_2": {"effects: " + key}},

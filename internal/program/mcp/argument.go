@@ -14,17 +14,17 @@ import (
 	"strings"
 )
 
-// Names of arguments with a meaning of their own.
+// Names of arguments with a special meaning.
 const (
 	limitName = "limit"
 	// fromName is an argument of the tools themselves: the first byte of the result to return.
 	fromName = "result_from"
-	// ownPrefix is put before a field of a body that has the name of a query parameter.
+	// ownPrefix precedes the name of a body field that has the same name as a query parameter.
 	ownPrefix = "operator_"
 )
 
-// rowsWithoutLimit is the number of rows of a list if the caller does not ask for another. Fewer
-// rows than on a page are quicker to read, and usually fit into a result.
+// rowsWithoutLimit is the number of rows of a list if the caller does not ask for another number. A
+// page has more rows, but fewer rows are quicker to read and usually fit into a result.
 const rowsWithoutLimit = 20
 
 // place is the part of a request that an argument belongs to.
@@ -85,8 +85,8 @@ func (t tool) argumentsOf() ([]argument, error) {
 	return list, nil
 }
 
-// inQueryToo reports whether a parameter of the path can also be sent in the query, where every
-// value fits.
+// inQueryToo reports whether a parameter of the path can also be sent in the query, which can contain
+// every value.
 func (t tool) inQueryToo(name string) bool {
 	return slices.ContainsFunc(t.Parameters, func(p parameter) bool { return p.In == string(inQuery) && p.Name == name })
 }
@@ -144,7 +144,7 @@ func (t tool) call(given json.RawMessage) (call, error) {
 			return call{}, fmt.Errorf("the argument %q is missing", a.name)
 		case values[a.name] == nil:
 		case a.in == inPath:
-			if strings.Trim(text, ".") == "" { // a path cannot name it
+			if strings.Trim(text, ".") == "" { // a path cannot contain such a value
 				return call{}, fmt.Errorf("%q cannot be %q", a.name, cutName(text))
 			}
 			path = strings.ReplaceAll(path, "{"+a.sent+"}", url.PathEscape(text))

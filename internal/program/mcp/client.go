@@ -73,7 +73,7 @@ func (c *client) ask(ctx context.Context, target string, body []byte) (*http.Res
 	}
 	if c.token.IsZero() {
 		r.SetBasicAuth(c.name, "")
-		r.Header.Set("Origin", c.origin) // required of a change without a token
+		r.Header.Set("Origin", c.origin) // required for a change without a token
 	} else {
 		r.Header.Set("Authorization", "Bearer "+c.token.Reveal())
 	}
@@ -97,7 +97,7 @@ func (c *client) unanswered(err error) error {
 		return fmt.Errorf("the console at %s did not answer within %s", c.base, callTimeout)
 	}
 	if sent, is := errors.AsType[*url.Error](err); is {
-		err = sent.Err // the rest is the whole URL
+		err = sent.Err // the outer error also quotes the whole URL
 	}
 	return fmt.Errorf("the console at %s does not answer: %w", c.base, err)
 }

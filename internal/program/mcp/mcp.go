@@ -1,5 +1,5 @@
-// Package mcp serves the API of a console as tools of the Model Context Protocol: what it reads, and
-// the verbs that an operator allows. The tools are derived from the console's OpenAPI document, and
+// Package mcp serves the API of a console as tools of the Model Context Protocol: all reads, and the
+// changes that an operator allows. The tools are derived from the console's OpenAPI document, and
 // the console decides what the token may see and do.
 package mcp
 
@@ -88,7 +88,7 @@ func Serve(ctx context.Context, opts Options) error {
 		s.sdk.AddTool(t.described(), func(asked context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			asked, cancel := context.WithTimeout(asked, callTimeout)
 			defer cancel()
-			defer context.AfterFunc(ctx, cancel)() // the SDK lets calls finish
+			defer context.AfterFunc(ctx, cancel)() // the SDK itself does not cancel running calls
 			return s.answer(asked, t, r), nil
 		})
 	}

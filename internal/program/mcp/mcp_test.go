@@ -48,7 +48,7 @@ const small = `{"openapi": "3.1.0", "paths": {
 	"components": {"parameters": {"Before": {"name": "before", "in": "query", "schema": {"type": "string"}}},
 		"responses": {"Bytes": {"content": {"application/octet-stream": {}}}}}}`
 
-// fixture is a client, connected to a server of the tools of some console.
+// fixture is a client that is connected to a server with the tools of a simulated console.
 type fixture struct {
 	*sdk.ClientSession
 
@@ -124,7 +124,7 @@ func TestToolsAreDerivedFromTheDocument(t *testing.T) {
 	}, got)
 }
 
-// A request reaches the console as the document says, with any text in its arguments.
+// A request reaches the console as the document describes it, whatever text its arguments contain.
 func TestArgumentsReachTheConsoleUnchanged(t *testing.T) {
 	t.Parallel()
 	type request struct{ method, path, body, token string }
@@ -168,7 +168,7 @@ func TestArgumentsReachTheConsoleUnchanged(t *testing.T) {
 	require.Nil(t, last.Load(), "the console got no request")
 }
 
-// A large result is cut, and says how to get the rest. The parts together are the whole.
+// A large result is cut, and says how to get the rest. Together, the parts equal the whole result.
 func TestALargeResultIsCut(t *testing.T) {
 	t.Parallel()
 	whole := strings.Repeat("a€", 60_000)
@@ -211,7 +211,7 @@ func TestAResultSaysThatItIsFromAStandby(t *testing.T) {
 	require.Equal(t, []string{`{"rows":[]}`, from}, texts)
 }
 
-// Bytes that are no text arrive as base64, and no character is hidden from a user who reads a
+// Bytes that are not text arrive as base64, and no character is hidden from a user who reads a
 // result.
 func TestNothingInAResultIsHidden(t *testing.T) {
 	t.Parallel()
@@ -286,7 +286,7 @@ func TestErrorsOfTheConsoleAreErrorsOfTheTool(t *testing.T) {
 	}
 }
 
-// The end of the server does not wait for a console that does not answer.
+// The server shuts down without waiting for a console that does not respond.
 func TestTheEndDoesNotWaitForTheConsole(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
@@ -304,10 +304,10 @@ func TestTheEndDoesNotWaitForTheConsole(t *testing.T) {
 	select {
 	case err := <-f.ended:
 		require.NoError(t, err)
-	case <-time.After(10 * time.Second): // a call may take longer
+	case <-time.After(10 * time.Second): // shorter than the time-out of a call
 		require.Fail(t, "the server still waits for the console")
 	}
-	<-called // with or without a result
+	<-called // the call ends, with or without a result
 }
 
 // A client that does not speak the protocol gets an error, and does not use up memory.

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
 )
 
-// maxResult is the maximum number of bytes of a response that one result has. A model reads about
+// maxResult is the maximum number of bytes of a response that one result contains. A model reads about
 // four bytes as one token, and clients refuse results above some 25,000 tokens.
 const maxResult = 48 << 10
 
@@ -73,8 +73,8 @@ func (t tool) rest(c call, n int, size int64) string {
 		c.from, c.from+int64(n)-1, of, t.name, fromName, c.from+int64(n))
 }
 
-// shown returns a response as text, and a note about its form. untrusted is true for the bytes of a
-// stranger, which may be anything; all other responses are JSON.
+// shown returns a response as text, and a note about the form of the text. untrusted is true for
+// bytes that Hooklatch received, which may be anything; all other responses are JSON.
 func shown(part []byte, untrusted bool) (text, note string) {
 	if untrusted && (!utf8.Valid(part) || bytes.IndexByte(part, 0) >= 0) {
 		return base64.StdEncoding.EncodeToString(part), fmt.Sprintf("These %d bytes from outside are not text. They follow in base64:", len(part))
@@ -89,9 +89,9 @@ func shown(part []byte, untrusted bool) (text, note string) {
 	return text, note
 }
 
-// visible replaces characters that a user would not see by JSON escapes. In such characters, a text
-// could hide instructions that only a model reads. In JSON they occur only within strings, where an
-// escape does not change the value.
+// visible writes invisible characters as JSON escapes. A text could use invisible characters to hide
+// instructions that only a model reads. In JSON, they occur only within strings, where an escape does
+// not change the value.
 func visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

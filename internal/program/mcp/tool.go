@@ -19,9 +19,9 @@ type tool struct {
 	operation
 
 	name      string
-	verb      desk.Verb // the desk's texts about the verb, if there are any
+	verb      desk.Verb // texts of package desk about the verb, if there are any
 	action    string    // verb in the path; empty if the path has none
-	bytes     bool      // the result is bytes that came from outside
+	bytes     bool      // true if the result is bytes from outside Hooklatch
 	arguments []argument
 }
 
@@ -76,7 +76,7 @@ func expand(o operation) []tool {
 	return list
 }
 
-// snake returns a name such as listEvents in the usual form of tools' names, list_events.
+// snake returns a name such as listEvents in the usual form of a tool name, list_events.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -116,7 +116,7 @@ func (t tool) described() *sdk.Tool {
 	}
 }
 
-// description returns the verb's meaning from the desk, or the operation's summary.
+// description returns the verb's meaning from package desk, or the operation's summary.
 func (t tool) description() string {
 	text := t.verb.Means
 	if text == "" {

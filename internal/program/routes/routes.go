@@ -13,10 +13,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// day is the period in which the last error of a route is searched.
+// day is the period that is searched for the last error of a route.
 const day = 24 * time.Hour
 
-// mostErrors bounds the effects that are read to find the last errors of all routes.
+// mostErrors is the maximum number of effects read to find the last errors of all routes.
 const mostErrors = 1_000
 
 // Route is a route of the configuration.

@@ -35,8 +35,8 @@ const effects = `SET session_replication_role = replica;
 	FROM now() AS at;
 	RESET session_replication_role`
 
-// lookedBackTo asks for the state of one route until an answer looks back to a time or found an
-// error: on a busy machine, one answer may end earlier.
+// lookedBackTo reads the state of one route until a read goes back to the given time or finds an
+// error. On a busy machine, a read may end before that.
 func lookedBackTo(t *testing.T, r routes.Reader, one routes.Route, back time.Time) routes.State {
 	t.Helper()
 	for range (retry.Pauses{First: time.Millisecond, Max: time.Second}).Until(t.Context()) {
@@ -109,8 +109,8 @@ func TestCountsAreOfTheHourAndTheDay(t *testing.T) {
 }
 
 // The counts of 100 routes are read within the time of a page, and without reading the other
-// minutes of the day. The routes were always busy for a full day, and the table also has the
-// counts of the other kinds.
+// minutes of the day. The routes were busy in every minute of a full day, and the table also
+// contains counts of another kind.
 func TestCountsOfManyRoutesAreReadByTheirKeys(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {
@@ -137,7 +137,7 @@ func TestCountsOfManyRoutesAreReadByTheirKeys(t *testing.T) {
 	measured, err := measure.NewReader(pool, "")
 	require.NoError(t, err)
 	for name, most := range map[string]int{"": 30_000, "n7": 3_000} { // the minutes of the day have 432,000 counts of routes
-		for range 3 { // the first reads the catalogue
+		for range 3 { // the first query also reads the catalogue
 			_, err := log.Take()
 			require.NoError(t, err)
 			counts, err := measured.ByName(t.Context(), measure.OfRoute, name)

@@ -19,7 +19,7 @@ import (
 const (
 	// maxLag is how far a standby may be behind the primary.
 	maxLag = 30 * time.Second
-	// Timeout limits a page's or a command's reads from the standby. The primary answers afterwards.
+	// Timeout limits a page's or a command's reads from the standby. After that, the primary answers.
 	Timeout = 4 * time.Second
 
 	// lookTimeout limits each query that checks a server.
@@ -39,7 +39,7 @@ type statements struct{ Primary, Standby statement.Bound }
 
 // State is the result of a check: whether reads may go to the standby.
 type State struct {
-	// Refused says why the standby cannot be used. If empty, it can.
+	// Refused says why the standby cannot be used. It is empty if the standby can be used.
 	Refused string
 	// Cause is the error behind Refused, if there is one. It may name hosts and users.
 	Cause error
@@ -118,7 +118,7 @@ func (s *Standby) Look(ctx context.Context) State {
 	return s.state
 }
 
-// written is a row of query/primary.sql, and replayed one of query/standby.sql.
+// written is a row of query/primary.sql, and replayed is a row of query/standby.sql.
 type (
 	written struct {
 		now      time.Time

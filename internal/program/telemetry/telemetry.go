@@ -48,8 +48,8 @@ type Options struct {
 	// Instance is an address on which the process listens. It distinguishes this process from
 	// others with the same host and name, and stays the same after a restart.
 	Instance string
-	// Logger logs exporter errors, once SetGlobal was called, and errors of /metrics. Defaults to a
-	// logger that discards.
+	// Logger logs errors of /metrics and, after SetGlobal, exporter errors. Defaults to a logger
+	// that discards.
 	Logger *slog.Logger
 }
 
@@ -189,8 +189,8 @@ func (t *Telemetry) newMeterProvider(ctx context.Context, registry prometheus.Re
 		options = append(options, sdkmetric.WithReader(push))
 	}
 	if !asked("TRACES") && os.Getenv(exemplarFilterEnv) == "" {
-		// Exemplars refer to traces. Without traces, each measurement would look for a span in
-		// vain.
+		// Exemplars refer to traces. Without traces, each measurement would search for a span that
+		// does not exist.
 		options = append(options, sdkmetric.WithExemplarFilter(exemplar.AlwaysOffFilter))
 	}
 	provider := sdkmetric.NewMeterProvider(options...)

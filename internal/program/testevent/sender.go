@@ -35,7 +35,7 @@ var ErrNoSecret = errors.New("has no secret that is valid now")
 type Sender struct {
 	Target  Target
 	Headers http.Header  // further headers of each delivery
-	Key     secret.Value // with which deliveries are signed
+	Key     secret.Value // secret that signs the deliveries
 
 	provider *provider.Provider
 	client   *http.Client
@@ -71,8 +71,8 @@ func New(cfg *config.Config, source string, base *url.URL, parallel int) (*Sende
 // Close closes idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
-// Sample returns the unsigned request for one event of the provider. An empty type means a usual
-// type, and an empty id a new id.
+// Sample returns the unsigned request for one event of the provider. An empty type means a common
+// type of the provider, and an empty id means a new id.
 func (s *Sender) Sample(eventType, id string) *provider.Request {
 	return s.provider.Sample(eventType, id, time.Now())
 }
