@@ -115,7 +115,7 @@ func (c *Comparison) compare(ctx context.Context, events []*inbox.Event, r *Repo
 	for _, ref := range refs {
 		e := whole[ref]
 		if e == nil {
-			continue // it was deleted meanwhile
+			continue // the event was deleted meanwhile
 		}
 		one := compared{event: e}
 		if stored(e) {

@@ -54,7 +54,7 @@ type plans struct {
 // long or was interrupted.
 func (c *Comparison) plan(ctx context.Context, e *inbox.Event) (*plans, error) {
 	all := *e
-	all.OnlyRoute = "" // of an earlier replay
+	all.OnlyRoute = "" // an earlier replay may have set OnlyRoute
 	var p plans
 	var err error
 	if p.before, err = planned(ctx, c.Old, &all); err != nil {
@@ -109,8 +109,8 @@ func planned(ctx context.Context, table *route.Table, e *inbox.Event) ([]ledger.
 	return table.Forecast(ctx, e)
 }
 
-// changedFields returns the properties in which two effects differ. A property has its name in the
-// configuration, if it has one there.
+// changedFields returns the properties in which two effects differ. A property that a configuration
+// can set is named after its configuration field.
 func changedFields(a, b *ledger.NewEffect) []string {
 	var fields []string
 	for _, of := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// mostBody bounds the part of a rendered body that an Example keeps, in bytes.
+// mostBody is the maximum number of bytes of a rendered body that an Example keeps.
 const mostBody = 2 << 10
 
 // Example is the difference of one event, with the effects as rendered.

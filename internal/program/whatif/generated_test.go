@@ -13,20 +13,20 @@ import (
 type settings struct {
 	destinations map[string]string // YAML by name
 	routes       []generatedRoute
-	maxBody      string // of the source s1; empty: the default
+	maxBody      string // max_body of the source s1; empty for the default
 }
 
 // generatedRoute is the YAML of a route by field.
 type generatedRoute map[string]string
 
-// The names that configurations are generated from. The prefix of a destination's name is its kind.
+// Names for generated configurations. The prefix of a destination's name is its kind.
 var (
 	sourceNames      = []string{"s1", "s2"}
 	destinationNames = []string{"http1", "http2", "http3", "mail", "sql"}
 	routeNames       = []string{"r1", "r2", "r3", "r4", "r5", "r6"}
 )
 
-// Expressions over the generated events. Some fail for some events, or for all.
+// Expressions over the generated events. Some of the expressions fail for some or all events.
 var (
 	conditions = []string{"", "body.amount > 10", `body.customer == "ada"`, `event.type.startsWith("invoice")`, "body.missing == 1", "has(body.customer)"}
 	keys       = []string{"", "body.customer", "body.amount", `event.type + "/" + body.customer`, "body.missing", "event.id"}
@@ -54,7 +54,7 @@ func sharing(when, to string) generatedRoute {
 	return generatedRoute{"name": "sharing", "from": "'*'", "to": to, "when": quoted(when), "key": quoted(`"one"`), "http": "{body: " + quoted("event.id") + "}"}
 }
 
-// changed returns settings that differ from s as an operator may change them.
+// changed returns s with changes that an operator might make.
 func (s settings) changed(t *rapid.T, receiver string) settings {
 	next := settings{destinations: maps.Clone(s.destinations), maxBody: s.maxBody}
 	for _, name := range destinationNames {
@@ -69,7 +69,7 @@ func (s settings) changed(t *rapid.T, receiver string) settings {
 	for _, r := range s.routes {
 		name := r["name"]
 		had[name] = true
-		if name == "sharing" { // other events match it, so another one may be the first
+		if name == "sharing" { // other events match this route, so another event may be the first
 			next.routes = append(next.routes, sharing("body.amount > 10", rapid.SampledFrom([]string{"http1", "http2"}).Draw(t, "to")))
 			continue
 		}

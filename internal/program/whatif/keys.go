@@ -21,7 +21,7 @@ type Together struct {
 // keys contains the keys that the plans of the compared events have.
 type keys struct {
 	of      map[identity.EffectID]sides
-	planned Together // without regard to keys that events share
+	planned Together // counts that ignore keys that events share
 	tooMany bool
 }
 

@@ -67,7 +67,7 @@ func dispatched(t *testing.T, rt *rapid.T, s settings, mailPort string, deliveri
 	return w
 }
 
-// waitForNo waits until a query counts nothing.
+// waitForNo waits until the count of a query is 0.
 func (w world) waitForNo(t *testing.T, rt *rapid.T, query string) {
 	require.Eventually(rt, func() bool {
 		var left int
@@ -76,8 +76,8 @@ func (w world) waitForNo(t *testing.T, rt *rapid.T, query string) {
 	}, patience, time.Millisecond, query)
 }
 
-// drawDeliveries returns deliveries of both sources. Some events share a customer, and so a key, and
-// some have none.
+// drawDeliveries returns deliveries of both sources. Some events have the same customer, and so the
+// same key; some events have no customer.
 func drawDeliveries(t *rapid.T) []outbox.Delivery {
 	n := rapid.IntRange(4, 12).Draw(t, "events")
 	list := make([]outbox.Delivery, n)
@@ -99,7 +99,7 @@ func drawDeliveries(t *rapid.T) []outbox.Delivery {
 type made struct {
 	route, destination, policy, order, latest, parked string
 	method, url, contentType, body, headers           string
-	sent                                              bool // its request was completed by a claim
+	sent                                              bool // true if a claim has completed the request
 }
 
 func plannedAs(e *ledger.NewEffect) made {
@@ -108,7 +108,7 @@ func plannedAs(e *ledger.NewEffect) made {
 		method: e.Request.Method, url: e.Request.URL, contentType: e.Request.ContentType, body: string(e.Request.Body), headers: headersOf(e.Request.Headers), sent: true,
 	}
 	if m.order == "" {
-		m.order = m.latest // latest_by keeps order too
+		m.order = m.latest // latest_by also orders the effects
 	}
 	return m
 }
@@ -161,7 +161,7 @@ func (w world) keysOf(t *testing.T, ref identity.EventRef) map[string]bool {
 	return keys
 }
 
-// without returns the number of effects whose key is not among others.
+// without returns the number of effects whose keys are not in others.
 func without(effects, others map[string]made) int {
 	n := 0
 	for key := range effects {
@@ -180,7 +180,7 @@ func keysOf(effects map[string]made) map[string]bool {
 	return keys
 }
 
-// planned returns the effects that the routes plan for one event without other events.
+// planned returns the effects that the routes plan for one event, as if there were no other events.
 func (w world) planned(t *testing.T, routes *route.Table, ref identity.EventRef) []ledger.NewEffect {
 	t.Helper()
 	effects, err := routes.Forecast(t.Context(), w.event(t, ref))
@@ -246,13 +246,13 @@ func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 			found, err := whatif.Differences(compared, t.Context(), old.event(t, ref))
 			require.NoError(rt, err)
 			had := old.keysOf(t, ref)
-			said := map[string]made{} // the effects of this event, if it were alone
+			said := map[string]made{} // effects of this event, if there were no other events
 			for key := range had {
 				said[key] = was[key]
 			}
 			for _, e := range old.planned(t, compared.Old, ref) {
 				if key := e.IdempotencyKey(); madeBefore[key] {
-					said[key] = plannedAs(&e) // the row is of an earlier event
+					said[key] = plannedAs(&e) // the row belongs to an earlier event
 				}
 			}
 			for _, one := range found {
@@ -277,7 +277,7 @@ func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 					sharedKeys++ // the first event creates the effect
 				}
 				if !shared && madeBefore[key] {
-					heirs++ // the event that created the effect before no longer creates it
+					heirs++ // the event that created the effect in the first program no longer creates it
 				}
 			}
 			for key := range had {

@@ -48,8 +48,8 @@ type Report struct {
 	Undecided    int    `json:"undecided"`
 	WhyUndecided string `json:"why_undecided,omitzero"`
 
-	// Looked is the number of events read, and Back the receipt time of the oldest of them. If More is
-	// true, older events have not been read: Next continues there.
+	// Looked is the number of events read, and Back is the receipt time of the oldest of them. If
+	// More is true, older events have not been read: Next is the position at which they begin.
 	Looked int         `json:"looked"`
 	Back   time.Time   `json:"back_to,omitzero"`
 	More   bool        `json:"more"`
