@@ -133,7 +133,7 @@ func TestOnlyOwnPagesOrder(t *testing.T) {
 	}{
 		{site: "same-origin", as: basic, allowed: true},
 		{site: "same-origin", as: bearer, allowed: true},
-		{site: "none", as: basic, allowed: true}, // typed by a user
+		{site: "none", as: basic, allowed: true}, // the user typed the URL
 		{site: "cross-site", as: basic},
 		{site: "cross-site", as: bearer},
 		{site: "same-site", as: basic},

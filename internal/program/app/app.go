@@ -158,7 +158,7 @@ type App struct {
 	deaf         atomic.Pointer[error] // not nil if only a restart helps
 
 	config   atomic.Pointer[config.Config] // current configuration
-	reload   sync.Mutex                    // held during a reload, so that only one runs
+	reload   sync.Mutex                    // held during a reload, so that only one reload runs
 	reloads  atomic.Pointer[admin.Reloads] // the result of the reloads
 	process  string                        // name of this process for other processes
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload

@@ -163,8 +163,8 @@ func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] 
 	return askEach(ctx, of, func(ctx context.Context, one *App) (struct{}, error) { return struct{}{}, one.readyAlone(ctx) })
 }
 
-// cellsAway returns the names of the cells that cannot do their work, but only if the given cell is
-// the first cell that can. So only one cell alerts about the others.
+// cellsAway returns the names of the cells that cannot do their work. It returns none unless the
+// reporter is the first cell that can, so that only one cell alerts about the others.
 func (a *App) cellsAway(ctx context.Context, reporter string) (away []string) {
 	first := ""
 	for _, one := range a.askCells(ctx, a.all()) {

@@ -30,7 +30,7 @@ const (
 
 // moving passes the deliveries of a source with moved_from to the cell that stores its events: the old
 // cell until the move is complete, and then the new cell. The databases decide this, not the process:
-// the old one refuses events that no longer belong there.
+// the old cell's database refuses events that no longer belong there.
 type moving struct {
 	source   string
 	from, to *App
@@ -209,7 +209,7 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 }
 
 // refuseMoved refuses a configuration that puts a source into another cell without a move, or into a
-// cell that is not running: the new database would accept duplicates of the events in the old one.
+// cell that is not running: the new database would accept duplicates of events in the old database.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

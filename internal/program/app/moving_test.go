@@ -135,7 +135,7 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 }
 
 // A move that cannot complete is abandoned: the old cell stops recording rows for the move, and
-// deletes the recorded ones. A later move copies the rows that the old cell has stored meanwhile.
+// deletes the recorded rows. A later move copies the rows that the old cell has stored meanwhile.
 func TestAMoveIsAbandoned(t *testing.T) {
 	t.Parallel()
 	first, payments := pgtest.New(t), pgtest.New(t)

@@ -74,7 +74,7 @@ func TestADemotedServerRefusesOneStatement(t *testing.T) {
 	_, err = made.Exec(t.Context(), `CREATE TABLE written (n int)`)
 	require.NoError(t, err)
 	for _, conn := range acquireAll(t, made) {
-		_, err := conn.Exec(t.Context(), `SET default_transaction_read_only = on`) // as on a demoted server
+		_, err := conn.Exec(t.Context(), `SET default_transaction_read_only = on`) // simulates a demoted server
 		require.NoError(t, err)
 		conn.Release()
 	}

@@ -38,7 +38,7 @@ type hearing struct {
 	askTimeout, dialTimeout time.Duration
 
 	checked  time.Time // time of the last check
-	acquired int64     // connections that the pool had handed out until then
+	acquired int64     // connections that the pool had handed out by the last check
 	deaf     int       // consecutive checks in which the pool was deaf
 }
 

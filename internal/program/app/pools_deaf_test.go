@@ -24,8 +24,8 @@ func healthz(t *testing.T, a *app.App) int {
 	return recorder.Code
 }
 
-// If a pool answers nothing for 2 minutes while Postgres does, liveness fails, so that the process
-// is restarted.
+// If a pool answers nothing for 2 minutes although Postgres is available, the liveness probe fails,
+// so that the process is restarted.
 func TestADeafPoolFailsLiveness(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -53,7 +53,7 @@ func TestADeafPoolFailsLiveness(t *testing.T) {
 	require.Contains(t, logs.String(), "the pool works again")
 }
 
-// A pool whose connections are all in use and change hands is busy, not deaf.
+// A pool whose connections are all in use is busy, not deaf, if it still hands connections out.
 func TestABusyPoolIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

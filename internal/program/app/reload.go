@@ -84,9 +84,9 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 	return nil
 }
 
-// apply changes the workers first and the gateway's sources last, so that the other processes know
-// the new routes before the gateway accepts an event under them. After an error, apply restores the
-// old routing.
+// apply changes the workers first and the gateway's sources last: the gateway must not accept an
+// event under the new routes before it has announced them to the other processes. After an error,
+// apply restores the old routing.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	sources, leaving, err := a.endpoints(next)
 	if err != nil {

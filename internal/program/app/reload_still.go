@@ -14,7 +14,7 @@ const (
 	// DefaultStillFor is the time that the configuration file must be unchanged before a reload
 	// reads it: an editor or a copy writes the file in several steps.
 	DefaultStillFor = time.Second
-	// looksWhileStill is the number of checks of the file in that time.
+	// looksWhileStill is the number of times that the file is checked during StillFor.
 	looksWhileStill = 5
 	// stillWithin is the time, in multiples of StillFor, that a reload waits for an unchanged file
 	// before it logs a warning and continues to wait.

@@ -34,7 +34,7 @@ func RetentionOf(cfg *config.Config) retention.Settings {
 }
 
 // ExportOf returns the storage of a configuration's export, or nil if nothing is exported. Cells
-// other than the main one have directories of their own.
+// other than the main one have separate directories.
 func ExportOf(cfg *config.Config) export.Storage {
 	if cfg.Retention.Export == nil {
 		return nil

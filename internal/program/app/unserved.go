@@ -45,7 +45,7 @@ func (u Unserved) Fix() string {
 // FindUnserved compares the waiting effects with a configuration. A missing route is reported only
 // if some of its effects are not rendered yet: rendered effects are sent anyway.
 func FindUnserved(cfg *config.Config, waiting []fleet.Waiting) []Unserved {
-	routes := map[string]bool{"": true} // "" stands for effects that the application enqueued
+	routes := map[string]bool{"": true} // effects that the application enqueued have no route
 	for _, r := range cfg.Routes {
 		routes[r.Name] = true
 	}

@@ -40,7 +40,7 @@ allow_empty: true
 	require.Contains(t, logs.String(), `for destination \"app\", which is not in the configuration" destination=app count=1`)
 }
 
-// The effects of alerts have destinations of their own, which are served as long as the
+// The effects of alerts have separate destinations, which are served as long as the
 // configuration sends notifications through them.
 func TestEffectsOfAlertsHaveADestination(t *testing.T) {
 	t.Parallel()

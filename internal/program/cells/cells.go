@@ -14,7 +14,7 @@ import (
 // Patience is the maximum time that a cell may take to answer.
 const Patience = 1500 * time.Millisecond
 
-// Answer is the answer of one cell, or the reason why there is none.
+// Answer is the answer of one cell, or the reason why the cell did not answer.
 type Answer[T any] struct {
 	Cell  string
 	Value T

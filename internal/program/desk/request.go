@@ -79,7 +79,7 @@ func IsText(body []byte) bool {
 
 // EditBody compares a body from a browser with the original, and adds it to c if it was edited.
 // Because a browser changes line breaks, a text that differs only in line breaks counts as
-// unchanged. If all line breaks of the original are CR LF, so are those of the edited body.
+// unchanged. If all line breaks of the original are CR LF, the edited body gets CR LF too.
 func EditBody(c *ledger.Resend, text string, of []byte) {
 	edited := lines(text)
 	if edited == lines(string(of)) {

@@ -11,8 +11,8 @@ import (
 // survives.
 const CheckDurability = "durability"
 
-// survival describes the failures that an acknowledged event survives, as far as the server knows.
-// A service may also copy the server's disk, which Postgres cannot see.
+// survival describes the failures that an acknowledged event survives, as far as Postgres's settings
+// show. A hosting service may also replicate the server's disk, which Postgres cannot detect.
 func (f facts) survival() Finding {
 	found := Finding{Level: OK, Check: CheckDurability}
 	switch {
@@ -29,7 +29,7 @@ func (f facts) survival() Finding {
 }
 
 // required matches the number of standbys in synchronous_standby_names, such as ANY 2 (a, b, c). A
-// plain list requires one.
+// plain list requires one standby.
 var required = regexp.MustCompile(`(?i)^\s*(ANY|FIRST)?\s*(\d+)\s*\(`)
 
 // confirmed says for which standbys a COMMIT waits. Hooklatch raises synchronous_commit to on, and

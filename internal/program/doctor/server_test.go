@@ -53,7 +53,7 @@ func TestWhatAnEventSurvivesIsSaid(t *testing.T) {
 	}
 }
 
-// A role that may not see whether a standby is synchronous does not report its absence.
+// With a role that may not see whether a standby is synchronous, Server reports no missing standby.
 func TestAStandbyThatTheRoleCannotSeeIsNotMissing(t *testing.T) {
 	t.Parallel()
 	for hidden, level := range map[int]Level{0: Problem, 1: OK} {

@@ -76,7 +76,7 @@ type Share struct {
 	All  int64 `json:"all"`
 	// Hours are the rates of the last 24 hours, the current hour last. An hour without data is null.
 	Hours []*float64 `json:"hours"`
-	// Usual is the median rate at this hour of the day over the last seven days. Nil: unknown.
+	// Usual is the median rate at this hour of the day over the last seven days. It is nil if unknown.
 	Usual *float64 `json:"usual"`
 }
 
@@ -102,8 +102,8 @@ type Table struct {
 // Destination contains a destination's waiting effects, and the reasons why they are blocked.
 type Destination struct {
 	Name        string           `json:"name"`
-	Effects     map[string]int64 `json:"effects"`            // by state, except done
-	AtLeast     []string         `json:"at_least,omitempty"` // states that may have more effects
+	Effects     map[string]int64 `json:"effects"`            // number of effects by state, except done
+	AtLeast     []string         `json:"at_least,omitempty"` // states whose numbers may be too low
 	OldestDue   time.Time        `json:"oldest_due,omitzero"`
 	PausedAt    time.Time        `json:"paused_at,omitzero"`
 	PausedBy    string           `json:"paused_by,omitempty"`
@@ -126,9 +126,9 @@ type Source struct {
 	Refused             map[string]int64 `json:"refused"`          // by reason
 	Quarantined         int64            `json:"quarantined"`
 	Undispatched        int64            `json:"undispatched"`
-	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // if true, there may be more
+	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // true if Undispatched may be too low
 	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
-	Unserved            bool             `json:"unserved,omitzero"` // if true, no running worker serves the source
+	Unserved            bool             `json:"unserved,omitzero"` // true if no running worker serves the source
 	Skipped             int64            `json:"skipped"`           // in the last hour
 	Failed              int64            `json:"failed"`
 	Held                int64            `json:"held"`
@@ -142,7 +142,7 @@ type Source struct {
 // Backfill is the completeness of a source, compared with its provider's list.
 type Backfill struct {
 	CoveredUntil time.Time `json:"covered_until"`
-	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // when the provider stops listing the events of CoveredUntil; zero if unknown
+	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // time at which the provider stops listing the events of CoveredUntil; zero if unknown
 	Listed       int64     `json:"listed"`                // in the last hour, like the counts below
 	Recovered    int64     `json:"recovered"`
 	Reported     int64     `json:"reported"` // missing events in passes with mode: report

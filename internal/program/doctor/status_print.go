@@ -242,7 +242,7 @@ func orDash(count string) string {
 	return count
 }
 
-// Volume formats a number of bytes for reading.
+// Volume formats a number of bytes with a readable unit.
 func Volume(n int64) string {
 	const kib = 1 << 10
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}

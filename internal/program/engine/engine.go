@@ -1,6 +1,6 @@
 // Package engine tests whether a database server can do everything that Hooklatch needs, in a
-// separate schema. It trusts behaviour, not version numbers: each capability is a small
-// experiment with one to three sessions. So it also finds a server or pooler that accepts a
+// separate schema. It tests behaviour and ignores version numbers: each capability is a small
+// experiment with one to three sessions. Therefore, it also finds a server or pooler that accepts a
 // statement and does something else.
 package engine
 

@@ -68,7 +68,7 @@ func (t *trial) require(err error) {
 	}
 }
 
-// expect ends the experiment if a value is not the wanted one.
+// expect ends the experiment if got differs from wanted.
 func expect[T comparable](t *trial, what string, got, wanted T) {
 	if got != wanted {
 		t.require(fmt.Errorf("%s: %v instead of %v", what, got, wanted))

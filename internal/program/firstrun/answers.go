@@ -1,5 +1,5 @@
 // Package firstrun creates the first configuration of an installation. It asks for values that it
-// cannot find out, and renders the files for one way of running the program.
+// cannot determine, and renders the files for one way of running the program.
 package firstrun
 
 import (
@@ -41,7 +41,7 @@ type Answers struct {
 	Version string
 }
 
-// PlaceholderURL stands for a public URL that is not known yet.
+// PlaceholderURL replaces a public URL that is not known yet.
 const PlaceholderURL = "https://hooks.example.com"
 
 // WithDefaults returns the answers with the default of each empty answer.
@@ -75,8 +75,8 @@ func DefaultTo(t Target) string {
 	return "http://localhost:3000/hooks"
 }
 
-// Validate checks each answer. The rendered configuration is checked again by the program's own
-// reader of configurations.
+// Validate checks each answer. Later, the program reads the rendered configuration and so checks the
+// answers again.
 func (a Answers) Validate() error {
 	if len(a.Providers) == 0 {
 		return errors.New("no provider is named: name the senders of your webhooks, such as stripe or github; `hooklatch providers` lists all providers")

@@ -90,7 +90,7 @@ type rendering struct {
 func Credential(variable string) string {
 	switch variable {
 	case databaseURL:
-		return "database-url" // the unit itself passes these two
+		return "database-url" // the unit already loads this credential and the next one
 	case adminToken:
 		return "admin-token"
 	}

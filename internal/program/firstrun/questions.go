@@ -108,8 +108,8 @@ func (q *Questions) secrets(ctx context.Context, a Answers) (map[string]secret.V
 	return given, nil
 }
 
-// Secret asks for a sender's secret without echo. It returns an empty secret if the operator leaves
-// it for later.
+// Secret asks for a sender's secret without echo. It returns an empty secret if the operator
+// postpones the answer.
 func (q *Questions) Secret(ctx context.Context, d catalog.Description) (secret.Value, error) {
 	for range maxRepeats {
 		fmt.Fprintf(q.Out, "Secret of %s, not shown (Enter: later): ", d.Title)

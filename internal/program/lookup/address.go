@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// ofAddress finds the thing whose page has the URL in the text, wherever the console is served.
+// ofAddress finds the thing whose console page has the URL in the text. It accepts any host.
 func ofAddress(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	u, _ := url.Parse(asked.Text)
 	if u == nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

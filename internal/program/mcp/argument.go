@@ -17,7 +17,8 @@ import (
 // Names of arguments with a special meaning.
 const (
 	limitName = "limit"
-	// fromName is an argument of the tools themselves: the first byte of the result to return.
+	// fromName is an argument of the tools, but not of the API: the first byte of the result to
+	// return.
 	fromName = "result_from"
 	// ownPrefix precedes the name of a body field that has the same name as a query parameter.
 	ownPrefix = "operator_"

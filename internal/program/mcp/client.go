@@ -102,7 +102,7 @@ func (c *client) unanswered(err error) error {
 	return fmt.Errorf("the console at %s does not answer: %w", c.base, err)
 }
 
-// refused returns the error in a response, in the words of the console.
+// refused returns the error in a response, with the console's text.
 func (c *client) refused(response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxProblem)) // a part suffices for an error
 	var p api.Problem

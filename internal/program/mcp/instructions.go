@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ways lists the tools that find the things a user asks about, with their use. A console of
-// another version may not have all of them.
+// ways lists the tools that find the things a user asks about, with the purpose of each tool. A
+// console of another version may lack some of these tools.
 var ways = []struct{ tool, use string }{
 	{"overview", "overview shows the status and everything that needs attention."},
 	{"find", "find shows what an id, a key, a name or any other text belongs to."},

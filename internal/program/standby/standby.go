@@ -68,7 +68,7 @@ type Standby struct {
 
 	mu      sync.Mutex
 	state   State
-	until   time.Time // when state is checked again
+	until   time.Time // time at which state is checked again
 	changed bool      // true after a change that reads must show
 	needed  int64     // position in the WAL that the standby must have replayed
 }
@@ -165,7 +165,7 @@ func (s *Standby) look(ctx context.Context) State {
 	return r.behind(w, s.MaxLag)
 }
 
-// foreign says why the server is no standby of the primary, or returns "".
+// foreign returns the reason why the server is not a standby of the primary, or "".
 func (r replayed) foreign(w written) string {
 	switch {
 	case r.server.system != nil && w.server.system != nil && *r.server.system != *w.server.system:

@@ -34,7 +34,7 @@ type Difference struct {
 	Route string
 	// Before and After are the effects of the two configurations; nil if there is none.
 	Before, After *ledger.NewEffect
-	// Fields are the properties that differ, if there are both effects. They are empty for an error
+	// Fields are the properties that differ, if both effects exist. The list is empty for an error
 	// that both configurations have.
 	Fields []string
 }

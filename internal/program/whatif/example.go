@@ -30,7 +30,7 @@ type Effect struct {
 	Policy         ledger.Policy       `json:"policy,omitzero"`
 	Order          string              `json:"order,omitzero"`
 	Latest         string              `json:"latest,omitzero"`
-	Parked         string              `json:"parked,omitzero"`  // why the effect is created parked
+	Parked         string              `json:"parked,omitzero"`  // reason why the effect is created parked
 	Refetch        bool                `json:"refetch,omitzero"` // the first attempt renders the request
 	Method         string              `json:"method,omitzero"`
 	URL            string              `json:"url,omitzero"`
