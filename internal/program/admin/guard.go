@@ -14,7 +14,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; fon
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hooklatch"
 
 // secureHeaders forbids foreign scripts, frames, content sniffing and caching for every response.
-// The referrer stays: without it the origin of a form over plain HTTP would be null.
+// It keeps the referrer: otherwise, the origin of a form over plain HTTP would be null.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()

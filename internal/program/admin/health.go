@@ -89,7 +89,7 @@ func (a *Admin) askReady(ctx context.Context) error {
 	select {
 	case result := <-answer:
 		return result.Err
-	case <-timeout.C: // if Ready ignores its context
+	case <-timeout.C: // Ready may ignore its context
 		return context.DeadlineExceeded
 	case <-ctx.Done():
 		return ctx.Err()

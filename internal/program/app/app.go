@@ -160,14 +160,14 @@ type App struct {
 	config   atomic.Pointer[config.Config] // current configuration
 	reload   sync.Mutex                    // held during a reload, so that only one reload runs
 	reloads  atomic.Pointer[admin.Reloads] // the result of the reloads
-	process  string                        // name of this process for other processes
+	process  string                        // name by which other processes identify this process
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool
 	left     sync.Once // lets only the first Stop wait for gateway.drain_delay
 	teardown Teardown
 	cell     string         // name of this App's cell
 	cells    []*App         // the other cells, without listeners
-	whole    *App           // the App of the main cell, which has the others
+	whole    *App           // the App of the main cell, whose field cells contains the others
 	moving   *movingSources // shared by all cells
 	away     sentencesAway  // set by readyCells
 	prepared chan struct{}  // closed once the database is known to be migrated and all parts run

@@ -25,7 +25,7 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 		}
 		p, err := s.Sender()
 		if err != nil {
-			continue // already reported by the configuration check
+			continue // the configuration check already reports the error
 		}
 		sources = append(sources, backfill.Source{
 			Name: name, Provider: p, URL: endpointURL(cfg, name), Handlers: s.Handlers, ContentWindow: s.DedupWindow, Livemode: s.Livemode, Settings: *s.Backfill,

@@ -92,7 +92,7 @@ func (a *App) consoles() http.Handler {
 		return a.console.Handler()
 	}
 	var base string
-	if at, err := url.Parse(whole.Admin.ConsoleURL); err == nil { // checked with the configuration
+	if at, err := url.Parse(whole.Admin.ConsoleURL); err == nil { // the configuration check refuses an invalid URL
 		base = signin.BaseOf(at)
 	}
 	mux := http.NewServeMux()
@@ -106,7 +106,7 @@ func (a *App) consoles() http.Handler {
 				}
 			}
 		})
-		for _, page := range []string{"/logout", "/logout-everywhere"} { // one session for all cells
+		for _, page := range []string{"/logout", "/logout-everywhere"} { // all cells share one session
 			mux.Handle("POST "+path+page, http.RedirectHandler(base+page, http.StatusTemporaryRedirect))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-const often = 5 * time.Millisecond // in place of DefaultFilesEvery
+const often = 5 * time.Millisecond // replaces DefaultFilesEvery
 
 // mount is a directory of secrets as Kubernetes mounts it. The files are links into a directory,
 // which is itself a link that is replaced when a secret changes.

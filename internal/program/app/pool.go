@@ -76,7 +76,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	params["application_name"] = cmp.Or(params["application_name"], opts.ApplicationName)
 	if opts.Login != nil {
 		cfg.BeforeConnect = func(_ context.Context, conn *pgx.ConnConfig) error {
-			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // validated when it was read
+			if now, err := pgx.ParseConfig(opts.Login().Reveal()); err == nil { // the configuration check has validated the string
 				conn.User, conn.Password = now.User, now.Password
 			}
 			return nil
@@ -113,7 +113,7 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 // one such connection after another. River's completer pauses for seconds between these tries, and
 // a stop would wait for the completer.
 func resetAtDemotion(config *pgx.ConnConfig, made *atomic.Pointer[pgxpool.Pool]) {
-	before := config.OnPgError // never nil in a parsed configuration
+	before := config.OnPgError // OnPgError is never nil in a parsed configuration
 	config.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		if pool := made.Load(); pool != nil && sqlstate.Demoted(err) {
 			pool.Reset()

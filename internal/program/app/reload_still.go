@@ -34,7 +34,7 @@ func (a *App) look() sight {
 	path := a.config.Load().Path()
 	s := sight{stamp: stampsOf([]string{path})[0]}
 	if s.stamp.info != nil && s.stamp.info.Mode().IsRegular() { // a pipe could be read only once
-		s.text, _ = os.ReadFile(path) // Load reports its errors
+		s.text, _ = os.ReadFile(path) // Load reports read errors
 	}
 	return s
 }

@@ -27,7 +27,7 @@ var _ interface {
 // renew replaces the sender. The new sender differs only in its secrets.
 func (r *renewableHTTP) renew(next *destination.HTTP) {
 	if former := r.current.Swap(next); former != nil {
-		_ = former.Close() // never fails: attempts in progress continue
+		_ = former.Close() // Close never fails: attempts in progress continue
 	}
 }
 

@@ -33,7 +33,7 @@ var _ interface {
 // renew replaces the sender. The new sender differs only in its secrets.
 func (r *renewableBroker) renew(next broker) {
 	if former := r.current.Swap(&next); former != nil {
-		_ = (*former).Close() // never fails: attempts in progress continue
+		_ = (*former).Close() // Close never fails: attempts in progress continue
 	}
 }
 

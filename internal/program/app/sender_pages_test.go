@@ -33,7 +33,7 @@ import (
 
 // follower acts as the sender that a provider's page describes.
 type follower struct {
-	secret string // as shown by the sender
+	secret string // secret as the sender shows it
 	// sign returns a delivery of a body, signed with a key.
 	sign       func(body, key string) delivery
 	one, other string // bodies of two events

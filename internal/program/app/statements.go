@@ -30,7 +30,7 @@ func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Conf
 		o.Name = name
 		sender, err := destination.NewSQL(o)
 		if err != nil {
-			continue // reported as a problem of the configuration
+			continue // the configuration check reports the problem
 		}
 		refused, err := sender.Prepare(ctx, conn.Conn())
 		if err != nil {

@@ -66,7 +66,7 @@ func NewMail(opts MailOptions) *Mail {
 
 // Start serves until Stop.
 func (m *Mail) Start() {
-	m.serving.Go(func() { _ = m.server.Serve(m.opts.Listener) }) // ends with the listener
+	m.serving.Go(func() { _ = m.server.Serve(m.opts.Listener) }) // Serve returns when the listener is closed
 }
 
 // Stop waits for emails in flight until ctx is done.

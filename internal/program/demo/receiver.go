@@ -142,7 +142,7 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	}
 	r.opts.Print(seen.line())
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // fails only if the client has disconnected
+	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the write fails only if the client has disconnected
 }
 
 // hangUpOnce closes the connection of the first request with each key without a response, as an
@@ -151,7 +151,7 @@ func (r *Receiver) hangUpOnce(w http.ResponseWriter, request *http.Request) {
 	key := request.Header.Get("Idempotency-Key")
 	if key != "" && r.hungUp.note(key, 0) == 1 {
 		r.opts.Print("receiver  hung up  on the request with key " + key + ", as an example")
-		panic(http.ErrAbortHandler) // closes the connection without a response
+		panic(http.ErrAbortHandler) // the server closes the connection without a response
 	}
 	r.receive(w, request)
 }
@@ -184,5 +184,5 @@ func (r *Receiver) list(w http.ResponseWriter, request *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(listed) // fails only if the client has disconnected
+	_ = encoder.Encode(listed) // the write fails only if the client has disconnected
 }

@@ -38,8 +38,8 @@ func (t Thing) One() string { return strings.TrimSuffix(string(t), "s") }
 
 // Target identifies the object to which a verb is applied.
 type Target struct {
-	Event identity.EventRef // if the thing is Events
-	Run   int64             // if the thing is Runs
+	Event identity.EventRef // event, if the thing is Events
+	Run   int64             // number of the run, if the thing is Runs
 	Name  string            // key or name of any other thing
 }
 

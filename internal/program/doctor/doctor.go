@@ -23,7 +23,7 @@ type Level string
 // The levels.
 const (
 	OK      Level = "ok"
-	Warning Level = "warning" // repairs itself, or should be checked
+	Warning Level = "warning" // the fault repairs itself, or an operator should check it
 	Problem Level = "problem" // a guarantee does not hold
 )
 

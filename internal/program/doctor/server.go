@@ -38,7 +38,7 @@ type facts struct {
 	StandbyNames      string
 	SyncStandbys      int
 	AsyncStandbys     int
-	HiddenStandbys    int // the role may not see whether they are synchronous
+	HiddenStandbys    int // standbys whose synchronous state the role may not see
 	Encoding          string
 	MaxConnections    int
 	Connections       int

@@ -129,7 +129,7 @@ type Source struct {
 	AtLeast             bool             `json:"undispatched_at_least,omitzero"` // true if Undispatched may be too low
 	OldestUndispatched  time.Time        `json:"oldest_undispatched,omitzero"`
 	Unserved            bool             `json:"unserved,omitzero"` // true if no running worker serves the source
-	Skipped             int64            `json:"skipped"`           // in the last hour
+	Skipped             int64            `json:"skipped"`           // events skipped in the last hour
 	Failed              int64            `json:"failed"`
 	Held                int64            `json:"held"`
 	FirstAttempts       int64            `json:"first_attempts"`
@@ -143,7 +143,7 @@ type Source struct {
 type Backfill struct {
 	CoveredUntil time.Time `json:"covered_until"`
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // time at which the provider stops listing the events of CoveredUntil; zero if unknown
-	Listed       int64     `json:"listed"`                // in the last hour, like the counts below
+	Listed       int64     `json:"listed"`                // events listed in the last hour; the counts below are for the same hour
 	Recovered    int64     `json:"recovered"`
 	Reported     int64     `json:"reported"` // missing events in passes with mode: report
 	Lost         int64     `json:"lost"`

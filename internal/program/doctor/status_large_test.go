@@ -34,7 +34,7 @@ func TestAStatusSaysWhatTheTablesHold(t *testing.T) {
 	}
 	var opts []pgtest.Option
 	if long {
-		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as on a server with this much data
+		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // a server with this much data has such a setting
 	}
 	admin := pgtest.New(t, opts...)
 	conn, err := admin.Acquire(t.Context())

@@ -61,7 +61,7 @@ type waiting struct {
 	findings []Finding
 	err      error
 
-	now        time.Time // by the database's clock
+	now        time.Time // current time by the database's clock
 	works      bool      // true if a worker is running
 	reportedAt time.Time // last time at which River reported any queue
 	measured   reading

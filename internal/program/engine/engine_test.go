@@ -173,7 +173,7 @@ func TestEveryIncapableServerIsFound(t *testing.T) {
 			all := capabilities()
 			lacking := all[slices.IndexFunc(all, func(c capability) bool { return c.name == one.capability })]
 			wanted := slices.DeleteFunc(all, func(c capability) bool {
-				return c.name != one.capability && (c.name != "migrations" || !lacking.own) // the other experiments need its tables
+				return c.name != one.capability && (c.name != "migrations" || !lacking.own) // the other experiments need the tables of migrations
 			})
 			found := checked(t, one.lie.pool(t, pgtest.New(t, pgtest.Empty()).Config()), wanted)[one.capability]
 			require.Contains(t, found.Message, one.seen)

@@ -19,7 +19,7 @@ var ErrByHand = errors.New("`sources` is not a mapping with one source on each l
 // Addition is a source to add to a configuration that exists.
 type Addition struct {
 	Provider string
-	Given    secret.Value // empty: generated if possible
+	Given    secret.Value // if empty, Add generates a secret if possible
 }
 
 // Add returns the text of the configuration and the text of .env, both with a source that has the

@@ -196,7 +196,7 @@ func (q *Questions) line(ctx context.Context) (string, error) {
 	}
 }
 
-// words splits names that spaces or commas separate.
+// words splits a list of names at spaces and commas.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
 }

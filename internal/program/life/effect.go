@@ -14,11 +14,11 @@ type Effect struct {
 	Attempts    []ledger.Attempt
 	Transitions []ledger.Transition
 	Suppressed  bool     // true if an earlier event created the effect
-	ResentAs    []string // keys of the effects that repeat it; only ReadEffect sets it
+	ResentAs    []string // keys of the effects that repeat this effect; only ReadEffect sets them
 }
 
-// ReadEffect reads the effect with an idempotency key. It also accepts a key from before the
-// effect's key was changed. Errors: ledger.ErrNotFound.
+// ReadEffect reads an effect by its original or rotated idempotency key. Errors:
+// ledger.ErrNotFound.
 func ReadEffect(ctx context.Context, o *outbox.Outbox, key string) (Effect, error) {
 	effect, err := readEffect(ctx, o, key)
 	if err == nil {

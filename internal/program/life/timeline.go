@@ -34,7 +34,7 @@ func (l *Event) Timeline() []Moment {
 	for i, at := range e.DuplicateTimes {
 		add(at, "duplicate %d of %d", int(e.Duplicates)-len(e.DuplicateTimes)+i+1, e.Duplicates)
 	}
-	if len(e.DuplicateTimes) == 0 { // accepted by an older version
+	if len(e.DuplicateTimes) == 0 { // an older version accepted the event
 		add(e.LastDuplicateAt, "last of %s", noun.Counted(e.Duplicates, "duplicate"))
 	}
 	for _, r := range l.Replays {

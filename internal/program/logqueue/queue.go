@@ -42,7 +42,7 @@ type Queue struct {
 	mu       sync.Mutex
 	running  bool
 	report   func(lines int64) []byte
-	pending  []byte // accepted, but not yet taken by the writing goroutine
+	pending  []byte // accepted bytes that the writing goroutine has not taken yet
 	waiting  int    // bytes accepted and not written, including pending
 	overflow int64  // lines dropped since the queue was full
 	dropped  int64  // lines dropped since the start

@@ -41,7 +41,7 @@ type lines struct {
 
 type message struct {
 	limiter *rate.Limiter
-	left    atomic.Int64 // omitted since the last line that passed
+	left    atomic.Int64 // number of lines omitted since the last line that passed
 }
 
 func (l *lines) message(text string) *message {

@@ -25,7 +25,7 @@ const (
 	maxConns = 4
 	// maxDocument is the maximum size of the console's document, in bytes.
 	maxDocument = 8 << 20
-	// maxProblem is the maximum number of bytes read of an error.
+	// maxProblem is the maximum number of bytes read from an error response.
 	maxProblem = 16 << 10
 	// maxQuoted is the maximum number of bytes of a text that an error quotes.
 	maxQuoted = 200
@@ -36,7 +36,7 @@ type client struct {
 	base    string // URL without a trailing slash
 	origin  string // scheme and host
 	token   secret.Value
-	name    string // for the operator log of a console that requires no token
+	name    string // name in the operator log of a console that requires no token
 	agent   string
 	console *http.Client
 }
@@ -73,7 +73,7 @@ func (c *client) ask(ctx context.Context, target string, body []byte) (*http.Res
 	}
 	if c.token.IsZero() {
 		r.SetBasicAuth(c.name, "")
-		r.Header.Set("Origin", c.origin) // required for a change without a token
+		r.Header.Set("Origin", c.origin) // the console requires an origin for a change without a token
 	} else {
 		r.Header.Set("Authorization", "Bearer "+c.token.Reveal())
 	}

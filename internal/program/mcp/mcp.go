@@ -65,7 +65,7 @@ type server struct {
 }
 
 // Serve reads the console's document and serves its tools to the client of In and Out, until the
-// client closes In or ctx is done. It writes nothing but the protocol to Out. Errors:
+// client closes In or ctx is done. It writes only protocol messages to Out. Errors:
 // *UnknownToolError and others.
 func Serve(ctx context.Context, opts Options) error {
 	if opts.URL == nil || opts.In == nil || opts.Out == nil {
@@ -96,7 +96,7 @@ func Serve(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { _ = session.Close() })() // Wait returns its error
+	defer context.AfterFunc(ctx, func() { _ = session.Close() })() // Wait returns the error
 	if err := session.Wait(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("read the client's messages: %w", err)
 	}

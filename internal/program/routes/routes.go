@@ -45,9 +45,9 @@ type Counts struct {
 	Suppressed int64 `json:"suppressed"` // effects that were not created, because an earlier event had the same key
 	Done       int64 `json:"done"`
 	Failed     int64 `json:"failed"`     // failed permanently
-	Parked     int64 `json:"parked"`     // parked by an attempt
-	Unrendered int64 `json:"unrendered"` // created parked, because the request could not be rendered
-	Superseded int64 `json:"superseded"` // left out, because a newer effect of the same object was done
+	Parked     int64 `json:"parked"`     // effects that an attempt parked
+	Unrendered int64 `json:"unrendered"` // effects that were created parked, because the request could not be rendered
+	Superseded int64 `json:"superseded"` // effects that were left out, because a newer effect of the same object was done
 }
 
 // Wrong returns the number of effects that need attention.

@@ -206,7 +206,7 @@ const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
 // instance returns service.instance.id. Unlike a process id, it stays the same after a restart, so
 // that metric series continue.
 func instance(opts Options) string {
-	host, _ := os.Hostname() // without a host name, only the address is used
+	host, _ := os.Hostname() // without a host name, the id depends on the service name and the address
 	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
 }
 

@@ -68,7 +68,7 @@ func (c *Comparison) plan(ctx context.Context, e *inbox.Event) (*plans, error) {
 }
 
 func (c *Comparison) differences(before, after []ledger.NewEffect) []Difference {
-	former := make(map[string]*ledger.NewEffect, len(before)) // by the route's new name
+	former := make(map[string]*ledger.NewEffect, len(before)) // effects by the route's new name
 	for i := range before {
 		name := before[i].Route
 		if to, renamed := c.Renamed[name]; renamed {

@@ -11,8 +11,9 @@ import (
 // mostKeys bounds the keys that a Report keeps in memory.
 const mostKeys = 1 << 20
 
-// Together counts the effects of all compared events together. The ledger creates an effect only for
-// the first event with its key, so events that share keys have fewer effects than planned.
+// Together counts the effects gone and added for all compared events together. The ledger creates an
+// effect only for the first event with its key, so events that share keys have fewer effects than
+// planned.
 type Together struct {
 	Gone  int `json:"gone"`
 	Added int `json:"added"`

@@ -120,7 +120,7 @@ func headersOf(h map[string][]string) string {
 	if len(h) == 0 {
 		return ""
 	}
-	return fmt.Sprint(h) // maps are printed sorted
+	return fmt.Sprint(h) // fmt prints a map in the order of its keys
 }
 
 // effects returns all effects of the database by key.
@@ -309,8 +309,8 @@ func TestPropertyADiffIsWhatTheNewConfigurationDoes(t *testing.T) {
 	}
 }
 
-// isAs reports whether an effect is as expected. A request that no claim completed has neither
-// method nor URL of its destination.
+// isAs reports whether an effect is as expected. A request that no claim has completed has neither
+// the destination's method nor its URL.
 func isAs(got, want made) bool {
 	if !got.sent || !want.sent {
 		got.method, got.url, got.headers, got.sent = want.method, want.url, want.headers, want.sent

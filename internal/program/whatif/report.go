@@ -32,8 +32,8 @@ type Report struct {
 	// the old configuration.
 	Effects     map[Kind]int `json:"effects"`
 	KnownErrors int          `json:"known_errors"`
-	// Together counts what changes for all events together; nil if that is unknown because of too many
-	// keys. An effect with another key counts as gone and added.
+	// Together counts the effects gone and added for all events together. It is nil if there were
+	// too many keys to count. An effect with another key counts as gone and added.
 	Together *Together `json:"together,omitempty"`
 	// Groups are the differences, the most serious and most frequent first. Ungrouped counts the
 	// differences of further groups.
@@ -121,7 +121,7 @@ func (r *Report) add(e *inbox.Event, p *plans) {
 	}
 }
 
-// group returns the group of a difference, or nil if there are too many.
+// group returns the group of a difference, or nil if there are too many groups.
 func (r *Report) group(e *inbox.Event, d Difference) *Group {
 	key := groupKey{d.Kind, d.Route, e.Source, e.Type, strings.Join(d.Fields, ",")}
 	g := r.groups[key]
