@@ -176,7 +176,7 @@ func (a *Admin) entries() (list []entry) {
 	return list
 }
 
-// Routes returns the routes of the listener itself and of sign-in. The console has separate Routes.
+// Routes returns the routes of the listener itself and of sign-in, without the console's routes.
 func (a *Admin) Routes() []signin.Route {
 	list := append(a.opts.SignIn.Routes(), signin.Route{Pattern: "GET /healthz", Open: true}, signin.Route{Pattern: "GET /readyz", Open: true})
 	for _, e := range a.entries() {

@@ -28,8 +28,8 @@ const (
 	heartbeatTimeout = 5 * time.Second
 )
 
-// alarmDestination returns the name of the copy that sends alerts to a destination. Configured
-// names contain no colon, so none of them equals the copy's name.
+// alarmDestination returns the name of a destination's copy, which sends only alerts. Configured names
+// contain no colon, so none of them equals the copy's name.
 func alarmDestination(name string) string { return "alerts:" + name }
 
 // addAlarms adds a copy of each destination to which alerts are sent. The copies have a separate

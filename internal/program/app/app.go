@@ -62,8 +62,8 @@ type Options struct {
 	DatabaseURL secret.Value
 	// Gateway and Worker select the parts that run. At least one is required.
 	Gateway, Worker bool
-	// Migrate migrates the schema before any part uses it. So does database.migrate: on_start in a
-	// process with a gateway and a worker.
+	// Migrate migrates the schema before any part uses it. In a process with a gateway and a
+	// worker, database.migrate: on_start has the same effect.
 	Migrate bool
 	// AwaitMigrations makes the process wait until another process has applied pending migrations.
 	// If false, the start fails while migrations are pending.

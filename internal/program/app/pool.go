@@ -50,7 +50,7 @@ type PoolOptions struct {
 	Login func() secret.Value
 }
 
-// ownSession runs on each connection that is not shared through a pooler.
+// ownSession is the SQL that runs on each new connection that is not shared through a pooler.
 //
 //go:embed own_session.sql
 var ownSession string

@@ -43,7 +43,7 @@ func instead(sent, done string) lie {
 	}}
 }
 
-// servers has at least one planted server for every capability.
+// servers contains, for every capability, at least one server without it.
 var servers = []planted{
 	{"commit", lie{statement: instead("COMMIT", "ROLLBACK").statement, answer: alwaysCommitted}, "sees after COMMIT: 0 instead of 1"},
 	{"commit", instead("ROLLBACK", "COMMIT"), "sees after ROLLBACK: 2 instead of 1"},

@@ -17,7 +17,7 @@ type variable struct {
 	comment []string
 }
 
-// plainValue matches values that a shell, Compose and systemd read as they are.
+// plainValue matches values that a shell, Compose and systemd read unchanged.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]*$`)
 
 // checkDotenv refuses a value that the readers of .env files read differently.

@@ -63,7 +63,7 @@ func countsOf(n map[measure.What]int64) Counts {
 	}
 }
 
-// LastError is the newest effect of a route that needs attention.
+// LastError is a route's newest effect that needs attention.
 type LastError struct {
 	Effect    string             `json:"idempotency_key"`
 	CreatedAt time.Time          `json:"created_at"`
@@ -78,7 +78,7 @@ type State struct {
 
 	Hour Counts `json:"last_hour"`
 	Day  Counts `json:"last_day"`
-	// LastError is the newest effect created since ErrorsSince that needs attention, or nil.
+	// LastError is the newest effect that was created since ErrorsSince and needs attention, or nil.
 	LastError   *LastError `json:"last_error"`
 	ErrorsSince time.Time  `json:"errors_since"`
 }

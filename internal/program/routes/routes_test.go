@@ -50,8 +50,8 @@ func lookedBackTo(t *testing.T, r routes.Reader, one routes.Route, back time.Tim
 	return routes.State{}
 }
 
-// The list finds the newest errors within its bound and says how far back it looked. The page of one
-// route looks further, because errors of other routes do not end its search.
+// The list finds the newest errors within its bound and says how far back it searched. The page of
+// one route searches further back, because errors of other routes do not end its search.
 func TestTheLastErrorIsFoundWithinABound(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -24,7 +24,7 @@ func looked(t *testing.T, primary, other *pgxpool.Pool) standby.State {
 
 func TestThePrimaryItselfIsAsGoodAsAStandby(t *testing.T) {
 	t.Parallel()
-	primary := pgtest.New(t) // some services give this address to readers while no standby is running
+	primary := pgtest.New(t) // some services give readers the primary's address while no standby is running
 	require.Equal(t, standby.State{}, looked(t, primary, primary))
 }
 

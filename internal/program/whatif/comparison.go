@@ -143,12 +143,12 @@ func (c *Comparison) compare(ctx context.Context, events []*inbox.Event, r *Repo
 	return nil
 }
 
-// stored reports whether the content of an event is as received.
+// stored reports whether the content of an event is still stored as received.
 func stored(e *inbox.Event) bool {
 	return e.Body != nil && e.ErasedAt.IsZero() && e.RedactedAt.IsZero()
 }
 
-// ErrGone is returned by One if the content of the event is no longer as received.
+// ErrGone is returned by One if the content of the event is no longer stored as received.
 var ErrGone = errors.New("the content of the event is no longer stored as received")
 
 // One compares the plans of one event. Errors: ErrGone.
