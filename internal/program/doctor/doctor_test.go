@@ -119,7 +119,7 @@ func TestServerSaysWhichRightShowsStandbys(t *testing.T) {
 	for _, statement := range []string{
 		"CREATE ROLE app LOGIN PASSWORD 'app'",
 		"GRANT USAGE ON SCHEMA hooklatch TO app",
-		"ALTER SYSTEM SET synchronous_standby_names = 'never_there'", // must be last: no COMMIT returns after it
+		"ALTER SYSTEM SET synchronous_standby_names = 'never_there'", // must be the last setting: no COMMIT returns after it
 		"SELECT pg_reload_conf()",
 	} {
 		_, err := admin.Exec(t.Context(), statement)

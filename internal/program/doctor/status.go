@@ -32,7 +32,7 @@ type StatusOptions struct {
 	AllowFsyncOff bool
 	// Flags are added to the commands in the status.
 	Flags cells.Flags
-	// Awaited is true for a page for which a user waits: see measure.MostAwaited.
+	// Awaited is true if a user waits for a page with the status: see measure.MostAwaited.
 	Awaited bool
 }
 

@@ -31,8 +31,8 @@ type printer struct {
 	now time.Time
 }
 
-// row writes cells that are aligned with the cells of neighbouring rows. Text from untrusted
-// senders is made safe for a terminal.
+// row writes cells that are aligned with the cells of neighbouring rows. It makes text
+// from untrusted senders safe for a terminal.
 func (p *printer) row(cells ...string) {
 	safe := make([]string, len(cells))
 	for i, cell := range cells {

@@ -91,8 +91,8 @@ func (s *Standby) Changed() {
 	s.changed = true
 }
 
-// Refuse makes all reads go to the primary for a few seconds, because the standby did not answer a
-// read.
+// Refuse makes all reads go to the primary for a few seconds. Call it when the standby does not
+// answer a read.
 func (s *Standby) Refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

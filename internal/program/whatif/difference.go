@@ -29,8 +29,8 @@ func Kinds() []Kind { return []Kind{Fails, Gone, Added, Changed} }
 // Difference is a difference between the plans of one event for one route.
 type Difference struct {
 	Kind Kind
-	// Route is the name of the route in the new configuration. For Gone it is the name in the old
-	// one.
+	// Route is the name of the route in the new configuration. For Gone, it is the name in the old
+	// configuration.
 	Route string
 	// Before and After are the effects of the two configurations; nil if there is none.
 	Before, After *ledger.NewEffect
