@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Again parses the configuration's original text once more. It also reads the files again that the
-// text names. Errors: Problems.
+// Again parses the configuration's original text again, and rereads the files that the text names.
+// Errors: Problems.
 func (c *Config) Again() (*Config, error) {
 	return parseWith(c.origin.file, c.origin.text, c.origin.env, c.origin.deprecatedKeys)
 }

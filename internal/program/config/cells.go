@@ -24,10 +24,10 @@ func (c *Config) CellNames() []string {
 	return append([]string{MainCell}, slices.Sorted(maps.Keys(c.Cells))...)
 }
 
-// InCell returns the configuration of one cell, which has only this cell's database and sources.
-// These include the sources that move or have moved from the cell, whose effects it finishes. Only
-// the main cell has the checks, because they query the application's database. Without cells, InCell
-// returns c itself.
+// InCell returns the configuration of one cell, with only this cell's database and sources. Sources
+// that are moving or have moved to another cell are included, because the cell still finishes their
+// effects. Only the main cell has the checks, because they query the application's database.
+// Without cells, InCell returns c itself.
 func (c *Config) InCell(name string) *Config {
 	if len(c.Cells) == 0 {
 		return c
@@ -41,17 +41,17 @@ func (c *Config) InCell(name string) *Config {
 	}
 	if name != MainCell {
 		part.Database, part.Checks = c.Cells[name], nil
-		part.Alerts.Heartbeat = secret.Value{} // the main cell sends it, for all cells
+		part.Alerts.Heartbeat = secret.Value{} // the main cell sends the heartbeat for all cells
 		part.Admin.ConsoleURL = strings.TrimSuffix(c.Admin.ConsoleURL, "/") + CellPath(name)
 	}
 	return &part
 }
 
-// Cell returns the name of the cell whose configuration this is: see InCell.
+// Cell returns the name of the cell that c configures: see InCell.
 func (c *Config) Cell() string { return cmp.Or(c.cell, MainCell) }
 
-// Accepting returns the names of the sources whose deliveries the cell accepts, in order. It leaves out
-// those that move to another cell.
+// Accepting returns the names of the sources whose deliveries the cell accepts, in order. It omits
+// sources that are moving to another cell.
 func (c *Config) Accepting() []string {
 	names := slices.Sorted(maps.Keys(c.Sources))
 	return slices.DeleteFunc(names, func(name string) bool { return c.cell != "" && c.Sources[name].MovedFrom == c.cell })

@@ -50,7 +50,7 @@ func (c Change) Line() string {
 	return string(c.Kind)
 }
 
-// Changes returns how the sources, destinations and routes of next differ from those of c.
+// Changes returns the differences between the sources, destinations and routes of c and next.
 func (c *Config) Changes(next *Config) []Change {
 	list := changesOf(SectionSource, c.sourceSettings(), next.sourceSettings())
 	list = append(list, changesOf(SectionDestination, c.destinationSettings(), next.destinationSettings())...)

@@ -83,8 +83,8 @@ type origin struct {
 	deprecatedKeys []DeprecatedKey
 }
 
-// Load reads and parses the file at path, which may contain more deprecated keys than DeprecatedKeys.
-// Errors: Problems, or the error of reading the file.
+// Load reads and parses the file at path. The file may contain deprecated keys from DeprecatedKeys
+// and from more. Errors: Problems, or the error of reading the file.
 func Load(path string, env LookupEnv, more ...DeprecatedKey) (*Config, error) {
 	info, err := checkAccess(path)
 	if err != nil {

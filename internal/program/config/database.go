@@ -15,11 +15,11 @@ type Database struct {
 	// A connection that bypasses a transaction pooler such as PgBouncer, for
 	// LISTEN, the queue, handlers, migrations and commands. Defaults to url.
 	DirectURL secret.Value `yaml:"direct_url,omitempty"`
-	// A hot standby of the database at url. Lists, searches and statistics of the console, of /api
-	// and of commands are read there, read-only, with at most 4 connections in each process. Their
-	// output says how far the standby is behind. If the standby does not answer, or is more than 30
-	// seconds behind, they are read at url. Decisions and changes never use the standby. The
-	// connection must not lead to a transaction pooler. Defaults to no standby.
+	// A hot standby of the database at url. The console, /api and commands read lists, searches and
+	// statistics from it, read-only, with at most 4 connections per process. Their output says how
+	// far the standby is behind. If the standby does not answer, or is more than 30 seconds behind,
+	// they read from url. Decisions and changes never use the standby. The connection must not lead
+	// to a transaction pooler. Defaults to no standby.
 	ReadURL secret.Value `yaml:"read_url,omitempty"`
 	// Set this to false if the server, or a pooler without a direct_url, does not support
 	// LISTEN. Workers then find jobs by polling each queue every 150 ms. Give all

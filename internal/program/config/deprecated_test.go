@@ -31,7 +31,7 @@ func parseDeprecated(text string) (*Config, error) {
 	})
 }
 
-// Comments, order and all other text of the file stay.
+// Comments, order and all other text of the file remain unchanged.
 func TestADeprecatedKeyIsReportedAndReplaced(t *testing.T) {
 	t.Parallel()
 	cfg, err := parseDeprecated(deprecatedFile)

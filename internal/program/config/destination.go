@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// Destination is where effects are sent: exactly one of the fields up to DestinationOptions is set.
+// Destination configures a receiver of effects: exactly one of the fields up to DestinationOptions
+// is set.
 type Destination struct {
 	// Sends effects as HTTP requests. Exactly one of http, smtp, sql, nats and rabbitmq must be given.
 	HTTP *destination.HTTPOptions `yaml:"http,omitempty"`
@@ -58,7 +59,7 @@ func (dest Destination) targets() []target {
 	}
 }
 
-// Kinds returns the fields of the given targets: exactly one in a valid configuration.
+// Kinds returns the keys of the given targets: exactly one in a valid configuration.
 func (dest Destination) Kinds() []string {
 	var fields []string
 	for _, t := range dest.targets() {
@@ -100,7 +101,7 @@ func (dest Destination) withDefaults() Destination {
 	}
 	if dest.SMTP != nil {
 		dest.SMTP = new(dest.SMTP.WithDefaults())
-		dest.SMTP.AllowPlaintext = true // tls: none allows it
+		dest.SMTP.AllowPlaintext = true // tls: none allows plaintext
 	}
 	if dest.SQL != nil {
 		dest.SQL = new(dest.SQL.WithDefaults())

@@ -52,8 +52,8 @@ func maskReferences(text string) string {
 // correct the environment, not the line.
 const NotSet = "is not set"
 
-// expand replaces every ${NAME} in text by the environment variable NAME, and $${ by a literal ${.
-// A text that is $$NAME becomes $NAME. The value of a variable is not expanded again and cannot
+// expand replaces every ${NAME} in text with the environment variable NAME, and $${ by a literal
+// ${. A text that is $$NAME becomes $NAME. The value of a variable is not expanded again and cannot
 // change the structure of the file.
 func expand(text string, env LookupEnv) (result string, expanded bool, err error) {
 	if strings.HasPrefix(text, "$$") && bareReference.MatchString(text) {

@@ -11,10 +11,10 @@ type field struct {
 	Name  string // the key
 	Index []int  // for reflect.Value.FieldByIndex
 	Type  reflect.Type
-	Owner reflect.Type // struct that declares the field; a different one for inlined fields
+	Owner reflect.Type // struct that declares the field, which may be an inlined struct
 	Go    string       // name of the field in that struct
-	// File is set for the additional key of a secret field that names a file. It is the key of the
-	// secret itself, such as secrets for secrets_file.
+	// File is the key of a secret, such as secrets, if Name is the key that names the secret's
+	// file, such as secrets_file. It is empty for any other key.
 	File string
 }
 

@@ -17,7 +17,7 @@ const (
 // InstalledPath is the path of the configuration file in the image and in the systemd units.
 const InstalledPath = "/etc/hooklatch/hooklatch.yaml"
 
-// toInstall explains how a file gets to InstalledPath.
+// toInstall explains how to install a file at InstalledPath.
 const toInstall = `; write one with at least these lines:
 
 ` + smallest + `
@@ -32,8 +32,8 @@ const smallest = `  sources: {stripe: {provider: stripe, secrets: ["${STRIPE_WEB
 `
 
 // Find returns the path of the configuration file: explicit if given, otherwise ./hooklatch.yaml if
-// it exists, and otherwise the file that the dev command wrote. Find refuses a file of its own
-// choice that another user may have written.
+// it exists, and otherwise the file that the dev command wrote. If explicit is empty, Find refuses
+// a file that another user may have written.
 func Find(explicit string) (string, error) {
 	if explicit != "" {
 		info, err := os.Stat(explicit)

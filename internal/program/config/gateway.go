@@ -28,8 +28,8 @@ type Gateway struct {
 	// this time below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
 	// Time for which a stopping gateway still accepts deliveries, and closes each connection after
-	// its response, while /readyz already fails. Load balancers and Kubernetes need some seconds
-	// until they stop sending requests. Defaults to 0s.
+	// its response, while /readyz already fails. Load balancers and Kubernetes need a few seconds
+	// to stop sending traffic. Defaults to 0s.
 	DrainDelay time.Duration `yaml:"drain_delay,omitempty"`
 	// Maximum time that a stopping gateway may take to finish deliveries in progress. In serve the
 	// limit is at most 2 seconds longer than worker.soft_stop. Defaults to 10s.
@@ -70,8 +70,8 @@ type SeenCache struct {
 	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 
-// checkSeenCache reports a Redis that cannot be used, and a ttl so long that retention could
-// delete an event that is still found in the Redis.
+// checkSeenCache reports a Redis that cannot be used, and a ttl so long that retention could delete
+// an event while Redis still contains it.
 func (c *Config) checkSeenCache(d *decoder) {
 	const at = "gateway.seen_cache"
 	cache := c.Gateway.SeenCache

@@ -31,7 +31,7 @@ type printer struct {
 	files map[string]string // see origin
 	// omit reports whether to leave out the value at a path. If nil, nothing is left out.
 	omit func(path string) bool
-	// written are texts by path that are printed instead of values: see origin.expanded.
+	// written contains the texts to print instead of values, by path: see origin.expanded.
 	written map[string]string
 }
 

@@ -46,7 +46,7 @@ func (c *Config) WithRoute(text string) (*Config, error) {
 			target, path = target.FieldByName("Routes").Index(0), "routes[0]"
 		}
 	}
-	d.problems, o.lines = nil, map[string]int{} // forget what reading the entries recorded
+	d.problems, o.lines = nil, map[string]int{} // discard the problems and lines recorded while reading the entries
 	d.value(body, path, target, 0)
 	trial := *c
 	trial.origin, trial.Routes = o, wrapped.Routes

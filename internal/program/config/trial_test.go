@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// Every viewer can send a route to try. Whatever its text, reading it takes little work and memory.
+// Every viewer can submit a route to try. Parsing the route takes little time and memory, whatever
+// its text.
 //
 //nolint:paralleltest // it measures what the process allocates
 func TestATypedRouteOfAnyTextIsReadCheaply(t *testing.T) {

@@ -39,7 +39,7 @@ var numbers = []struct {
 	{reflect.TypeFor[destination.EmailOptions](), "destinations.d.smtp", `destinations: {d: {smtp: {host: localhost, from: a@example.com, %s}}}`},
 }
 
-// A zero that is given is not replaced by the default without a word.
+// An explicit zero is never silently replaced by the default.
 func TestAZeroIsNotTheDefault(t *testing.T) {
 	t.Parallel()
 	tried := 0
@@ -72,7 +72,7 @@ func TestAZeroIsNotTheDefault(t *testing.T) {
 	require.Greater(t, tried, 40)
 }
 
-// A value that no connection or message can have is refused when the file is read.
+// The parser refuses a value that no connection or message can have.
 func TestValuesThatNothingCanUseAreRefused(t *testing.T) {
 	t.Parallel()
 	mail := func(fields string) string {

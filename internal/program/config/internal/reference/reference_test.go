@@ -38,7 +38,7 @@ func TestEveryKeyHasAComment(t *testing.T) {
 		}
 		seen[typ] = true
 		for _, f := range config.Fields(typ) {
-			if f.Owner.Name() != "EventID" { // its comment describes all its positions
+			if f.Owner.Name() != "EventID" { // the comment of EventID describes all positions
 				require.NotEmpty(t, docs.field(f), "%s.%s", f.Owner.Name(), f.Go)
 			}
 			if inner := structOf(f.Type); inner != nil {
@@ -83,7 +83,7 @@ destinations: {http: {http: {url: https://app.example.com}}, smtp: {smtp: {host:
 	require.Greater(t, checked, 20)
 }
 
-// A key is described in the words of the file, not with the names of Go.
+// The descriptions name keys as the file does, not by their Go names.
 func TestKeysAreDescribedInTheWordsOfTheFile(t *testing.T) {
 	t.Parallel()
 	docs, err := readComments(root)
