@@ -134,7 +134,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		provoke(b, "429", one.request(signin.Admin))
 	}
 	release()
-	for range 10 { // more than may be sent at once
+	for range 10 { // more test events than the console sends at once
 		b.answer(asking{"/sources/stripe/send", `{}`}.request(signin.Operator))
 	}
 	provoke(b, "429", asking{"/sources/stripe/send", `{}`}.request(signin.Operator))

@@ -185,7 +185,8 @@ func filledAPI(t *testing.T) *bundle {
 	return b
 }
 
-// Every response of the API matches the document. Exact bytes are the same as from the pages.
+// Every response of the API matches the document. The API and the pages return the same exact
+// bytes.
 func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)

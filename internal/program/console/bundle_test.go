@@ -115,8 +115,8 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 	return &bundle{console: c, Handler: asked(c.Handler(), signin.Person{Name: signin.Nameless, Role: signin.Admin, Way: "loopback"}), box: box, pool: pool, refused: refused}
 }
 
-// asked sets the caller of each request: the person in the request's context, or else the
-// given nameless person. Basic authentication changes the caller's name.
+// asked sets the caller of each request: the Person in the request's context, or else nameless.
+// Basic authentication changes the caller's name.
 func asked(h http.Handler, nameless signin.Person) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		person := nameless

@@ -75,8 +75,9 @@ type Options struct {
 	// Try compiles a route that a user typed, and separately the configured route of the same name.
 	// Its errors are *RouteError. If nil, no route can be tried.
 	Try func(text string) (Trial, error)
-	// URL is where users reach the console, such as https://ops.example.com/hooklatch. Links begin
-	// with this URL's path, whether a proxy keeps or strips the path.
+	// URL is the address at which users reach the console, such as
+	// https://ops.example.com/hooklatch. Links begin with this URL's path, whether a proxy keeps or
+	// strips the path.
 	URL string
 	// MaxRun is the maximum number of events or effects in an operator's bulk run.
 	MaxRun int64
@@ -135,7 +136,7 @@ func NewStatus(pool *pgxpool.Pool, opts doctor.StatusOptions) func(context.Conte
 	return func(ctx context.Context) (*doctor.Status, error) { return doctor.ReadStatus(ctx, opts) }
 }
 
-// Console serves the pages. It is safe for concurrent use and needs no stop.
+// Console serves the pages. It is safe for concurrent use and needs no shutdown.
 type Console struct {
 	opts       Options
 	base       string // path of Options.URL, without a trailing slash

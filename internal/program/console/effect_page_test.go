@@ -49,7 +49,8 @@ func TestAnEffectLinksToItsRoute(t *testing.T) {
 	require.Contains(t, b.page(t, "/effects/"+key), "by route removed,")
 }
 
-// curl would read a file whose name follows an @, and a sender can begin a body with it.
+// A sender can begin a body with an @ and a file name. The command uses --data-raw, because curl
+// would otherwise read that file.
 func TestACopiedCommandSendsNoFile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

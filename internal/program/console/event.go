@@ -116,7 +116,7 @@ func showEvent(r *request) error {
 	})
 }
 
-// explain adds to an event the result of each current route, with the reason.
+// explain adds each current route's result to an event, with the reason.
 func explain(r *request, l *life.Event) {
 	switch current := r.currentRoutes(); {
 	case current.Err != nil:

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// inPayloads is the value of the parameter `in` with which payloads are searched even if the text
+// inPayloads is the value of the parameter `in` that requests a payload search even if the text
 // names something.
 const inPayloads = "payloads"
 
@@ -120,7 +120,7 @@ func (findPage) Kind(h lookup.Hit) string {
 	return h.Of.One()
 }
 
-// ContinuesAlone reports whether a page without scripts requests the next page by itself.
+// ContinuesAlone reports whether a page without scripts requests the next page automatically.
 func (p findPage) ContinuesAlone() bool { return p.Searched && p.More && len(p.Rows) == 0 }
 
 // Older returns the query for the next page.
@@ -155,7 +155,8 @@ type hits struct {
 	Hits []lookup.Hit `json:"hits"`
 	// Cut is true if the text may name more things than Hits. The newest of each kind are in Hits.
 	Cut bool `json:"cut,omitzero"`
-	// Searched is true if payloads were searched: the other members are then the events found.
+	// Searched is true if payloads were searched: the remaining fields then contain the events
+	// found.
 	Searched bool `json:"searched"`
 	// Unread are the kinds that this process cannot read.
 	Unread []lookup.By `json:"unread,omitempty"`

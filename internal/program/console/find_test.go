@@ -88,11 +88,11 @@ type searched struct {
 	code int
 	text string // the bodies of all pages
 	last string // the body of the last page
-	rows int    // in the answers of the API
+	rows int    // number of rows in the API's responses
 }
 
-// searchOn returns the responses to the end of a search: each page searches for a limited time, in
-// which a busy machine may read one row or none.
+// searchOn continues a search to its end, and returns the combined responses. Each page searches
+// for a limited time: on a busy machine, it may read one row or none.
 func (b *bundle) searchOn(t *testing.T, role signin.Role, at, text, source string) searched {
 	t.Helper()
 	var all searched
@@ -123,8 +123,8 @@ func (b *bundle) searchOn(t *testing.T, role signin.Role, at, text, source strin
 	}
 }
 
-// Any other text is searched for in payloads. The search says how far it has looked, continues, and
-// offers its condition.
+// A text that names nothing is searched for in payloads. The page shows the search's progress,
+// continues the search, and offers its condition.
 func TestFindSearchesPayloads(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -146,7 +146,7 @@ func TestFindSearchesPayloads(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.get("/api/find").Code, "the API needs a text")
 
 	var last answered
-	for i := range 60 { // more than a page has
+	for i := range 60 { // more rows than a page has
 		b.accept(t, "evt_more_"+string(rune('0'+i/10))+string(rune('0'+i%10)), "invoice.paid", `{"text":"the same"}`)
 	}
 	require.NoError(t, json.Unmarshal([]byte(b.page(t, "/api"+findPath("the same"))), &last))

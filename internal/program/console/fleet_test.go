@@ -162,8 +162,8 @@ func TestWhatWasRefusedIsVerifiedAgain(t *testing.T) {
 	require.NotContains(t, b.page(t, "/quarantine?done=verified1-2%3Cb%3E"), "<b>")
 }
 
-// A refused delivery's page shows the reason and whether the delivery would be accepted now. The
-// delivery can be verified again on its own.
+// A refused delivery's page shows the reason and whether the delivery would be accepted now. An
+// operator can verify this delivery again without the others.
 func TestARefusedDeliveryIsVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

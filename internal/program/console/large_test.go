@@ -184,7 +184,7 @@ func TestPagesAreFastOnAMillion(t *testing.T) {
 	if long {
 		rounds = 100
 	}
-	for path, one := range map[string]bool{ // if true, a page of one thing reads no more than it needs
+	for path, one := range map[string]bool{ // true if the page must read fewer than pagesOfOne table pages
 		"/": false, "/destinations": true, "/destinations/app": true, "/destinations/slow": true, "/sources": false, "/sources/stripe": false, "/quarantine": true,
 		"/events": true, "/events?source=github": false, "/events?type=rare": false, "/events?state=failed": false, "/events?type=no.*": false,
 		"/events?effects=parked": false, "/events?effects=none&source=stripe" + middle: false,
@@ -246,7 +246,7 @@ func TestASearchInPayloadsAnswersInBites(t *testing.T) {
 			}
 			if path = older(t, page); path != "" {
 				require.Contains(t, page, "Searched")
-				if at == "/find" && len(listed(t, page)) == 0 { // without scripts, the page continues by itself
+				if at == "/find" && len(listed(t, page)) == 0 { // without scripts, the page continues automatically
 					require.Contains(t, page, `<noscript><meta http-equiv="refresh" content="1; url=`+html.EscapeString(path))
 				}
 				path = at + path

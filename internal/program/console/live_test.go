@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// moving is a clock that tests move.
+// moving is a clock that tests advance.
 type moving struct{ ahead atomic.Int64 }
 
 func (m *moving) now() time.Time { return time.Now().Add(time.Duration(m.ahead.Load())) }
@@ -88,8 +88,8 @@ func TestLiveKeepsFewFilters(t *testing.T) {
 	require.Equal(t, 1, b.console.Watched(), "no page watches the other filters any more")
 }
 
-// A user who must not see a value cannot find it by watching. A watched search is recorded once an
-// hour rather than at every refresh.
+// A user who must not see a value cannot find it on the live page. A live search is recorded once
+// an hour rather than at every refresh.
 func TestLiveSearchesAreMaskedAndRecorded(t *testing.T) {
 	t.Parallel()
 	var clock moving
@@ -101,7 +101,7 @@ func TestLiveSearchesAreMaskedAndRecorded(t *testing.T) {
 	})
 	b.accept(t, "evt_1", "invoice.paid", `{"customer":"cus_42"}`)
 	const path = `/live?source=stripe&contains=cus_42`
-	for range 2 { // the second finds the shared rows of an admin
+	for range 2 { // the second request finds the shared rows of an admin
 		got := b.sent(signin.Viewer, http.MethodGet, path, nil)
 		require.Equal(t, http.StatusForbidden, got.Code)
 		require.NotContains(t, got.Body.String(), "evt_1")
@@ -126,7 +126,7 @@ func TestLiveSearchesAreMaskedAndRecorded(t *testing.T) {
 	require.Equal(t, 1, recorded())
 }
 
-// While the database does not answer, the page says so, and tries again without scripts too.
+// While the database does not respond, the page says so and retries, even without scripts.
 func TestLiveSaysThatTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	gone := away(t)

@@ -83,7 +83,7 @@ func TestNumbersOverTimeAreDrawn(t *testing.T) {
 	b := setup(t)
 	counted(t, b)
 	for _, span := range measure.Spans() {
-		if span == measure.Week { // its newest hour may be the current one
+		if span == measure.Week { // the week's newest hour may be the current hour
 			continue
 		}
 		n := b.numbers(t, "?span="+string(span))
@@ -107,7 +107,7 @@ func TestNumbersOverTimeAreDrawn(t *testing.T) {
 	wellMade(t, "/numbers?span=week", b.page(t, "/numbers?span=week"))
 }
 
-// A source and a destination each have the numbers that are counted for them, and no others.
+// The page of a source or a destination has only the numbers that are counted for it.
 func TestNumbersOfOneSubject(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -164,7 +164,8 @@ func TestNumbersRefuseWhatTheyCannotShow(t *testing.T) {
 	}
 }
 
-// The time line has operator actions. Only admins see who acted on what, as in the audit.
+// The timeline contains operator actions. Only admins see operators and targets, as on the audit
+// page.
 func TestOperatorActionsAreOnTheTimeLine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,12 +12,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// actionsOnLine is the maximum number of operator actions on the time line.
+// actionsOnLine is the maximum number of operator actions on the timeline.
 const actionsOnLine = 200
 
 // happening is a change or an operator action in the period for which numbers are shown.
 type happening struct {
-	Number int       `json:"-"` // of its mark; entries of the same period share a mark
+	Number int       `json:"-"` // number of the mark; entries of the same period share a mark
 	Place  int       `json:"-"`
 	At     time.Time `json:"at"`
 	What   string    `json:"what"` // breaker_opened, breaker_closed, started, configured, or an action
@@ -28,8 +28,8 @@ type happening struct {
 	Path   string    `json:"-"`
 }
 
-// happened reads the time line: changes, and operator actions. Only admins see who acted on what, as
-// on the page of the operator log.
+// happened reads the timeline: changes, and operator actions. Only admins see operators and
+// targets, as on the audit page.
 func (p *numbersPage) happened(r *request) error {
 	for _, c := range p.Series.Changes {
 		breaker := c.What == measure.BreakerOpened || c.What == measure.BreakerClosed
@@ -44,7 +44,7 @@ func (p *numbersPage) happened(r *request) error {
 	}
 	asked := find.Actions{Span: find.Span{Since: p.Series.Since, Until: p.Series.Until()}}
 	page, err := r.finder.Actions(r.Context(), asked, find.Beginning, actionsOnLine)
-	if err != nil && !sqlstate.Is(err, sqlstate.InsufficientPrivilege) { // the role of a gateway may not read them
+	if err != nil && !sqlstate.Is(err, sqlstate.InsufficientPrivilege) { // a gateway's role may not read operator actions
 		return err
 	}
 	p.More = page.More || err != nil
@@ -74,8 +74,8 @@ func (p *numbersPage) happened(r *request) error {
 	return nil
 }
 
-// marks returns the marks of the charts: one for each period of the time line, with the first thing
-// that happened in it.
+// marks returns the marks of the charts: one for each period on the timeline, with the first entry
+// of the period.
 func (p numbersPage) marks() (marks []chart.Mark) {
 	for _, h := range p.Line {
 		if last := len(marks) - 1; last < 0 || marks[last].Number != h.Number {

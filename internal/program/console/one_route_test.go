@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// threeRoutes is a table with the routes mail, erp and crm.
+// threeRoutes returns a table with the routes mail, erp and crm.
 func threeRoutes(t *testing.T) *route.Table {
 	t.Helper()
 	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example/hook"})
@@ -62,8 +62,8 @@ func routing(table *route.Table) func(*console.Options) {
 	return func(o *console.Options) { o.Routes = func() console.Routes { return current } }
 }
 
-// One route of an event is replayed from its page and by the API. The pages predict the changes, and
-// the effects of the other routes stay as they are.
+// One route of an event is replayed from its page and by the API. The pages predict the changes,
+// and the effects of the other routes remain unchanged.
 func TestOneRouteIsReplayed(t *testing.T) {
 	t.Parallel()
 	table := threeRoutes(t)
@@ -96,7 +96,7 @@ func TestOneRouteIsReplayed(t *testing.T) {
 	require.Equal(t, ledger.EffectDone, b.effect(t, keys["mail"]).State)
 	require.Contains(t, b.page(t, "/events/stripe/evt_1"), "only route erp: the body was wrong")
 
-	// The API: with new keys, the route gets a new effect.
+	// Through the API, a replay with new keys creates a new effect of the route.
 	answer := b.answer(asking{"/events/stripe/evt_1/replay", `{"route":"mail","new_keys":true}`}.request(signin.Operator))
 	require.Equal(t, http.StatusOK, answer.Code, answer.Body)
 	anew := b.byRoutes(t, table, "evt_1")

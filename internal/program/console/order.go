@@ -153,7 +153,7 @@ func (d door) asked(r *request) (asked, error) {
 	return what, nil
 }
 
-// ask shows the confirmation page, with what the action would do. It changes nothing.
+// ask shows the confirmation page, which describes what the action would do. It changes nothing.
 func (d door) ask(r *request) error {
 	what, err := d.asked(r)
 	if err != nil {

@@ -57,7 +57,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "recorded")
 }
 
-// Two users who simultaneously request the same action cause it only once.
+// Two users request the same action simultaneously, and it is carried out once.
 func TestTwoOrdersAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -82,7 +82,8 @@ func TestTwoOrdersAtOnceAreOne(t *testing.T) {
 	require.Len(t, log, 1)
 }
 
-// An effect that may be applied twice is not retried unless the user confirms a check.
+// An effect that a retry may apply twice is retried only after the user confirms a check of the
+// receiver.
 func TestADoubtIsLookedAtFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -98,7 +99,8 @@ func TestADoubtIsLookedAtFirst(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, key).State)
 }
 
-// A held event is released or dropped by its name. Its page offers only possible actions.
+// An operator releases or drops a held event on pages below the event's page, which offers only
+// possible actions.
 func TestAHeldEventIsReleasedOrDroppedByItsName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -18,7 +18,7 @@ import (
 // Alerts link to the page of their subject, if it has one.
 func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 	t.Parallel()
-	const subject = "app" // a destination, and a source
+	const subject = "app" // the name of a destination and of a source
 	b := setup(t, func(o *console.Options) {
 		o.Sources = func() []console.Source { return []console.Source{{Name: subject, Provider: "stripe"}} }
 		o.Status = func(context.Context) (*doctor.Status, error) {

@@ -1,4 +1,4 @@
-// Package api speaks JSON to programs that call the console: responses, problems, the actions that
+// Package api serves JSON to programs that call the console: responses, problems, the actions that
 // programs request, and the OpenAPI document that describes them.
 package api
 

@@ -52,7 +52,7 @@ func Read(files fs.FS) (Assets, error) {
 	return a, nil
 }
 
-// iconOf returns an icon for embedding in a page. The word beside the icon carries the meaning.
+// iconOf returns an icon for embedding in a page. The word next to the icon has the same meaning.
 func iconOf(svg []byte) template.HTML {
 	_, drawing, _ := bytes.Cut(svg, []byte(">\n  <")) // after the comment and the attributes
 	drawing, _, _ = bytes.Cut(drawing, []byte("</svg>"))
@@ -75,7 +75,7 @@ func (a Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	if path.Ext(name) == ".woff2" { // some systems do not know this type
+	if path.Ext(name) == ".woff2" { // some systems have no type for this extension
 		w.Header().Set("Content-Type", "font/woff2")
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -95,8 +95,8 @@ func TestSigningInAtAProvider(t *testing.T) {
 		b.tabTo(t, "Sign in at "+provider.Addr()[len("http://"):], "")
 		b.press(t, kb.Enter)
 		b.until(t, `document.querySelector("#username") !== null`)
-		// The test sets the verifier that its provider expects, because the provider compares no
-		// challenge.
+		// The test provider does not compare challenges, so the test sets the verifier that the
+		// provider expects.
 		for _, cookie := range call(t, b, network.GetCookies, network.GetCookiesParams{URLs: []string{s.site}}).Cookies {
 			if cookie.Name == "hooklatch-oidc" {
 				require.True(t, cookie.HTTPOnly)

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// party is a guard with sign-in through a provider, from the view of one browser.
+// party is a guard that signs users in through a provider, as seen by one browser.
 type party struct {
 	provider *oidc.TestProvider
 	pool     *pgxpool.Pool
@@ -77,14 +77,14 @@ func (p *party) serve(t *testing.T, viewers string) {
 		require.NoError(t, err)
 		p.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	} else {
-		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: server.Listener.Addr().String()}) // to the browser, it is the same site
+		transport.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: server.Listener.Addr().String()}) // the browser sees the same site
 	}
 	p.client.Transport = transport
 }
 
 func (p *party) claims(claims map[string]any) { p.provider.SetCustomClaims(claims) }
 
-// get returns the response to the browser.
+// get sends a request like a browser, and returns the response.
 func (p *party) get(t *testing.T, path string) (status int, text, location string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.site+path, http.NoBody)
@@ -145,7 +145,7 @@ func verifierIn(t *testing.T, flow string) string {
 	return begun.Verifier
 }
 
-// end returns the response to the redirect back from the provider.
+// end follows the provider's redirect back, and returns the response.
 func (p *party) end(t *testing.T, state string) (status int, text, location string) {
 	t.Helper()
 	return p.get(t, "/auth/callback?"+url.Values{"state": {state}, "code": {"the-code"}}.Encode())

@@ -33,7 +33,7 @@ func pages(t *testing.T, s *system) []shownPage {
 	s.forge(t)
 	s.order(t, "/destinations/mail/pause")
 	s.order(t, "/destinations/mail/resume")
-	// An effect waits, and has been due for long.
+	// An effect waits, and has been due for a long time.
 	s.order(t, "/destinations/once/pause")
 	s.deliver(t, "evt_waiting", "charge.refunded", `{"id": "ch_2", "customer": "cus_7"}`)
 	s.effect(t, "evt_waiting", "once", ledger.EffectPending)

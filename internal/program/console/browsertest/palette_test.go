@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// frequent is the number of the 256 colours that are chosen by frequency. The others are the
-// colours that the chosen ones represent worst, because a state is only a few letters in its own
-// colour.
+// frequent is the number of the 256 colours that are chosen by frequency alone. The other colours
+// are chosen by frequency and by distance from the chosen colours: a state's few letters would
+// otherwise lose their colour.
 const frequent = 128
 
 // fewColours reduces a picture to 256 colours: a page has few colours except at the edges of letters.

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// refusedMails opens the list of emails that the mail server refused. From then on the server
-// accepts them.
+// refusedMails opens the list of n emails that the mail server refused. The server accepts all
+// later attempts.
 func refusedMails(t *testing.T, n int) (*system, *tab) {
 	t.Helper()
 	s := startSystem(t)

@@ -134,7 +134,7 @@ func TestAMailThatWasRefusedIsFoundAndSentWithoutScripts(t *testing.T) {
 	b.tabTo(t, "Condition on the payload", "")
 	b.press(t, question+kb.Enter)
 	b.until(t, `location.search.includes("when=")`)
-	for !eval[bool](t, b, `document.querySelectorAll("#list tbody tr").length === 1`) { // each answer searches for a limited time
+	for !eval[bool](t, b, `document.querySelectorAll("#list tbody tr").length === 1`) { // each response searches for a limited time
 		b.tabTo(t, "Search older", "")
 		before := eval[string](t, b, "location.search")
 		b.press(t, kb.Enter)
@@ -173,7 +173,7 @@ func TestAMailAddressLeadsToTheMailThatWasRefused(t *testing.T) {
 		b.reload(t)
 		b.tabTo(t, "Id, key, name, URL or any text", "")
 		b.press(t, "cus_42@example.com"+kb.Enter)
-		b.until(t, `location.pathname === "/find" && document.body.innerText.includes("End of the list.")`) // the search continues by itself
+		b.until(t, `location.pathname === "/find" && document.body.innerText.includes("End of the list.")`) // the search continues automatically
 		b.tabTo(t, "evt_theirs", "")
 		b.press(t, kb.Enter)
 		openRefused(t, b, key)
@@ -186,7 +186,7 @@ func TestAMailAddressLeadsToTheMailThatWasRefused(t *testing.T) {
 	})
 }
 
-// A typo in a route is seen before the route is in the configuration.
+// The page for trying a route shows a typo before the route is in the configuration.
 func TestATypoInARouteIsSeenBeforeItIsLive(t *testing.T) {
 	t.Parallel()
 	eachWindow(t, func(t *testing.T, width int64, scripts bool) {

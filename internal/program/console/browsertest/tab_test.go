@@ -170,8 +170,8 @@ func (b *tab) until(t *testing.T, condition string) {
 	b.untilOrStill(t, condition, `""`)
 }
 
-// untilOrStill is like until, but its patience counts only the time in which the text of the
-// expression moving does not change. It is for work of unknown duration.
+// untilOrStill is like until, but its time limit starts again whenever the value of the expression
+// moving changes. It is for work of unknown duration.
 func (b *tab) untilOrStill(t *testing.T, condition, moving string) {
 	t.Helper()
 	again := time.NewTicker(tick)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The size of a drawing, and the borders of the area of its lines.
+// The size of a drawing, and the borders of its plot area.
 const (
 	width, height = 420, 180
 	left, right   = 52, width - 8
@@ -57,10 +57,10 @@ type Drawing struct {
 	Flags       []Flag
 }
 
-// Area has the size of a drawing, and the borders of the area of its lines.
+// Area has the size of a drawing, and the borders of its plot area.
 type Area struct{ Width, Height, Left, Right, Top, Bottom int }
 
-// Tall returns the height of the area of the lines.
+// Tall returns the height of the plot area.
 func (a Area) Tall() int { return a.Bottom - a.Top }
 
 // Below returns the baseline of the labels of the horizontal axis.

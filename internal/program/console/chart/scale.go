@@ -17,8 +17,8 @@ const (
 	Durations Scale = "durations"
 )
 
-// Longest is the highest value on the scale of Durations, in seconds. It stands for all longer
-// durations.
+// Longest is the highest value on the scale of Durations, in seconds. It represents every duration
+// above 30 seconds.
 const Longest = 60.0
 
 const shortest = 0.005
@@ -54,8 +54,8 @@ func (s Scale) upTo(highest float64) scaled {
 	return axis
 }
 
-// round returns the distance between ticks, of which there are at most five: 1, 2 or 5 times a
-// power of ten.
+// round returns the distance between ticks: 1, 2 or 5 times a power of ten, so that an axis has at
+// most five ticks.
 func round(highest float64) float64 {
 	for power := 1.0; ; power *= 10 {
 		for _, digit := range []float64{1, 2, 5} {
@@ -79,8 +79,7 @@ func Brief(value float64) string {
 	return strconv.FormatFloat(math.Round(10*value)/10, 'f', -1, 64)
 }
 
-// Duration returns a number of seconds with its unit, such as 100 ms. Longest stands for all
-// durations above 30 seconds.
+// Duration returns a number of seconds with its unit, such as 100 ms.
 func Duration(seconds float64) string {
 	switch {
 	case seconds >= Longest:
