@@ -30,7 +30,7 @@ type field struct {
 // Flag returns the command flag for the field.
 func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
 
-// Wide reports whether its values are long.
+// Wide reports whether the field's values are long.
 func (f field) Wide() bool { return f.Name == "when" }
 
 // fieldsOf returns a filter's fields. options are offered for fields that accept any text.

@@ -73,8 +73,8 @@ func only(needed signin.Role, p page) page {
 	}
 }
 
-// oneSearch serves a page only in the caller's turn if the query searches payloads. This includes
-// links from other web sites.
+// oneSearch serves a page in the caller's turn if the query searches payloads. A link on another
+// web site can also cause such a search.
 func oneSearch(p page) page {
 	return func(r *request) error {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {

@@ -57,8 +57,8 @@ func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
 	return shown, e, nil
 }
 
-// resending reads the changes to a request from the form. A program's body is used unchanged.
-// Because a browser changes line breaks, its body is compared and corrected: see desk.EditBody.
+// resending reads the changes to a request from the form. A program's body is used unchanged. A
+// browser's body is compared and corrected, because browsers change line breaks: see desk.EditBody.
 // Errors: *invalid.
 func (r *request) resending(e ledger.Effect) (c ledger.Resend, err error) {
 	form := r.PostForm

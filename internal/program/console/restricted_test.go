@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// setupWithout creates a console whose database role reads all tables but some, like the role of a
-// gateway.
+// setupWithout creates a console whose database role can read all tables except the given ones,
+// like a gateway's role.
 func setupWithout(t *testing.T, tables ...string) *bundle {
 	t.Helper()
 	admin := pgtest.New(t)
@@ -45,7 +45,7 @@ func setupWithout(t *testing.T, tables ...string) *bundle {
 	})
 }
 
-// A console without the right to read something says so, instead of failing or leaving it out.
+// A console whose role may not read a table says so, instead of failing or omitting the data.
 func TestAConsoleSaysWhatItMayNotRead(t *testing.T) {
 	t.Parallel()
 	b := setupWithout(t, "deliveries", "replay_runs")

@@ -14,7 +14,7 @@ import (
 type Routes struct {
 	List  []routes.Route // with their settings, in the order of the configuration
 	Table *route.Table   // the same routes, compiled; nil if Err is set
-	Err   error          // why they cannot be compiled
+	Err   error          // why the routes cannot be compiled
 }
 
 // currentRoutes returns the current routes.

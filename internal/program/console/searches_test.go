@@ -67,8 +67,8 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	require.Zero(t, b.console.Searching(vera))
 }
 
-// A search runs in its user's turn on every path, wherever the browser comes from: a link on
-// another web site can cause a search.
+// On every path, a search runs in its user's turn, even if a link on another web site caused the
+// search.
 func TestEverySearchTakesItsTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -117,7 +117,7 @@ type selectedPage struct {
 	Ended  bool          // the action was carried out
 	Why    string        // why the action ended before its last row
 	Doubts int           // rows for which the operator must check the receiver first
-	Doubt  string        // of the last of these rows
+	Doubt  string        // why the operator must check the last of these rows
 	From   string        // path and query of the list
 	Reason string
 }

@@ -87,7 +87,7 @@ func TestSelectedRowsAreRetried(t *testing.T) {
 		require.Equal(t, "they are back", row.Reason)
 	}
 
-	// The same form again changes nothing more.
+	// Submitting the same form again changes nothing.
 	got = b.post("/effects/selected/retry", form)
 	require.Equal(t, http.StatusConflict, got.Code)
 	require.Contains(t, got.Body.String(), "2 left unchanged, because their states do not allow this action")
@@ -119,7 +119,7 @@ func TestSelectedRowsInDoubtAreLeftOut(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, doubtful).State)
 }
 
-// Any id can be selected, also one that a form would change.
+// Any id can be selected, including ids that a form would change.
 func TestEventsWithAnyIDAreSelected(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

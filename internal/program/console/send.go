@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// TestEvents delivers test events to the gateway, signed as a source's provider signs.
+// TestEvents delivers test events to the gateway, with the signature of the source's provider.
 type TestEvents interface {
 	// WhyNot returns the reason why no test event can be sent to a source, or "".
 	WhyNot(source string) string
@@ -27,7 +27,7 @@ type TestEvents interface {
 // TestEvent is an event before its delivery.
 type TestEvent struct {
 	ID      string // empty if the event has no single id
-	URL     string // where it is delivered
+	URL     string // URL of the source's endpoint
 	Deliver func(ctx context.Context) Delivered
 }
 

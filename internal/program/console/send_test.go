@@ -16,7 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// testEvents answers a test event as its type says. The tests of package app deliver real events.
+// testEvents returns the response that the type of a test event names. The tests of package app
+// deliver real events.
 type testEvents struct{}
 
 // WhyNot implements console.TestEvents.

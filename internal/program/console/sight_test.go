@@ -36,7 +36,7 @@ func (b *bundle) private(t testing.TB) (key string) {
 	return key
 }
 
-// everywhere returns all paths that show a part of that event.
+// everywhere returns all paths that show a part of the event that private accepts.
 func everywhere(key string) (shown, exact []string) {
 	shown = []string{"/events", "/events/stripe/evt_1", "/effects", "/effects/" + key}
 	for _, path := range shown {
@@ -214,7 +214,7 @@ func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	require.Contains(t, page, "The delivery would be accepted now")
 }
 
-// A sender puts data of customers into the query of a URL as well.
+// A sender may also put customer data into a URL's query.
 func TestTheQueryOfARefusedDeliveryIsForTheSame(t *testing.T) {
 	t.Parallel()
 	for name, sight := range map[string]desk.Sight{
@@ -235,8 +235,8 @@ func TestTheQueryOfARefusedDeliveryIsForTheSame(t *testing.T) {
 	}
 }
 
-// A response may repeat the whole event, so a page that shows one is recorded, also if the body that was
-// sent is no longer stored.
+// A response may repeat the whole event, so each view of a response is recorded, even if the
+// request body is no longer stored.
 func TestWhoReadsResponsesIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -13,7 +13,7 @@ import (
 // fromStandby serves a page from the standby while the standby is usable, and from the primary
 // otherwise. The page must not decide anything, and must not write a response before its last step.
 // The primary also serves a page that fails on the standby. The standby may lack a row that was
-// just stored, and it cancels statements that conflict with changes that it replays.
+// just stored, and it cancels statements that conflict with replayed changes.
 func fromStandby(p page) page {
 	return func(r *request) error {
 		if r.opts.Standby == nil {

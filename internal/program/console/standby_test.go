@@ -80,7 +80,7 @@ func (b *beside) caughtUp(t *testing.T) {
 	require.Eventually(t, func() bool { return b.reads.Look(context.Background()).Usable() }, time.Minute, 10*time.Millisecond)
 }
 
-// asked returns a page and where it was read.
+// asked returns a page, and the server from which it was read.
 func (b *beside) asked(t *testing.T, path string) (page, from string) {
 	t.Helper()
 	got := b.get(path)
@@ -160,11 +160,11 @@ func TestAStandbyThatIsAwayOrFrozenDelaysNoPageForLong(t *testing.T) {
 	_, from := b.asked(t, "/api/events")
 	require.Contains(t, from, "Read from the standby, ")
 	require.NoError(t, pgtest.Pause(b.standby))
-	data, from := b.asked(t, "/api/events") // the last check is recent, so the page itself finds out
+	data, from := b.asked(t, "/api/events") // the last check is recent, so the page's own query fails first
 	require.Contains(t, data, "evt_1")
 	require.Contains(t, from, "Read from the primary")
 	fastest := time.Minute
-	for range 5 { // a busy machine may delay some of them
+	for range 5 { // a busy machine may delay some of the requests
 		before := time.Now()
 		data, from = b.asked(t, "/api/events")
 		fastest = min(fastest, time.Since(before))

@@ -158,7 +158,7 @@ func nameOf(source identity.Source, event identity.EventRef) string {
 	return string(source)
 }
 
-// compileTrial compiles a route when no other user's text is being compiled.
+// compileTrial compiles a route. It first waits until no other user's route is being compiled.
 func (r *request) compileTrial(text string) (trial Trial, err error) {
 	type compiled struct {
 		trial Trial

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// The response to a trial matches the document, also with hostile events.
+// The response to a trial matches the document, even for hostile events.
 func TestATrialIsAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -73,8 +73,8 @@ func (v view) Ago(t time.Time) string {
 	}
 }
 
-// When renders the time since t, for lists. Its tooltip has the time itself, and the script keeps it
-// current.
+// When renders the time since t, for lists. Its tooltip has the time itself, and the script keeps
+// the displayed text current.
 func (v view) When(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -158,7 +158,7 @@ func (r *request) render(status int, name string, page any) error {
 	return nil
 }
 
-// marked renders text between backticks as code, as the texts about providers use it.
+// marked renders text between backticks as code, for the texts about providers.
 func marked(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {
@@ -177,8 +177,7 @@ func middle(text string) string { return cut(text, 44, 20) }
 // brief is like middle, but shorter, for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut shortens a text that has more letters than most. It keeps kept letters at the beginning, and
-// as many at the end.
+// cut shortens a text of more than most letters to its first and its last kept letters.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// sharedFor is the time that an answer is shared: twenty open pages cost as much as one.
+	// sharedFor is the time for which an answer is shared: twenty open pages cost as much as one.
 	sharedFor = 2 * time.Second
 	// glanceTimeout limits a computation for which no caller waits.
 	glanceTimeout = 5 * time.Second

@@ -127,7 +127,7 @@ func (g *Guard) logoutEverywhere(w http.ResponseWriter, r *http.Request) {
 func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie string) error) {
 	if cookie := g.cookieOf(r); g.logins != nil && cookie != "" {
 		if err := end(cookie); err != nil {
-			g.away(w, r, err) // the cookie stays: it could still be used
+			g.away(w, r, err) // the cookie stays, because its login may still be valid
 			return
 		}
 		g.setCookie(w, "")
@@ -135,7 +135,7 @@ func (g *Guard) endLogin(w http.ResponseWriter, r *http.Request, end func(cookie
 	g.seeOther(w, r, "/login")
 }
 
-// away responds that the database does not respond.
+// away responds that the database is unavailable.
 func (g *Guard) away(w http.ResponseWriter, r *http.Request, err error) {
 	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "sign-in could not be checked", slog.Any(logkey.Err, err))
 	if r.Context().Err() == nil && isBrowser(r) {

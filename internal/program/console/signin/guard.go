@@ -61,7 +61,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Guard authenticates requests. It is safe for concurrent use and needs no stop.
+// Guard authenticates requests. It is safe for concurrent use and needs no shutdown.
 type Guard struct {
 	opts   Options
 	logins *Logins // nil if users cannot sign in
@@ -118,7 +118,8 @@ type Secrets struct {
 	ClientSecret secret.Value // client secret of OIDC
 }
 
-// SetSecrets changes the accepted secrets. New fixes whether authentication is required.
+// SetSecrets changes the accepted secrets. New decides whether authentication is required, and
+// SetSecrets does not change this decision.
 func (g *Guard) SetSecrets(s Secrets) {
 	if next := credentialsOf(s.Tokens); g.asks && (len(*next) > 0 || g.oidc != nil || g.opts.Proxy != nil) {
 		g.tokens.Store(next)

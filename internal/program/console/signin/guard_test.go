@@ -78,7 +78,7 @@ func TestATokenSaysWhoItIs(t *testing.T) {
 	require.NotContains(t, log.String(), "canary")
 }
 
-// Tokens change while the process runs. The requirement of a token does not change.
+// A reload replaces the tokens of a guard. It turns authentication neither on nor off.
 func TestTokensChange(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, signin.Options{Tokens: tokens()})

@@ -182,7 +182,7 @@ func TestAWrongTokenIsSaidAndThrottled(t *testing.T) {
 	_, answer = asks(d.Guard, bearer("guess"))
 	require.Equal(t, http.StatusTooManyRequests, answer.Code, "guesses in the form and in headers are counted together")
 
-	// Behind a proxy, all clients have the attacker's address.
+	// Behind a proxy, all clients have the same address as the attacker.
 	_, answer = asks(d.Guard, bearer("canary-deploy"))
 	require.Equal(t, http.StatusOK, answer.Code, "a valid token is never refused")
 	d.signIn(t, "canary-deploy", "")

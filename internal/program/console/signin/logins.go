@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Maximum duration of a login.
+// Limits of a login.
 const (
 	idleFor    = 12 * time.Hour     // without a request
 	longest    = 7 * 24 * time.Hour // with requests

@@ -60,7 +60,7 @@ func atProvider(t *testing.T, p *countedProvider, now *time.Time) *door {
 	})
 }
 
-// visit returns the response to a browser at an address.
+// visit requests a path like a browser at an address, and returns the response.
 func (d *door) visit(remote, path, cookie string) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 	r.RemoteAddr = remote + ":1"
@@ -94,7 +94,7 @@ func back(state string) string {
 }
 
 // The provider gets no request for sign-ins that Hooklatch did not start, and at most one request
-// for each started sign-in. Attackers cannot cause more than a limited number.
+// for each started sign-in. Attackers can cause only a limited number of requests.
 func TestStrangersAskTheProviderLittle(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()
@@ -158,7 +158,7 @@ func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	require.False(t, q.Allow("192.0.2.2:1"))
 }
 
-// A provider that does not respond is queried again after a while, not for every sign-in.
+// A provider that does not respond is queried again after discoverAgain, not for every sign-in.
 func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()
@@ -174,8 +174,8 @@ func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	require.EqualValues(t, 2, p.discoveries.Load())
 }
 
-// A client that hangs up while the provider is asked for its endpoints does not keep others from signing
-// in.
+// A client that disconnects while Hooklatch gets the provider's endpoints does not prevent other
+// users from signing in.
 func TestAStrangerWhoHangsUpStopsNobody(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()

@@ -41,8 +41,8 @@ func (p *paced) allow(remote string) bool {
 	return known.AllowN(p.now(), 1)
 }
 
-// makeRoom removes addresses if the map is full: those that have been idle for a while, and then
-// any addresses until a quarter of the map is free, so that it rarely has to.
+// makeRoom removes addresses from a full map: first the idle addresses, and then any addresses
+// until a quarter of the map is free. Later calls then rarely find a full map.
 func (p *paced) makeRoom() {
 	if len(p.of) < maxAddresses {
 		return

@@ -81,7 +81,7 @@ func (d *discovery) get(ctx context.Context, issuer string) (*discovered, error)
 	if d.err != nil && d.now().Sub(d.failed) < discoverAgain {
 		return nil, d.err
 	}
-	// Every caller gets the result, also if the one that asks hangs up.
+	// All waiting callers get the result, even if the caller that sends the request disconnects.
 	provider, err := oidc.NewProvider(context.WithoutCancel(ctx), issuer)
 	if err != nil {
 		d.failed, d.err = d.now(), err

@@ -6,7 +6,7 @@ import "slices"
 // Role is a set of permissions. The zero Role has no permissions.
 type Role string
 
-// Roles. Each role includes the permissions of earlier roles.
+// The roles, weakest first. Each role includes the permissions of the earlier roles.
 const (
 	Metrics  Role = "metrics"  // may read /metrics, but nothing else
 	Viewer   Role = "viewer"   // may read
