@@ -71,7 +71,7 @@ type origin struct {
 	lines map[string]int
 	// files are the names of secret files, by secret path.
 	files map[string]string
-	// sums are the checksums of these files.
+	// sums are the checksums of the secret files, by secret path.
 	sums map[string][sha256.Size]byte
 	// expanded are the scalars with a reference to an environment variable, as written, by path.
 	expanded map[string]string

@@ -13,8 +13,8 @@ import (
 type DeprecatedKey struct {
 	Path    string // such as "sources.*.largest_body": without indexes; * is any name
 	Key     string // what to write in the same mapping
-	Since   string // version that deprecated it
-	Removed string // version that removed it; empty while none has
+	Since   string // version that deprecated the key
+	Removed string // version that removed the key; empty if the key still applies
 }
 
 // deprecatedKeys lists the deprecated keys of all versions. There are none yet.

@@ -13,8 +13,8 @@ type field struct {
 	Type  reflect.Type
 	Owner reflect.Type // struct that declares the field, which may be an inlined struct
 	Go    string       // name of the field in that struct
-	// File is the key of a secret, such as secrets, if Name is the key that names the secret's
-	// file, such as secrets_file. It is empty for any other key.
+	// File is set if Name is the key of a secret's file, such as secrets_file. It is then the
+	// secret's own key, such as secrets.
 	File string
 }
 

@@ -27,7 +27,7 @@ type destinationPage struct {
 	Strip    strip
 	Hour     map[measure.What]int64 // counted in the last hour
 	Used     string                 // average rate per second
-	Lists    []ledger.EffectState   // states of its effects
+	Lists    []ledger.EffectState   // states of the destination's effects
 	Commands []command
 }
 

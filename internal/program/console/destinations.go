@@ -20,17 +20,17 @@ type shownDestination struct {
 	Of Destination // from the configuration; empty if not configured
 }
 
-// HowManyFailed returns the number of its failed effects.
+// HowManyFailed returns the number of the destination's failed effects.
 func (d shownDestination) HowManyFailed() string {
 	return doctor.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
 }
 
-// HowManyParked returns the number of its parked effects.
+// HowManyParked returns the number of the destination's parked effects.
 func (d shownDestination) HowManyParked() string {
 	return doctor.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
 }
 
-// State returns its state, with icon and word.
+// State returns the destination's state, with icon and word.
 func (d shownDestination) State() pretty.State {
 	switch {
 	case d.OperatorPaused:
@@ -58,10 +58,10 @@ func (d shownDestination) subject() subject {
 // Offers returns the currently possible verbs.
 func (d shownDestination) Offers() []offer { return d.subject().offers(desk.Destinations) }
 
-// Path returns the path of its page, relative to the console's path.
+// Path returns the path of the destination's page, relative to the console's path.
 func (d shownDestination) Path() string { return destinationPath(d.Name) }
 
-// data returns its JSON.
+// data returns the destination's JSON.
 func (d shownDestination) data() any {
 	return plainjson.Joined{d.DestinationState, d.Unsuccessful, struct {
 		Target string `json:"target,omitzero"`

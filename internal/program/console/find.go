@@ -47,7 +47,7 @@ func (p findPage) Cut() bool {
 	return cutHits(p.Hits) || slices.ContainsFunc(p.Cells, func(c Cell) bool { return cutHits(c.Hits) })
 }
 
-// cutHits reports whether the text may name more things in a cell than its hits.
+// cutHits reports whether the text may name more things in a cell than hits contains.
 func cutHits(hits []lookup.Hit) bool { return len(hits) >= lookup.MaxHits }
 
 // Path returns the path of a hit's page, relative to the console's path.

@@ -44,7 +44,7 @@ type listing[Row any] struct {
 	Query   query
 	Wrong   *invalid // why the query cannot be read; if set, nothing was searched
 	Unclear string
-	// Live is true if the page refreshes itself, unless it is Paused.
+	// Live is true for the live page, which refreshes automatically unless Paused is true.
 	Live, Paused bool
 }
 

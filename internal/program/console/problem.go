@@ -94,7 +94,7 @@ func notAllowed(person signin.Person, needed signin.Role) *problem {
 	}
 }
 
-// away returns the problem for a database that does not respond, with the time since which this
+// away returns the problem for a database that does not respond. Its text says since when this
 // console has had no response.
 func (c *Console) away(err error) *problem {
 	now := c.opts.Now()

@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// The server refuses and logs an action without the required role, even if a page shows the action.
+// The server refuses and logs an action if the user lacks the required role, even if a page shows
+// the action.
 func TestWhoLacksARoleIsRefused(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -40,7 +41,7 @@ func TestWhoLacksARoleIsRefused(t *testing.T) {
 	require.Equal(t, "operator", done[0].Role)
 }
 
-// A page shows actions without the required role disabled, with the reason.
+// A page disables actions for which the user lacks the role, and shows the reason.
 func TestWhatARoleLacksIsShownDisabled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,7 +12,7 @@ import (
 
 // Routes are the routes of one configuration.
 type Routes struct {
-	List  []routes.Route // with their settings, in the order of the configuration
+	List  []routes.Route // routes with their settings, in the order of the configuration
 	Table *route.Table   // the same routes, compiled; nil if Err is set
 	Err   error          // why the routes cannot be compiled
 }
@@ -38,7 +38,7 @@ type routesPage struct {
 
 func (p routesPage) data() (any, error) { return rows[routes.State]{orEmpty(p.List)}, nil }
 
-// listRoutes lists the routes of the configuration, in its order.
+// listRoutes lists the routes in the order of the configuration.
 func listRoutes(r *request) error {
 	list, err := r.routeReader().All(r.Context(), r.currentRoutes().List)
 	if err != nil {

@@ -46,8 +46,8 @@ func (testEvents) Prepare(source, eventType string) (console.TestEvent, error) {
 	return e, nil
 }
 
-// A test event is sent from its source's page. The action is recorded at the event before the event
-// is delivered, and the page shows the response.
+// A test event is sent from its source's page. The action is recorded for the event before the
+// event is delivered, and the page shows the response.
 func TestATestEventIsSentFromThePageOfItsSource(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -110,8 +110,8 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, got.Code, path)
 			require.Contains(t, got.Body.String(), "The exact bytes contain these values and require the role admin.")
 		}
-		// A user who must not see a value cannot find it by searching, neither in this source nor
-		// in all sources.
+		// A user who must not see a value cannot find it by searching, neither in one source nor in
+		// all sources.
 		for _, source := range []string{"", "stripe"} {
 			search := "?" + url.Values{"source": {source}, "when": {`body.data.email.startsWith("a")`}}.Encode()
 			for _, list := range []string{"/events", "/effects", "/api/events", "/api/effects"} {

@@ -123,7 +123,8 @@ type sourcePage struct {
 	Secrets  []secretSeen
 	Passes   []coverage.Run // passes over the provider's list, newest first
 	Commands []command
-	// WhyNoTest is the reason why no test event can be sent; empty if one can.
+	// WhyNoTest is the reason why no test event can be sent. It is empty if test events can be
+	// sent.
 	WhyNoTest string
 }
 

@@ -23,7 +23,8 @@ const (
 	maxTried = 16 << 10
 	// triedEvents is the number of events of a source on which a route is tried.
 	triedEvents = 1_000
-	// triedFor is the maximum time for these events. It leaves time to compile the route.
+	// triedFor is the maximum time for trying a route on these events. It leaves time to compile
+	// the route.
 	triedFor = 4 * time.Second
 	// triedRest is the pause after each batch, as a multiple of the time that the batch took: see
 	// whatif.Limits.
@@ -34,7 +35,7 @@ const (
 type Trial struct {
 	Name     string
 	Replaces bool         // if true, the configuration has a route with the name
-	Old, New *route.Table // each with this route only
+	Old, New *route.Table // tables that contain only this route
 }
 
 // RouteError is returned for a typed route that cannot be used. Each line is a problem with its

@@ -36,8 +36,8 @@ type view struct {
 	Refresh   int // seconds after which the page is loaded again without scripts; 0 for never
 }
 
-// May reports whether the user's role includes this one. Actions without the role are shown
-// disabled; the server refuses them too.
+// May reports whether the user's role includes the given role. Pages disable actions for which May
+// is false, and the server refuses them too.
 func (v view) May(role signin.Role) bool { return v.Person.Role.May(role) }
 
 // Time renders a time in the chosen zone. Its tooltip shows milliseconds, in the chosen zone and in

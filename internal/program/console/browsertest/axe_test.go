@@ -25,7 +25,7 @@ type axe struct{ script string }
 // doubt is a result that axe-core cannot decide, with the reason why it is not a problem.
 type doubt struct {
 	rule, says string
-	scrolls    bool   // true if it applies only inside a scrolling table
+	scrolls    bool   // true if the doubt applies only inside a scrolling table
 	of         string // start of the element's HTML; empty: any
 	reason     string
 }
@@ -54,7 +54,7 @@ func readAxe(t *testing.T) axe {
 		installNPM(t, cache, installed)
 	}
 	now := time.Now()
-	require.NoError(t, os.Chtimes(installed, now, now)) // marks it as used: the SDK tests remove unused installations
+	require.NoError(t, os.Chtimes(installed, now, now)) // mark the installation as used: the SDK tests remove unused installations
 	text, err := os.ReadFile(script)
 	require.NoError(t, err)
 	return axe{string(text)}

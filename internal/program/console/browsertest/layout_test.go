@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Wide elements scroll on their own. The whole page never scrolls sideways.
+// Wide elements scroll separately. The whole page never scrolls sideways.
 func TestNoPageScrollsSideways(t *testing.T) {
 	t.Parallel()
 	onEachPage(t, func(t *testing.T, b *tab, p shownPage) {

@@ -16,8 +16,8 @@ type shownPage struct {
 	name   string
 	path   string
 	status int64
-	has    string // a part of its text
-	states bool   // true if it shows states
+	has    string // a part of the page's text
+	states bool   // true if the page shows states
 }
 
 // pages returns the pages for a system with data.

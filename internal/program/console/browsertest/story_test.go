@@ -186,7 +186,7 @@ func TestAMailAddressLeadsToTheMailThatWasRefused(t *testing.T) {
 	})
 }
 
-// The page for trying a route shows a typo before the route is in the configuration.
+// The page for trying a route shows a typo before an operator adds the route to the configuration.
 func TestATypoInARouteIsSeenBeforeItIsLive(t *testing.T) {
 	t.Parallel()
 	eachWindow(t, func(t *testing.T, width int64, scripts bool) {

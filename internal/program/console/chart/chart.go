@@ -18,7 +18,7 @@ const (
 
 // Chart is a set of lines over the same periods of time.
 type Chart struct {
-	ID    string // unique in its page
+	ID    string // unique in the page
 	Title string
 	Unit  string
 	Since time.Time     // beginning of the first period, in the zone of its labels
@@ -33,7 +33,7 @@ type Chart struct {
 type Line struct {
 	Name    string
 	Summary string // the numbers of the line in words
-	Class   string // class of its colour in the style sheet
+	Class   string // class of the line's colour in the style sheet
 	Dash    string // lengths of dashes and gaps; empty: solid
 	Values  []*float64
 }

@@ -239,7 +239,8 @@ func (g *Guard) judge(r *http.Request) (Person, verdict) {
 }
 
 // try finds the given token. Wrong tokens are throttled by address. A valid token is never
-// throttled: behind a proxy all clients have one address, and an attacker could lock out all users.
+// throttled: behind a proxy all clients have one address, and an attacker could otherwise lock out
+// all users.
 func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
 	if known, is := g.tokens.Load().find(given); is {
 		return known, right
