@@ -77,7 +77,7 @@ func TestSecretsEverybodyMayReadAreWarnedOf(t *testing.T) {
 	}
 }
 
-// Find uses a file that was not named only if the file certainly belongs to the user.
+// Without an explicit file, Find only uses a file that certainly belongs to the user.
 func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 	onUnix(t)
 	for _, name := range []string{DefaultPath, filepath.FromSlash(DevPath)} {

@@ -129,7 +129,7 @@ func (c *Config) checkCells(d *decoder) {
 }
 
 // checkStatements refuses routes from other cells to sql destinations: their statements run in the
-// transaction that settles the effect, which is in the event's database.
+// event's database, in the transaction that settles the effect.
 func (c *Config) checkStatements(d *decoder) {
 	for i, r := range c.Routes {
 		if c.Destinations[r.To].SQL == nil {

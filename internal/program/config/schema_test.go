@@ -128,7 +128,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 }
 
 // asJSON reads a configuration like an editor's YAML support, but with masked references, so that
-// they need no quotes inside braces.
+// references need no quotes inside braces.
 func asJSON(t *testing.T, text string) any {
 	t.Helper()
 	var value any

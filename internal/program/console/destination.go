@@ -47,7 +47,7 @@ func (p destinationPage) FirstFailed() string {
 	return fmt.Sprintf("%.1f %% of %d", 100*float64(failed)/float64(first), first)
 }
 
-// Took describes the durations of the attempts of the last hour: p50 and p99.
+// Took describes the durations of the last hour's attempts: p50 and p99.
 func (p destinationPage) Took() string {
 	var parts []string
 	for _, of := range []struct {

@@ -150,8 +150,8 @@ func headersOf(headers map[string][]string) []header {
 	return list
 }
 
-// sendRaw sends an event's exact delivery bytes as a download: they are untrusted, so no browser
-// may show them (I1).
+// sendRaw sends an event's exact delivery bytes as a download. The bytes are untrusted, so browsers
+// must not display them (I1).
 func sendRaw(r *request) error {
 	e, err := readEvent(r)
 	if err != nil {
@@ -173,7 +173,7 @@ func sendRaw(r *request) error {
 	return nil
 }
 
-// writeBytes sends bytes that no browser may show.
+// writeBytes sends bytes that browsers must not display.
 func writeBytes(w http.ResponseWriter, name string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")

@@ -57,7 +57,8 @@ func TestFindLeadsToTheOneThing(t *testing.T) {
 	}
 }
 
-// A text that names several things leads to a list of them, which offers the search in payloads.
+// A text that names several things leads to a list of these things. The list offers the search in
+// payloads.
 func TestFindListsSeveralThings(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -99,8 +99,7 @@ func TestADoubtIsLookedAtFirst(t *testing.T) {
 	require.Equal(t, ledger.EffectInDoubt, b.effect(t, key).State)
 }
 
-// An operator releases or drops a held event on pages below the event's page, which offers only
-// possible actions.
+// An operator can release or drop a held event. The event's page offers only possible actions.
 func TestAHeldEventIsReleasedOrDroppedByItsName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

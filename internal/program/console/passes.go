@@ -37,7 +37,7 @@ func passesOf(r *request, of shownSource) ([]coverage.Run, error) {
 	return r.opts.Outbox.Coverage().Runs(r.Context(), identity.Source(of.Name), shownPasses)
 }
 
-// ByAccount reports whether the source has several lists, whose passes have names.
+// ByAccount reports whether the source has several lists. Passes over these lists have names.
 func (p sourcePage) ByAccount() bool {
 	return slices.ContainsFunc(p.Passes, func(r coverage.Run) bool { return r.Name != "" })
 }

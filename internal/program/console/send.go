@@ -47,7 +47,7 @@ const (
 	// testEventsPerSecond and testEventsAtOnce limit the test events of all users.
 	testEventsPerSecond = 1
 	testEventsAtOnce    = 5
-	// maxEventType is the maximum length of the type of a test event, in bytes.
+	// maxEventType is the maximum length of a test event's type, in bytes.
 	maxEventType = 200
 )
 

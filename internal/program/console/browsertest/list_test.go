@@ -54,7 +54,7 @@ func TestTheFirstRowIsOnTheFirstScreenOfAPhone(t *testing.T) {
 			left := eval[float64](t, b, `document.querySelector("#list tbody .what").getBoundingClientRect().left`)
 			require.Less(t, bottom("#list tbody tr"), float64(firstScreen), path)
 			require.Less(t, left, float64(phone)/2, path)
-			// Link, state and time come first, one below the other.
+			// Link, state and time come first, in a column.
 			link, state, when := bottom("#list tbody .what"), bottom("#list tbody .is"), bottom("#list tbody .when")
 			rest := eval[float64](t, b, `Math.min(...[...document.querySelector("#list tbody tr").children].filter((e) => !e.matches(".tick, .what, .is, .when") && e.checkVisibility()).map((e) => e.getBoundingClientRect().bottom))`)
 			require.Less(t, link, state+1, path)

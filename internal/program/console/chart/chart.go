@@ -63,7 +63,7 @@ type Area struct{ Width, Height, Left, Right, Top, Bottom int }
 // Tall returns the height of the plot area.
 func (a Area) Tall() int { return a.Bottom - a.Top }
 
-// Below returns the baseline of the labels of the horizontal axis.
+// Below returns the baseline of the horizontal axis labels.
 func (a Area) Below() int { return a.Bottom + 16 }
 
 // Tick is a label of an axis.
@@ -162,8 +162,8 @@ func (c Chart) highest() (highest float64) {
 	return highest
 }
 
-// labels returns the label of each period: the beginning of a quarter of an hour, of a quarter of a
-// day, or of a day, whichever the length of the chart allows.
+// labels returns the label of each period, or "" for most periods. Depending on the chart's length,
+// a label marks the beginning of a quarter of an hour, of a quarter of a day, or of a day.
 func (c Chart) labels() []string {
 	unit, layout := func(t time.Time) int { return t.Minute() / 15 }, "15:04"
 	switch all := time.Duration(len(c.Gaps)) * c.Step; {

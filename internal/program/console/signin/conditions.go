@@ -25,7 +25,7 @@ const (
 )
 
 // Conditions assign roles: CEL expressions over a user's claims, such as groups.exists(g, g ==
-// "oncall"). A role without a condition is given to no user.
+// "oncall"). No user gets a role without a condition.
 type Conditions map[Role]string
 
 // compiled contains conditions that are ready to be evaluated.
