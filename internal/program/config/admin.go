@@ -245,8 +245,8 @@ func (p *AdminProxy) check(d *decoder, at string) {
 	d.faults(at, c.Err())
 }
 
-// checkMasks requires valid pointers of known sources: a mask without effect would be noticed too
-// late.
+// checkMasks requires valid pointers of known sources: an operator would notice an ineffective mask
+// too late.
 func (c *Config) checkMasks(d *decoder) {
 	for source, pointers := range c.Admin.Console.Mask {
 		at := "admin.console.mask." + source
