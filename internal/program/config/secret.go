@@ -79,7 +79,7 @@ func (s Source) checkSecrets(d *decoder, at string, usable func(secret.Value) er
 		for j, other := range s.Secrets[:i] {
 			if other.Value == one.Value && other.overlaps(one) {
 				// If two secrets were equal, a match would not show which secret was used.
-				d.reportf(path, "is the same secret as number %d, in line %d, and their times overlap; give it once, or with times that do not overlap",
+				d.reportf(path, "is the same secret as number %d, on line %d, and their times overlap; give it once, or with times that do not overlap",
 					j+1, d.origin.line(d.place(at+".secrets["+strconv.Itoa(j)+"]")))
 			}
 		}
