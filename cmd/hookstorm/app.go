@@ -29,7 +29,7 @@ func newApp() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&config, "config", "", "configuration `file`")
-	_ = cmd.MarkFlagRequired("config") // it fails only for an unknown flag
+	_ = cmd.MarkFlagRequired("config") // fails only for an unknown flag
 	return cmd
 }
 

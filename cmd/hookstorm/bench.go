@@ -42,7 +42,7 @@ Scenarios:
 			if measured == nil {
 				return err
 			}
-			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // after an error, it prints the measurements so far
+			if err := errors.Join(err, measured.Print(s.stdout)); err != nil { // after an error, print the measurements so far
 				return err
 			}
 			if err := files.write(measured); err != nil {

@@ -26,7 +26,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signals := make(chan os.Signal, 2) // no signal is lost, however fast they arrive
+	signals := make(chan os.Signal, 2) // room for both signals, however fast they arrive
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals

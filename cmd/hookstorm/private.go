@@ -44,7 +44,7 @@ func privately(ctx context.Context, s streams) error {
 	}
 	err = cmd.Wait()
 	if ended, exited := errors.AsType[*exec.ExitError](err); exited && ended.ExitCode() > 0 {
-		return errFound // it has printed the reason
+		return errFound // the repeated command has printed the reason
 	}
 	if err != nil {
 		return fmt.Errorf("run privately: %w", err)

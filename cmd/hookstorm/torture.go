@@ -125,7 +125,7 @@ func commandLine(cmd *cobra.Command) string {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
 		case slices.Contains([]string{"dsn", "dir", "json", "svg", "publish"}, f.Name):
-		case f.Value.Type() == "bool": // its value would be parsed as an argument
+		case f.Value.Type() == "bool": // a separate value would be parsed as an argument
 			line += fmt.Sprintf(" --%s=%s", f.Name, f.Value)
 		default:
 			line += fmt.Sprintf(" --%s %s", f.Name, strings.Trim(f.Value.String(), "[]"))

@@ -66,7 +66,7 @@ func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 }
 
 // event chooses among all events, not only the latest. It returns nil if no event exists, or if it
-// hits an event of package past.
+// has chosen an event of package past.
 func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	latest, err := c.box.Finder().Events(ctx, find.Events{}, find.Beginning, 1)
 	if err != nil || len(latest.Rows) == 0 {

@@ -22,8 +22,8 @@ const Direct = "direct"
 // mood is the way an event is handled. The event's id decides.
 type mood int
 
-// Values of mood. An event that is old enough is handled without a problem. So every event is
-// handled in the end, even if processes died while handling it.
+// Values of mood. Once an event is old enough, the handler handles it without an error. So every
+// event is handled in the end, even if processes died while handling it.
 const (
 	calm      mood = iota
 	impatient      // requests another call soon

@@ -15,7 +15,7 @@ import (
 // Options configure Run.
 type Options struct {
 	// Config is the scenario's configuration file. It gives the user's program the same routes and
-	// destinations as the workers beside it. The admin listener in the file reports readiness.
+	// destinations as the other workers. The admin listener in the file reports readiness.
 	// Required.
 	Config string
 	// Reloads triggers a reload of the file. If nil, the file is never reloaded.

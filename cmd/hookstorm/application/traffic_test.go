@@ -43,7 +43,7 @@ func TestEffectsAreThoseOfCommittedTransactions(t *testing.T) {
 
 	type outcome struct {
 		hash    string
-		ok, may bool // may: of unknown outcome
+		ok, may bool // may: the outcome is unknown
 	}
 	told := map[string]outcome{}
 	kinds := map[string]int{}

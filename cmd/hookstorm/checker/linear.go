@@ -70,7 +70,7 @@ func (j *judge) linear() {
 	for ref, e := range j.events {
 		operations, most := j.operations(e)
 		if isByContent(string(ref.Source)) {
-			continue // its responses also cover events with other ids
+			continue // a response of this source also covers events with other ids
 		}
 		if len(e.deliveries) == 0 || reported[ref.String()] || e.row != nil && (e.row.imported() || e.row.fetched()) {
 			continue // imported and fetched events have no acceptance

@@ -2,9 +2,9 @@ package checker
 
 import "slices"
 
-// acknowledgedIsStored checks I1. Every delivery that was answered 2xx has all its events stored,
-// with a body that was sent. If it was answered accepted, at least one event is stored with its
-// body. Every event in a sender's list is stored, whatever responses its deliveries got.
+// acknowledgedIsStored checks I1. All events of a delivery that was answered 2xx are stored, with
+// a body that was sent. If the delivery was answered accepted, at least one of its events is stored
+// with its body. Every event in a sender's list is stored, whatever responses its deliveries got.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
 		if d.listed && !d.acknowledged() && d.events[0].row == nil {
@@ -64,8 +64,8 @@ func (j *judge) erasedWasOrdered() {
 	}
 }
 
-// anotherStands reports whether another accepted delivery of an event of d is stored. That breaks
-// I2, which another rule checks.
+// anotherStands reports whether one of d's events has another accepted delivery that is stored.
+// Two accepted deliveries of one event break I2, which another rule checks.
 func anotherStands(d *delivery, j *judge) bool {
 	return slices.ContainsFunc(d.events, func(e *event) bool {
 		return slices.ContainsFunc(e.deliveries, func(other *delivery) bool { return other != d && other.accepted && j.standsFor(other) })

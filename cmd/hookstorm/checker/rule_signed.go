@@ -17,10 +17,10 @@ func (j *judge) storedWasSigned() {
 			continue
 		}
 		if e.row.imported() {
-			continue // the operator who imported it vouches for it
+			continue // an operator imported the event without its signature
 		}
 		if e.row.fetched() && slices.ContainsFunc(e.deliveries, func(d *delivery) bool { return d.listed }) {
-			continue // the sender's list vouches for it
+			continue // the sender's list proves that the sender created the event
 		}
 		if len(e.deliveries) == 0 {
 			j.eventViolatedf("I3", e, "the event is stored, but no sender sent it")

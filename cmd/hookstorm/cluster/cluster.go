@@ -129,7 +129,7 @@ func (c *Cluster) Primary(database string) string { return c.server().URL(databa
 func (c *Cluster) Address() string {
 	u, err := url.Parse(c.server().URL(""))
 	if err != nil {
-		panic(err) // the URL is from url.URL
+		panic(err) // never: url.URL wrote the URL
 	}
 	return u.Host
 }
@@ -197,7 +197,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	defer c.mu.Unlock()
 	var err error
 	if c.standby != nil {
-		c.standby.Kill() // its last checkpoint is not needed
+		c.standby.Kill() // the standby's last checkpoint is not needed
 		err = c.release(ctx, c.standby)
 	}
 	return errors.Join(err, c.release(ctx, c.primary))

@@ -37,7 +37,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-// writer stores one number after the other and records the acknowledged ones.
+// writer stores one number after another and records the acknowledged ones.
 type writer struct {
 	acked atomic.Int64 // acknowledged numbers
 	last  chan []int64
@@ -161,7 +161,7 @@ func TestAFrozenServerAnswersWhenItIsThawed(t *testing.T) {
 		select {
 		case err := <-done:
 			t.Fatalf("committed: %v", err)
-		case <-time.After(200 * time.Millisecond): // no event shows that nothing arrives
+		case <-time.After(200 * time.Millisecond): // a missing response causes no event to wait for
 		}
 		require.NoError(t, one.thaw())
 		require.NoError(t, <-done)

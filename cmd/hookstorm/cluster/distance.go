@@ -24,8 +24,8 @@ type piece struct {
 const (
 	// pieceSize is the largest size of one read, in bytes.
 	pieceSize = 16 << 10
-	// piecesUnderway is the maximum number of pieces in transit. No distance used here needs as
-	// many.
+	// piecesUnderway is the maximum number of pieces in transit. No distance used here needs
+	// that many.
 	piecesUnderway = 1 << 14
 )
 
@@ -49,7 +49,7 @@ func (d *Distance) Upstream(primary string) string {
 			}
 			away, err := net.Dial("tcp", primary) //nolint:noctx // dialing loopback does not wait
 			if err != nil {
-				_ = near.Close() // the server tries again
+				_ = near.Close() // the standby connects again
 				continue
 			}
 			d.running.Go(func() { d.carry(near, away) })

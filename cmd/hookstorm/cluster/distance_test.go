@@ -63,7 +63,7 @@ func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	}
 }
 
-// notify runs the given number of notifying transactions, one after the other.
+// notify runs the given number of notifying transactions, one after another.
 func notify(ctx context.Context, database string, commits int) error {
 	conn, err := pgx.Connect(ctx, database)
 	if err != nil {
@@ -84,7 +84,7 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	const (
 		roundTrip  = 5 * time.Millisecond
 		gateways   = 4
-		deliveries = 150 // deliveries of each client, one after the other
+		deliveries = 150 // deliveries of each client, one after another
 		clients    = 2
 	)
 	far, err := cluster.NewDistance(roundTrip / 2)
@@ -100,7 +100,7 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	_, err = migrator.Up(t.Context())
 	require.NoError(t, err)
 
-	const tries = 3 // a busy machine interrupts checks, and slows down clients more than the standby
+	const tries = 3 // a busy machine interrupts checks, and slows down the clients more than it slows down the standby
 	notifying := 1.0
 	for try := 0; try < tries && notifying >= 0.05; try++ {
 		notifying = commitsAtOnce(t, pool, func() {

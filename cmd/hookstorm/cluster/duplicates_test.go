@@ -56,7 +56,7 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 			_, err := accept("evt_" + name)
 			return err == nil
 		}, 2*time.Minute, 10*time.Millisecond)
-		for range 100 { // a known event, so that the database is queried
+		for range 100 { // a duplicate in every try, so that the gateway queries the database
 			_, err := accept("evt_" + name)
 			require.NoError(t, err)
 			time.Sleep(15 * time.Millisecond) //nolint:forbidigo // a rate needs time

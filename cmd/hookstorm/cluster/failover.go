@@ -20,7 +20,7 @@ const (
 	Fast Ending = "fast"
 	// Immediate leaves the data as after a crash.
 	Immediate Ending = "immediate"
-	// Killed is SIGKILL for all its processes simultaneously.
+	// Killed sends SIGKILL to all processes of the server simultaneously.
 	Killed Ending = "killed"
 	// Frozen keeps the server's connections open without responses. Only Promote supports it: the
 	// standby takes over from a server that is still alive.

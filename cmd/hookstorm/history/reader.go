@@ -11,7 +11,7 @@ import (
 )
 
 // Read yields the records of a history in order. It stops at the first error, which names the
-// line: a history with a torn line must not be judged.
+// line: the checker must not judge a history with an incomplete line.
 func Read(r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<20)

@@ -115,9 +115,9 @@ type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`
 	Detail    string `json:"detail,omitempty"`
-	Simulated bool   `json:"simulated,omitempty"` // it replaces a fault that cannot be injected on this machine
-	InFlight  int    `json:"in_flight"`           // deliveries in progress when it fired
-	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before it fired
+	Simulated bool   `json:"simulated,omitempty"` // replaces a fault that cannot be injected on this machine
+	InFlight  int    `json:"in_flight"`           // deliveries in progress when the fault fired
+	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before the fault fired
 }
 
 // Process is a process of the run.
@@ -126,7 +126,7 @@ type Process struct {
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
 	Started bool   `json:"started"` // false if it ended
-	Ordered bool   `json:"ordered"` // hookstorm started or ended it; false if it ended by itself
+	Ordered bool   `json:"ordered"` // hookstorm started or ended the process; false if the process ended without that
 }
 
 // Deploy is a rolling deployment: processes of the old and the new configuration run side by
@@ -134,11 +134,11 @@ type Process struct {
 type Deploy struct {
 	Number int      `json:"number"` // from 1
 	Change string   `json:"change"` // the change, such as route added
-	Order  string   `json:"order"`  // the role that gets it first, and whether by a reload
+	Order  string   `json:"order"`  // the role that gets the change first, and whether by a reload
 	Source string   `json:"source"` // source of the changing route
 	Route  string   `json:"route"`  // name of the changing route; empty if this configuration has no such route
 	Types  []string `json:"types"`  // event types that the route matches
-	Late   bool     `json:"late"`   // workers have the source named late
+	Late   bool     `json:"late"`   // workers have the source scenario.Late
 }
 
 // Run describes a run, once, in the first line of its history.

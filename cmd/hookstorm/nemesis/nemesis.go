@@ -41,7 +41,7 @@ const (
 type Fault struct {
 	Kind      string
 	Lane      Lane
-	Simulated bool // it replaces a fault that cannot be injected on this machine
+	Simulated bool // replaces a fault that cannot be injected on this machine
 	// Fire injects the fault, calls struck at the moment at which the fault strikes, and returns
 	// when the fault has healed. It must return soon after ctx is done. A fault that did not call
 	// struck did not fire.
@@ -109,8 +109,8 @@ func (n *Nemesis) Stop() error {
 // run deals the faults of one lane.
 func (n *Nemesis) run(ctx context.Context, lane *deck) {
 	for {
-		// The pause is between half and one and a half times the mean, so that lanes drift apart
-		// and meet in every phase.
+		// The pause is between half and one and a half times the mean, so that faults of
+		// different lanes overlap at changing moments.
 		pause := time.Duration((0.5 + lane.rnd.Float64()) * float64(n.opts.Pause))
 		if !sleep(ctx, pause) {
 			return

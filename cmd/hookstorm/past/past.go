@@ -24,8 +24,8 @@ const Source = "past"
 // Reserved is the largest accept_seq of past events. Events accepted in a run have larger ones.
 const Reserved = 1_000_000
 
-// Bounds of one retention run. Retention rests six times as long as it works, and each run starts
-// over with all of the past. endLimit gives the last runs enough time to finish.
+// Bounds of one retention run. After a piece of work, retention pauses for six times as long. Each
+// run starts again with all past rows. endLimit gives the last runs enough time to finish.
 const (
 	roundLimit = 10 * time.Second
 	endLimit   = time.Minute
@@ -77,7 +77,7 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 }
 
 // Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it makes
-// retention delete everything, as an operator would who finds that retention waits for approval.
+// retention delete everything, as an operator does when retention waits for approval.
 // Other processes may do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
@@ -102,8 +102,8 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 	return nil
 }
 
-// End makes retention delete all of the past. If ctx is done first, it returns an error with the
-// remaining rows.
+// End makes retention delete all past rows. If ctx is done first, it returns an error that lists
+// the remaining rows.
 func (p *Past) End(ctx context.Context, by ledger.Operator) error {
 	var left []string
 	var err error

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// Processes that are killed create days and do not delete them.
+// A killed process may leave days that it created. The number of days stays limited.
 func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -33,7 +33,8 @@ func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 }
 
 // A run that ended early, by its time limit or a fault, deleted the effects of the past but not
-// their versions. The oldest version counts as being as old as the oldest effect.
+// their versions. Retention treats the oldest version as if it were as old as the
+// oldest effect.
 func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -23,9 +23,10 @@ import (
 const (
 	size = 3 // servers, and etcd members
 	// TTL is the time after which a primary without a running Patroni loses its role: the smallest
-	// that Patroni allows.
+	// value that Patroni allows.
 	TTL = 20 * time.Second
-	// startTimeout bounds the start of a server on a busy machine, with a copy of the primary.
+	// startTimeout bounds the start of a server on a busy machine, including the copy of the
+	// primary.
 	startTimeout = 2 * time.Minute
 	pollPause    = 100 * time.Millisecond
 )

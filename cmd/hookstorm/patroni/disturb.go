@@ -71,7 +71,7 @@ func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Du
 	for i := range count {
 		failed = append(failed, c.etcd[(first+i)%len(c.etcd)].Pause())
 	}
-	_ = retry.Wait(ctx, away) // they come back even if ctx ends
+	_ = retry.Wait(ctx, away) // the members come back even if ctx ends
 	for i := range count {
 		failed = append(failed, c.etcd[(first+i)%len(c.etcd)].Continue())
 	}
@@ -79,8 +79,8 @@ func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Du
 }
 
 // CancelWaiting freezes the Postgres of the synchronous standby for a while, and cancels every
-// session that waits for it. The server then reports success for a COMMIT that no standby has.
-// CancelWaiting may run beside other faults. It does nothing while the cluster has no primary or
+// session that waits for this standby. The server then reports success for a COMMIT that no standby has.
+// CancelWaiting may run at the same time as other faults. It does nothing while the cluster has no primary or
 // no synchronous standby.
 func (c *Cluster) CancelWaiting(ctx context.Context, away time.Duration, struck Struck) error {
 	primary, _, err := c.primary(ctx)

@@ -18,19 +18,19 @@ type Loss string
 
 // Values of Loss.
 const (
-	// Killed is SIGKILL for Patroni and Postgres, as when a machine loses power.
+	// Killed sends SIGKILL to Patroni and Postgres, as when a machine loses power.
 	Killed Loss = "killed"
-	// Frozen suspends Patroni and Postgres. They continue beside the new primary.
+	// Frozen suspends Patroni and Postgres. They continue when a new primary is already running.
 	Frozen Loss = "frozen"
-	// Orphaned is SIGKILL for Patroni alone. Its Postgres stays a primary that accepts
-	// connections, beside the new primary.
+	// Orphaned sends SIGKILL to Patroni alone. Its Postgres remains a primary that accepts
+	// connections, at the same time as the new primary.
 	Orphaned Loss = "orphaned"
 	// Deposed suspends Patroni alone, with the same consequence as Orphaned. When Patroni
 	// continues, it demotes its Postgres.
 	Deposed Loss = "deposed"
 )
 
-// besides is how long the old primary continues beside the new one.
+// besides is how long the old primary and the new one run at the same time.
 const besides = 3 * time.Second
 
 // Struck is called with the name of a member at the moment of a fault.
@@ -93,14 +93,14 @@ func (c *Cluster) SwitchOver(ctx context.Context, struck Struck) error {
 		return fmt.Errorf("switch over: %w", err)
 	}
 	struck(old.name, "")
-	patient := http.Client{Transport: client.Transport} // Patroni answers when it is done
+	patient := http.Client{Transport: client.Transport} // Patroni answers after the switchover
 	answer, err := patient.Do(request)
 	if err != nil {
 		return fmt.Errorf("switch over: %w", err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		reason, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status says enough
+		reason, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // the status is enough
 		return fmt.Errorf("switch over: Patroni answers %s: %s", answer.Status, reason)
 	}
 	_, err = c.awaitPrimary(ctx, old.name)

@@ -46,7 +46,7 @@ func (c *Cluster) look(ctx context.Context) (s state, err error) {
 			continue
 		}
 		err = json.NewDecoder(answer.Body).Decode(&s)
-		_ = answer.Body.Close() // it has been read
+		_ = answer.Body.Close() // the body has been read
 		if err == nil {
 			return s, nil
 		}
@@ -86,8 +86,8 @@ func (c *Cluster) primary(ctx context.Context) (*member, []*member, error) {
 	return in[0], others, nil
 }
 
-// awaitPrimary waits until a member is the primary and accepts writes. A member with the name in
-// the parameter not does not count.
+// awaitPrimary waits until a member is the primary and accepts writes. It
+// ignores the member whose name is the parameter not.
 func (c *Cluster) awaitPrimary(ctx context.Context, not string) (*member, error) {
 	return await(ctx, "a new primary", func(ctx context.Context) (*member, error) {
 		m, _, err := c.primary(ctx)
@@ -127,8 +127,8 @@ func (c *Cluster) AwaitWhole(ctx context.Context) error {
 	return err
 }
 
-// awaitProxy waits until HAProxy leads to the primary only. At first HAProxy takes every server
-// for the primary, and connects clients to each in turn.
+// awaitProxy waits until HAProxy leads to the primary only. At first HAProxy treats every server
+// as the primary, and connects clients to each in turn.
 func (c *Cluster) awaitProxy(ctx context.Context) error {
 	_, err := await(ctx, "a primary behind HAProxy", func(ctx context.Context) (_ *member, err error) {
 		for range size {

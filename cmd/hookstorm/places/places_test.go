@@ -62,7 +62,7 @@ func inTheCode(t *testing.T) []string {
 	for _, p := range loaded {
 		require.Empty(t, p.Errors)
 		if p.PkgPath == module+"/outbox/commit" || p.PkgPath == module+"/internal/failpoint" {
-			continue // here the name is a parameter, for every transaction
+			continue // in these packages the name is a parameter, not a constant
 		}
 		for call := range r.calls(p) {
 			for _, n := range naming {
@@ -188,7 +188,7 @@ func (r reader) constantsOf(t types.Type) []string {
 	}
 	full := func(n *types.Named) string { return n.Obj().Pkg().Path() + "." + n.Obj().Name() }
 	var values []string
-	for _, p := range r.packages { // each has its own types for its imports
+	for _, p := range r.packages { // each package has its own types for its imports
 		for _, name := range p.Types.Scope().Names() {
 			c, ok := p.Types.Scope().Lookup(name).(*types.Const)
 			if !ok {

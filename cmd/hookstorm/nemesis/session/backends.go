@@ -68,7 +68,7 @@ func strikeBackend(ctx context.Context, rnd *rand.Rand, target Target, working b
 		return Struck{}, err
 	}
 	if !done {
-		return Struck{}, ErrNothing // the session ended by itself
+		return Struck{}, ErrNothing // the session had already ended
 	}
 	return Struck{What: fmt.Sprintf("backend %d of %s, %s: %s", struck.PID, struck.Application, struck.State, struck.Query)}, nil
 }
