@@ -58,7 +58,7 @@ func (m *machine) attempting(s *State, w int) {
 }
 
 // claiming is the first half of T3. If a claim gets no response, the worker claims again, or
-// withdraws the claim: it has called no receiver.
+// withdraws the claim, because it has called no receiver.
 func (m *machine) claiming(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	probe := s.Workers[w].Probe

@@ -36,7 +36,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			opts := Options{Bug: p.Bug}
 			switch p.Bug {
 			case bugs.SettleWithoutFence, bugs.OrderLockDropped, bugs.ProbePassesPause:
-				opts.Worlds = worldOf(p.Bug, bound()) // a violation takes longer to find
+				opts.Worlds = worldOf(p.Bug, bound()) // the smaller worlds do not reach this violation
 			default:
 			}
 			result, err := Explore(t.Context(), opts)
@@ -70,7 +70,8 @@ func TestTheModelKnowsEveryBug(t *testing.T) {
 	require.ErrorContains(t, err, "the model does not cover commit_on_request_context: an abandoned COMMIT")
 }
 
-// The trace of a bug is the shortest possible, and reads as a story.
+// The trace to a violation is the shortest possible, and names the actor and the action of each
+// step.
 func TestTraceTellsAStory(t *testing.T) {
 	t.Parallel()
 	result, err := Explore(t.Context(), Options{Bug: bugs.SynchronousCommitOff})

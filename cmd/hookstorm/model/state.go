@@ -70,9 +70,9 @@ type Event struct {
 	Replays          uint8 // rows of event_replays
 	Stored           bool  // its delivery is stored, byte for byte
 	Flushed          bool  // its COMMIT is on disk
-	Body             uint8 // in a world by content: ofSends or ofBefore
+	Body             uint8 // in a world that deduplicates by content: ofSends or ofBefore
 
-	Sent       bool  // history: a valid delivery of it was verified
+	Sent       bool  // history: a delivery of the event was verified
 	Dispatched uint8 // history: dispatches in this generation; more than one is a violation
 	Ordered    uint8 // history: replays that an operator requested
 }
@@ -99,7 +99,7 @@ type Effect struct {
 	Body      Version // the body that every attempt sends; 0 until it is rendered
 
 	Open      holders // history: holders whose attempts may have been applied, since an operator last reopened the effect
-	Confirmed bool    // history: the receiver confirmed it
+	Confirmed bool    // history: the receiver confirmed the effect
 	Sent      Version // history: the body that the receiver saw under the key
 	Applied   uint8   // history: how often an effect's statement committed in this Postgres
 }
@@ -193,7 +193,7 @@ type WorkerStep uint8
 // The steps of a worker.
 const (
 	workerIdle     WorkerStep = iota
-	workerFetched             // it has a job
+	workerFetched             // the worker has a job
 	workerPlanned             // dispatch: the plan is made
 	workerTurn                // order_lock_dropped: its order check passed
 	workerUnsure              // attempt: the claim got no response
@@ -201,7 +201,7 @@ const (
 	workerGranted             // attempt: the claim is committed
 	workerAnswered            // attempt: the call has ended
 	workerSettled             // probe: the attempt is settled, the breaker is not
-	workerEnding              // River must learn how the run ended
+	workerEnding              // River has not recorded yet how the run ended
 )
 
 // Destination is the row of the only destination.

@@ -5,7 +5,7 @@ import "hash/maphash"
 // stateSet is a set of states, numbered in the order in which they were added. It is a hash table
 // over one list, because a Go map would store every state twice.
 type stateSet struct {
-	blocks [][]State // blockSize states each, so that growing copies none
+	blocks [][]State // blocks of blockSize states, so that growth copies no state
 	n      uint32
 	slots  []uint32 // number of the state + 1; 0 is empty
 	mask   uint64   // the number of slots, which is a power of two, minus 1

@@ -55,7 +55,7 @@ const (
 // Cost is the part of the budget that a step uses.
 type Cost uint8
 
-// A free step happens by itself, sooner or later. The other steps may never happen: an operator
+// A free step happens automatically, sooner or later. The other steps may never happen: an operator
 // may do nothing, and faults may be absent.
 const (
 	free Cost = iota

@@ -2,7 +2,7 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// river gives jobs to idle workers, learns how runs ended, and rescues the jobs of dead
+// river gives jobs to idle workers, records how runs ended, and rescues the jobs of dead
 // workers.
 func (m *machine) river(s *State) {
 	for w := range workers {

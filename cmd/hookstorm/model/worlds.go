@@ -10,7 +10,7 @@ type World struct {
 	Late       bool  // the request is rendered at the first attempt
 	Statement  bool  // effects are statements in this Postgres
 	Breaker    bool  // the destination has a breaker
-	Deploys    bool  // workers restart with a newer configuration, one after the other
+	Deploys    bool  // workers restart with a newer configuration, one at a time
 	Contents   bool  // a repeat of a stored body is a duplicate
 	Attempts   uint8 // attempts before an effect is given up
 	Budget     Budget

@@ -35,7 +35,7 @@ func (c *conn) relayAnswers() {
 			hung := c.hung
 			c.mu.Unlock()
 			if hung {
-				<-c.closed // until the client gives up
+				<-c.closed // wait until the client gives up
 			}
 			c.hold(toClient) // the server's close is held back like its messages
 			return

@@ -15,7 +15,7 @@ type Armed struct {
 	proxy *Proxy
 	fault Fault
 	fired chan Firing
-	done  chan struct{} // closed when the fault can fire no more
+	done  chan struct{} // closed when the fault can no longer fire
 
 	left   int // remaining firings; -1 for no limit
 	flying int // shots that have not landed
@@ -25,7 +25,7 @@ type Armed struct {
 	over   bool
 }
 
-// Arm activates a fault, besides any others. If several match one statement, the one armed first
+// Arm activates a fault in addition to any others. If several match one statement, the one armed first
 // takes the statement.
 func (p *Proxy) Arm(fault Fault) (*Armed, error) {
 	if err := fault.validate(); err != nil {
@@ -75,7 +75,7 @@ func (a *Armed) Count() int {
 // Further ones are only counted.
 func (a *Armed) Fired() <-chan Firing { return a.fired }
 
-// Done returns a channel that is closed when the fault fires no more: it was disarmed, its time
+// Done returns a channel that is closed when the fault cannot fire again: it was disarmed, its time
 // has passed, or it fired the maximum number of times.
 func (a *Armed) Done() <-chan struct{} { return a.done }
 

@@ -28,11 +28,11 @@ type conn struct {
 
 	// Written with the mutex of the proxy held, before the server is connected.
 	application string
-	target      string // empty if it is not connected
+	target      string // empty until the server is connected
 
 	// A goroutine that holds the mutex of the proxy may lock mu, but not the reverse.
 	mu      sync.Mutex
-	server  net.Conn    // nil before it is connected
+	server  net.Conn    // nil until the server is connected
 	pending []*exchange // requests whose response is incomplete, in order
 	partial *exchange   // the last of pending, if more of the request will arrive
 	gone    bool        // the client has closed, or is about to
@@ -67,14 +67,14 @@ func (c *conn) serve() {
 		}
 	}
 	if err := c.connect(); err != nil {
-		c.reset() // as if no server listens
+		c.reset() // as if no server were listening
 		return
 	}
 	if err := c.send(toServer, c.server, startup); err != nil {
 		return
 	}
 	if startup.Cancels() {
-		_, _ = io.Copy(io.Discard, c.server) // until the server has closed
+		_, _ = io.Copy(io.Discard, c.server) // wait until the server has closed the connection
 		return
 	}
 	var answers sync.WaitGroup
@@ -123,7 +123,7 @@ func (c *conn) connect() error {
 	c.target = target
 	select {
 	case <-c.closed: // the method close may have run before c.server was set
-		_ = server.Close() // nothing was sent on it
+		_ = server.Close() // nothing was sent to the server
 		return net.ErrClosed
 	default:
 	}
@@ -135,7 +135,7 @@ func (c *conn) connect() error {
 
 // say sends the client a fatal error as the last message.
 func (c *conn) say(code, message string) {
-	farewell, _ := (&pgproto3.ErrorResponse{ // encoding it cannot fail
+	farewell, _ := (&pgproto3.ErrorResponse{ // encoding cannot fail
 		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: code, Message: message,
 	}).Encode(nil)
 	_ = c.send(toClient, c.client, farewell) // the client may have closed the connection
@@ -144,7 +144,7 @@ func (c *conn) say(code, message string) {
 // reset makes close reset the client's connection, as a machine without a listening server does.
 func (c *conn) reset() {
 	if tcp, ok := c.client.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // otherwise it is closed gracefully
+		_ = tcp.SetLinger(0) // after an error, the connection is closed gracefully
 	}
 }
 

@@ -58,7 +58,7 @@ const (
 type Who struct {
 	// Listener is the name of the listener of the connections.
 	Listener string
-	// Application is their application_name.
+	// Application is the application_name of the connections.
 	Application string
 }
 
@@ -79,9 +79,9 @@ type Fault struct {
 	For time.Duration
 	// Delay is the time of DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration
-	// Bytes is the size of a piece with SlowBytes.
+	// Bytes is the piece size of SlowBytes.
 	Bytes int
-	// Connections is the limit with Cap.
+	// Connections is the limit of Cap.
 	Connections int
 	// OnFiring is called for each firing. It must not block. If nil, nothing is called.
 	OnFiring func(Firing)

@@ -96,7 +96,7 @@ func (p *Proxy) listen(name string) (*Listener, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		_ = listener.Close() // it was never used
+		_ = listener.Close() // the listener was never used
 		return nil, errors.New("open listener of the proxy: it was stopped")
 	}
 	p.listeners[name] = l
@@ -216,7 +216,7 @@ func (p *Proxy) accept(l *Listener) {
 	}
 }
 
-// wake makes connections that are held back check again. p.mu is held.
+// wake makes the connections that are held back check the faults again. p.mu is held.
 func (p *Proxy) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})

@@ -119,7 +119,7 @@ func TestStatementsAreMatchedHoweverTheyAreSent(t *testing.T) {
 			return err
 		},
 	}
-	for range 3 { // the second time the statement is prepared already
+	for range 3 { // from the second time on, the statement is already prepared
 		for form, try := range send {
 			before := b.rows(t)
 			require.NoError(t, try(), form)

@@ -124,8 +124,8 @@ func startBehindProxy(command string) step {
 	}
 }
 
-// deploy starts a worker of the next deployment beside the running processes, and waits until
-// its configuration is certainly the newest.
+// deploy starts a worker of the next deployment in addition to the running processes, and waits
+// until its configuration is certainly the newest.
 func deploy(next scenario.Deployment) step {
 	return func(ctx context.Context, s *scene) error {
 		s.deployed = next

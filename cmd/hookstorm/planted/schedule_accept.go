@@ -102,7 +102,7 @@ func accepting() []Case {
 // connections.
 func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
-		// The source must have no replay guard, which would admit one delivery after the other.
+		// The source must have no replay guard, which would admit only one delivery at a time.
 		e, err := s.event("stripe", fmt.Sprintf("evt_twice_at_once_%d", round))
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	for i, step := range []struct {
 		ctx   context.Context //nolint:containedctx // context of one sender
 		id    string
-		place string // passed before the next step
+		place string // failpoint to pass before the next step
 		times int
 	}{
 		{ctx, "evt_busy_1", late, 1},
@@ -145,7 +145,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 		senders.Go(func() { _ = delivers("serve", "stripe", step.id, 1)(step.ctx, s) }) // the history contains the result
 		err := passes("serve", step.place, step.times)(ctx, s)
 		if err == nil && step.ctx == hurried {
-			err = retry.Wait(ctx, 150*time.Millisecond) // no failpoint shows that it is first in the batch
+			err = retry.Wait(ctx, 150*time.Millisecond) // no failpoint shows that the event is first in the batch
 		}
 		if err != nil {
 			return fmt.Errorf("sender %d: %w", i+1, err)

@@ -29,7 +29,7 @@ func performing() []Case {
 			acknowledge("gateway", "github", "settled-late"),
 			startToStop("worker", "effect.answered"),
 			behave("app", receivers.OK),
-			// Simulates that the lease has run out.
+			// Simulate an expired lease.
 			changes(`UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`),
 			copyJobs("effect", "app"),
 			startToStop("worker", "effect.answered"),
@@ -46,7 +46,7 @@ func performing() []Case {
 		{Bug: bugs.LeaseIgnored, Rules: []checker.Rule{"I8"}, run: steps{
 			start("gateway"),
 			start("worker", "effect.answered=stop@1"),
-			pause("app", true), // the same event has an effect there, whose answer would stop the worker
+			pause("app", true), // the event also has an effect at app, and the response to it would stop the worker
 			acknowledge("gateway", "stripe", "evt_at_work"),
 			fires("worker", "effect.answered"),
 			copyJobs("effect", "careful"),
@@ -65,7 +65,8 @@ func performing() []Case {
 		{Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: steps{
 			start("serve", "begin_probe.after_commit=stop@1"),
 			behave("app", receivers.Unauthorized),
-			// Few events: their first attempts and a retry each must not open the breaker before all are acknowledged.
+			// Only few events, so that their first attempts and retries do not open the breaker
+			// before all events are acknowledged.
 			acknowledge("serve", "github", numbered("turned-away", 4)...),
 			fires("serve", "begin_probe.after_commit"),
 			behave("app", receivers.OK),
@@ -80,8 +81,8 @@ func performing() []Case {
 }
 
 // failingTransactions returns rules that make the first 16 claims and the first 16 statements of a
-// process fail. So many are enough to hit the at_most_once effects. A single effect that fails
-// repeatedly would need seconds to use them up.
+// process fail. This number is enough to affect the at_most_once effects. A single effect that
+// fails repeatedly would need seconds to use up all 16.
 func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))

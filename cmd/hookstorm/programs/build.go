@@ -97,7 +97,7 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		}
 		return nil
 	}
-	// Hooks belong to developers, and may do anything.
+	// A developer's Git hooks may do anything, so they are turned off.
 	if _, err := output(ctx, root, "git", "-c", "core.hooksPath="+os.DevNull, "worktree", "add", "--detach", dir, commit); err != nil {
 		return "", nil, errors.Join(fmt.Errorf("worktree of %s: %w", ref, err), remove())
 	}

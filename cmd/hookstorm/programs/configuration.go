@@ -70,8 +70,8 @@ func (c *Configuration) Cut(lines int) error {
 	return nil
 }
 
-// MendFor is like Mend, for a process that is about to start. The previous version knows fewer
-// keys.
+// MendFor is like Mend, for a process that is about to start. The previous version supports
+// fewer keys.
 func (c *Configuration) MendFor(previous bool) error {
 	return c.change(func(s *scenario.Settings) { s.Broken, s.Previous = false, previous })
 }

@@ -33,7 +33,7 @@ func (l *log) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if l.written+int64(len(b)) > l.limit/2 && l.written > 0 {
-		_ = os.Rename(l.path, l.path+".old") // if this fails, the file grows, which is no reason to stop
+		_ = os.Rename(l.path, l.path+".old") // after an error the file exceeds its limit, and the process continues
 		l.written = 0
 	}
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -21,11 +21,11 @@ const who = "programs"
 type process struct {
 	cmd  *exec.Cmd
 	pid  int
-	done chan struct{} // closed when it has ended and its log is complete
-	how  string        // description of its end; read it after done
+	done chan struct{} // closed when the process has ended and its log is complete
+	how  string        // description of the process's end; valid once done is closed
 
-	ordered   atomic.Bool // hookstorm requested its end
-	listening atomic.Bool // it has answered, so it handles signals
+	ordered   atomic.Bool // hookstorm requested the end
+	listening atomic.Bool // the process has answered, so it handles signals
 }
 
 // launch starts a process, which dies with hookstorm if the system supports that.
@@ -35,7 +35,7 @@ func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*pro
 	cmd.Env = slices.Concat(Environment(), opts.Env, moreEnv)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = 5 * time.Second // a killed process's children may hold its log open
-	// A Ctrl-C is only for hookstorm, which then stops the processes in order.
+	// Ctrl-C must reach only hookstorm. It then stops the processes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: opts.Account}
 	setDeathSignal(cmd.SysProcAttr)
 	p := &process{cmd: cmd, done: make(chan struct{})}

@@ -42,7 +42,7 @@ type Options struct {
 	History *history.Writer
 }
 
-// Program runs at most one process at a time. It may be started again whenever its process has
+// Program runs at most one process at a time. It can be started again after its process has
 // ended. It is safe for concurrent use.
 type Program struct {
 	opts   Options

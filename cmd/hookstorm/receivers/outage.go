@@ -18,7 +18,7 @@ func (r *Receivers) open(door net.Listener) {
 		return
 	}
 	r.door = door
-	r.serving.Go(func() { _ = r.web.Serve(door) }) // until Stop or Down closes it
+	r.serving.Go(func() { _ = r.web.Serve(door) }) // serves until Stop or Down closes the listener
 }
 
 // Down makes all HTTP destinations refuse connections, until Up. Calls in progress continue.

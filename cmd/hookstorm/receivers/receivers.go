@@ -80,10 +80,10 @@ func (r *Receivers) Start(ctx context.Context) error {
 	}
 	r.webAddr, r.mailAddr = addressOf(web), addressOf(mail)
 	r.open(web)
-	r.serving.Go(func() { _ = r.mail.Serve(mail) }) // until Stop closes it
+	r.serving.Go(func() { _ = r.mail.Serve(mail) }) // serves until Stop closes the listener
 	r.serving.Go(func() {
 		<-r.stopping
-		_ = mail.Close() // if Stop is called immediately, the server does not know the listener yet
+		_ = mail.Close() // if Stop is called immediately, the server does not have the listener yet
 	})
 	return nil
 }

@@ -237,7 +237,7 @@ func TestRandomIsRepeatedBySeed(t *testing.T) {
 		}
 		return behaviours
 	}
-	// On a busy machine some more calls may happen, which does not change the others.
+	// On a busy machine, additional calls may happen. They do not change the others.
 	first, second := run(), run()
 	n := min(len(first), len(second))
 	require.Equal(t, first[:n], second[:n])

@@ -144,8 +144,8 @@ func cut(w http.ResponseWriter, last string) {
 	reset(conn)
 }
 
-// reset closes a connection so that the other side sees it broken, not ended. The data
-// written before may or may not arrive.
+// reset closes a connection with a reset, so that the other side sees an error. Data written
+// before may or may not arrive.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // fails on a closed connection

@@ -137,7 +137,7 @@ type Settings struct {
 	Variation int
 	// Broken makes the file invalid, so that processes must refuse it.
 	Broken bool
-	// Previous omits keys that the previous version does not know.
+	// Previous omits keys that the previous version does not support.
 	Previous bool
 	// Mine contains settings that override the run's settings.
 	Mine Own

@@ -40,7 +40,7 @@ func (s *Senders) deliver(ctx context.Context, d delivery, dice *rand.Rand) post
 	r := &provider.Request{Method: http.MethodPost, URL: d.to.base.JoinPath("webhooks", path), Header: e.header.Clone(), Body: slices.Clone(e.body)}
 	e.source.mark(r.Header, d.attempt, d.last)
 	if err := d.forgery.sign(r, e.source, dice); err != nil {
-		panic(fmt.Sprintf("sign as %s: %s", e.source.Provider, err)) // with secrets of the scenario
+		panic(fmt.Sprintf("sign as %s: %s", e.source.Provider, err)) // never: the scenario's secrets are valid
 	}
 	s.inFlight.Add(1)
 	defer s.inFlight.Add(-1)

@@ -153,7 +153,7 @@ func (e *event) withOtherBody(dice *rand.Rand) *event {
 }
 
 // underNewID returns the event as sent by a provider that numbers its deliveries, not its events.
-// For Hooklatch it is another event.
+// Hooklatch treats it as another event.
 func (e *event) underNewID(number int64) *event {
 	other := *e
 	other.number, other.ids, other.header, other.acked = number, []string{sampleID(e.source.Provider, e.source.seed, number)}, e.header.Clone(), new(atomic.Bool)

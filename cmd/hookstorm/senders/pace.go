@@ -40,7 +40,7 @@ func (s *Senders) begin() {
 	kind := dice.Float64()
 	switch {
 	case s.duplicatesOnly.Load():
-		// Some senders never retry, so an event of theirs may not be stored.
+		// Some senders never retry, so one of their events may not be stored.
 		if old := s.past.any(dice); old != nil && old.acked.Load() {
 			s.again(old, dice)
 		}
@@ -78,8 +78,8 @@ func (s *Senders) fresh(src *source, dice *rand.Rand) *event {
 	return src.newEvent(s.number.Add(1), dice, time.Now())
 }
 
-// OnlyDuplicates makes the senders send only past events if on is true, and ends that if it is
-// false. The senders still pursue the events that are open when OnlyDuplicates returns.
+// OnlyDuplicates makes the senders send only past events if on is true. If on is false, they send
+// new events again. The senders still pursue the events that are open when OnlyDuplicates returns.
 func (s *Senders) OnlyDuplicates(on bool) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()

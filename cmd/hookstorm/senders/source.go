@@ -23,7 +23,7 @@ type source struct {
 
 	provider *provider.Provider
 	deadline time.Duration   // maximum wait of a delivery, shortened by Options.Haste
-	waits    []time.Duration // wait before each further attempt, the last one for all later ones; empty if it never retries
+	waits    []time.Duration // wait before each further attempt; the last wait applies to all later attempts; empty without retries
 	weight   int             // weight of its share in the traffic
 	seed     int64
 	senders  []*sender
@@ -104,7 +104,7 @@ func newClient() *http.Client {
 	}
 }
 
-// retries reports whether the senders retry on their own.
+// retries reports whether the senders retry automatically.
 func (s *source) retries() bool { return len(s.waits) > 0 }
 
 func (s *source) hangUp() {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	quietPoll = 200 * time.Millisecond // between two checks for unfinished work
+	quietPoll = 200 * time.Millisecond // pause between two checks for unfinished work
 	tellEvery = 10 * time.Second
 )
 

@@ -95,7 +95,7 @@ func (s *Stage) OnStop(name string, end func(ctx context.Context) error) {
 }
 
 // Forget lets Stop remove the directory, unless the caller chose it. Callers use it if the run
-// needs no more inspection.
+// needs no further inspection.
 func (s *Stage) Forget() { s.forget = true }
 
 // Stop ends everything that was started, in reverse order, and kills the remaining processes.

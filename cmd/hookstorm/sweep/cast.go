@@ -17,16 +17,16 @@ func sources() []scenario.Source {
 	inBody := provider.Options{Header: "X-Signature", EventID: provider.EventID{Pointer: "/id"}}
 	inHeader := provider.Options{Header: "X-Signature", EventID: provider.EventID{Header: "X-Id"}}
 	all := []scenario.Source{
-		{Name: sourceMain, Shape: scenario.Account, Options: inBody},                    // its events go to all destinations
-		{Name: "replayed", Shape: scenario.Account, Options: inBody},                    // the actor replays its events
-		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true},     // the actor's handlers process its events
+		{Name: sourceMain, Shape: scenario.Account, Options: inBody},                    // the events go to all destinations
+		{Name: "replayed", Shape: scenario.Account, Options: inBody},                    // the actor replays the events
+		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true},     // the actor's handlers process the events
 		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                    // the id is not signed: a second id for a signature is held
-		{Name: sourceRepeats, Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever its id; the checker knows that
+		{Name: sourceRepeats, Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever its id; the checker has the same rule
 	}
 	for i := range all {
 		all[i].Provider, all[i].Secret, all[i].Weight = "hmac", secret.New(sourceSecret), 1
 	}
-	all[0].Weight = 4 // enough events that effects wait for a slot: only a waiting effect has a job, which can be redirected
+	all[0].Weight = 4 // enough events that effects wait for a slot: only a waiting effect has a job that can be redirected
 	return all
 }
 
@@ -35,8 +35,8 @@ func sources() []scenario.Source {
 // processes start would decide whether events have an effect for destExtra, and whether a gateway
 // may plan.
 const (
-	sourceMain    = "main"    // its events have effects for destExtra
-	sourceRepeats = "repeats" // gateways plan its events
+	sourceMain    = "main"    // the events have effects for destExtra
+	sourceRepeats = "repeats" // gateways plan the events
 )
 
 const sourceSecret = "sweep_0123456789abcdef0123456789abcdef"
@@ -50,7 +50,7 @@ const (
 	// destExtra shares a queue with other destinations. So a process without destExtra fetches jobs
 	// for destExtra, and has to give them back.
 	destExtra = "extra"
-	destFresh = "fresh" // its route reads the object before the first attempt
+	destFresh = "fresh" // the route reads the object before the first attempt
 	destDesk  = "desk"  // for effects that the actor enqueues, pauses, parks, retries and cancels
 )
 

@@ -12,19 +12,19 @@ import (
 const (
 	// killed is the exit status of a process that a failpoint killed.
 	killed = "signal: killed"
-	// maxOddEnds is the number of a lane's processes that may end by themselves although no
-	// failpoint killed them. At some failpoints an error leaves a process no other choice.
+	// maxOddEnds is the number of a lane's processes that may exit although no failpoint killed
+	// them. At some failpoints an error makes a process exit.
 	maxOddEnds = 10
 	// stopsWithin bounds a stop, including all delays.
 	stopsWithin = 30 * time.Second
 )
 
-// lane is a program whose processes make a leg's visits, one process after the other. Each
-// process gets all outstanding visits. The first failpoint with a kill ends the process; without
-// one, it continues.
+// lane is a program whose processes make a leg's visits, one process at a time. Each process gets
+// all outstanding visits. The first failpoint with a kill ends the process; without a kill, the
+// process continues.
 type lane struct {
 	program *programs.Program
-	always  string     // rules for all its processes, besides the leg's rules
+	always  string     // rules for all the lane's processes, in addition to the leg's rules
 	line    *riverLine // nil if the lane has none
 	only    leg        // the lane's visits: if none is left, no process runs; nil for all visits
 	tally   *tally

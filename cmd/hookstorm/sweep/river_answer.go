@@ -11,7 +11,7 @@ import (
 )
 
 // placeCompleted is the only place without a failpoint in the code: Postgres has completed jobs,
-// and River does not know it yet. There the proxy disturbs the connection to Postgres.
+// and River has not received the response yet. There the proxy disturbs the connection to Postgres.
 const placeCompleted = "river.completed"
 
 // completion matches River's statement that completes jobs.

@@ -122,7 +122,7 @@ type part struct {
 	name  string
 	rate  float64 // new events per second
 	lanes []*lane
-	legs  []leg // legs with the same lanes, one after the other
+	legs  []leg // legs with the same lanes, one after another
 	ends  []leg // legs whose visits happen while a process of each steady lane is stopped
 }
 

@@ -52,9 +52,9 @@ type role struct {
 	name   string
 	lanes  int
 	env    []string
-	always string // failpoint rules for all its processes
-	only   leg    // the visits it makes; nil for all
-	calm   bool   // its first lane also runs after each part, without faults
+	always string // failpoint rules for all processes of the role
+	only   leg    // the visits that the role makes; nil for all
+	calm   bool   // the role's first lane also runs after each part, without faults
 }
 
 func roles() []role {
@@ -153,7 +153,7 @@ func (w *world) startDatabase(ctx context.Context) error {
 func (w *world) describe(ctx context.Context) *history.Run {
 	commit, err := programs.Commit(ctx, w.opts.Root)
 	if err != nil {
-		commit = "unknown" // a copy without its repository can be swept as well
+		commit = "unknown" // the sources may be a copy without a repository
 	}
 	run := history.Run{
 		Seed: w.opts.Seed, Commit: commit, Settings: "sweep", Command: fmt.Sprintf("go -C cmd/hookstorm run . sweep --seed %d", w.opts.Seed),
