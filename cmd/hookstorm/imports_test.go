@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The packages of this module must not depend on certain other packages, for the reasons
-// listed here. The product's module does not depend on this module and checks its own dependencies.
+// The packages of this module must not depend on certain other packages, for the reasons listed
+// here. The product's module does not depend on this module and checks its own dependencies.
 func TestNothingDependsOnWhatItMustNot(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []struct{ of, forbidden, reason string }{

@@ -11,7 +11,7 @@ import (
 
 // account is the CPU time that the parts of a scene have used so far, and the position in the WAL.
 type account struct {
-	server   time.Duration // of all processes that accept events
+	server   time.Duration // CPU time of all processes that accept events
 	worker   time.Duration
 	postgres time.Duration
 	redis    time.Duration

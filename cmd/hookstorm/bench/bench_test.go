@@ -17,7 +17,7 @@ import (
 // root is the root of the module.
 const root = "../../.."
 
-// Everything is small. The test checks that each scenario does its work and that the report
+// All sizes are small. The test checks that each scenario does its work and that the report
 // contains it. The figures are meaningless.
 func TestEveryTurnIsMeasured(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	client := make([]time.Duration, len(all))
 	for burst := range bursts {
 		for turn := range all {
-			i := (turn + burst) % len(all) // each is first at times, and follows each of the others
+			i := (turn + burst) % len(all) // each contestant begins some bursts, and follows each other one
 			began := meter.Self()
 			run, err := all[i].client.Closed(ctx, max(n/bursts, 1))
 			if err != nil {

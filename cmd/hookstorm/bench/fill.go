@@ -38,7 +38,7 @@ const (
 type filled struct {
 	name   string
 	where  string // selects the rows of a lifecycle, whose event is $1
-	change string // changes as JSON, besides the keys: s is the row, f the copy
+	change string // changes as JSON, in addition to the keys: s is the row, f the copy
 }
 
 // filledTables lists the tables of this version and of earlier ones. fill skips tables that a
@@ -106,7 +106,7 @@ var fillIndexesSQL string
 //go:embed query/table_exists.sql
 var tableExistsSQL string
 
-// fillTables creates the rows of the fills, one fill after the other.
+// fillTables creates the rows of the fills, one fill after another.
 func (b *bench) fillTables(ctx context.Context, server *postgres, database string, fills ...fill) error {
 	conn, err := pgx.Connect(ctx, server.cluster.Primary(database))
 	if err != nil {

@@ -101,7 +101,8 @@ func (o Options) sizes() sizes {
 	if o.Quick {
 		return sizes{
 			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleAfter: time.Second, idleTime: 2 * time.Second,
-			// The peers take two minutes beside eight busy processes, and the limit only ends a turn that hangs.
+			// The peers take two minutes while eight other processes are busy. The limit only ends
+			// a turn that hangs.
 			patience: 6 * time.Minute, connections: 500, data: 500, years: 300, few: 10, many: 300, heads: 100,
 			steady: 2 * time.Second,
 		}

@@ -46,7 +46,7 @@ const (
 // postgres is one contender's server. Each database on it is a copy of a prepared one.
 type postgres struct {
 	cluster    *cluster.Cluster
-	conn       *pgx.Conn // for observation; its own costs are not counted
+	conn       *pgx.Conn // for observation; the costs of this connection are not counted
 	backend    int       // process id of conn's backend
 	postmaster int
 	made       int
@@ -105,8 +105,8 @@ func (p *postgres) stop(ctx context.Context) error {
 	return p.cluster.Stop(ctx)
 }
 
-// copy copies a database and runs a checkpoint, so that each round begins alike. It returns the
-// name of the copy.
+// copy copies a database and runs a checkpoint, so that all rounds begin in the same state. It
+// returns the name of the copy.
 func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	p.made++
 	name := fmt.Sprintf("round_%d", p.made)

@@ -26,7 +26,7 @@ const readyTimeout = 2 * time.Minute
 type binaries struct {
 	hooklatch string
 	previous  string // hooklatch of another commit
-	hookstorm string // with the servers against which Hooklatch is measured
+	hookstorm string // contains the servers against which Hooklatch is measured
 	river     string // the River program
 }
 

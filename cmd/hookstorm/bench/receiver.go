@@ -46,7 +46,7 @@ func newReceiver() (*receiver, error) {
 func (r *receiver) open(door net.Listener) {
 	server := &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
 	r.server = server
-	r.serving.Go(func() { _ = server.Serve(door) }) // until it is closed
+	r.serving.Go(func() { _ = server.Serve(door) }) // serves until the server is closed
 }
 
 // forget resets the receiver.

@@ -14,7 +14,7 @@ func TestRoundsThatTheHostDisturbedAreMeasuredAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		quick  bool
-		stolen []float64 // in each possible round
+		stolen []float64 // share of stolen CPU time in each possible round
 		kept   []float64 // the numbers of the kept rounds; each round's measurement is its number
 		says   string
 	}{

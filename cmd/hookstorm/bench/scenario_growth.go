@@ -38,7 +38,7 @@ func growthTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// yearsOfRows is the age of the oldest row when tables are filled with rows of years.
+// yearsOfRows is the age of the oldest row in a filled table.
 const yearsOfRows = 90 * 24 * time.Hour
 
 // grow creates a database with many dedup rows and returns its name.
@@ -79,9 +79,9 @@ type dedupRows struct {
 	atFirst, later string
 }
 
-// acceptBeside measures accepting beside dedup rows. It measures right after a checkpoint, when
-// each random id costs the image of an old page, and again after four times as many events. In
-// production a checkpoint runs every quarter of an hour.
+// acceptBeside measures accepting into a table with dedup rows. It measures right after a
+// checkpoint, when each random id costs the image of an old page, and again after four times as
+// many events. In production a checkpoint runs every quarter of an hour.
 func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
 	return b.play(ctx, accepting, rows.database, func(s *scene) error {
 		client, err := s.dialWarm(ctx, load.Options{Order: rows.order}, b.sizes.warm)

@@ -30,7 +30,8 @@ func peers() []subject {
 // riverAccepting is the River program without deliveries, which is compared with a gateway.
 var riverAccepting = subject{name: report.RiverProgram, schema: schemaNone, roles: []string{roleRiver}, acceptOnly: true}
 
-// peersTurn measures Hooklatch beside the River program. In each round another subject is first.
+// peersTurn measures Hooklatch and the River program in turn. Each round begins with another
+// subject.
 func peersTurn(ctx context.Context, b *bench) error {
 	if err := b.buildRiver(ctx); err != nil {
 		return err

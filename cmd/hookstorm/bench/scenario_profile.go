@@ -99,8 +99,8 @@ type statementCost struct {
 	calls, milliseconds, buffers, wal float64
 }
 
-// statements returns the kinds of statement that other sessions ran, those with the most time in
-// total first.
+// statements returns the kinds of statement that other sessions ran, in descending order of
+// total time.
 func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	rows, err := s.watch.Query(ctx, statementsSQL)
 	if err != nil {

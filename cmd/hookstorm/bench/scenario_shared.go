@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// sharingGateways is the number of gateways that accept duplicates of each other.
+// sharingGateways is the number of gateways that receive duplicates of each other's events.
 const sharingGateways = 4
 
 // counted is the longest time that a gateway takes to write its counts of duplicates.

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// duplicatesTurn measures accepting with different shares of duplicates. It compares with the
-// limit, a server without a database, for which duplicates cost nothing extra.
+// duplicatesTurn measures accepting with different shares of duplicates. It compares the gateway
+// with the limit: a server without a database, where duplicates have no extra cost.
 func duplicatesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.storm(ctx); err != nil {

@@ -17,7 +17,7 @@ var unfinishedOfAppSQL string
 //go:embed query/temporary_files.sql
 var temporaryFilesSQL string
 
-// waitingTurn measures lifecycles beside a paused destination with very many waiting effects and
+// waitingTurn measures lifecycles while a paused destination has very many waiting effects and
 // twice as many finished ones, and lifecycles on empty tables. Then it resumes that destination.
 func waitingTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
@@ -102,8 +102,8 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pe
 	return pending, done, err
 }
 
-// liveBesideWaiting measures lifecycles beside waiting effects, or on empty tables. The first
-// measurement is right after a checkpoint, when nearly every row beside waiting effects costs the
+// liveBesideWaiting measures lifecycles on tables with waiting effects, or on empty tables. The
+// first measurement is right after a checkpoint, when nearly every new row in full tables costs the
 // image of an old page. The second measurement follows three times as many lifecycles. In
 // production a checkpoint runs every quarter of an hour.
 func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {

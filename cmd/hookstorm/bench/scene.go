@@ -20,16 +20,16 @@ import (
 type subject struct {
 	name   string
 	schema schemaKind // empty: without a database
-	roles  []string   // roles of its processes
+	roles  []string   // roles of the processes
 	// second is the name of an additional source, route and destination. If empty, only the source,
 	// route and destination of load exist.
 	second  string
 	orderBy string // setting of the second route
 	when    string // condition of the first route; empty if it has none
-	list    string // URL of its source's list; empty if it has no list
+	list    string // URL of the source's list; empty if the source has no list
 	left    string // query for unfinished work; empty: unfinishedSQL
 	done    string // query for finished work; empty: doneSQL
-	// sharing is true if its gateways share their cache of duplicates in a Redis.
+	// sharing is true if the gateways share their cache of duplicates in a Redis.
 	sharing bool
 	redis   string // URL of that Redis; set by enter
 	// acceptOnly is true if the River program delivers nothing.
@@ -49,7 +49,7 @@ var (
 	ordering = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "ordered", orderBy: "body.type",
 	}
-	// The second destination of pausing gets paused. awaitQuiet does not wait for that
+	// The second destination of pausing is paused. awaitQuiet does not wait for that
 	// destination's effects.
 	pausing = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "paused", left: unfinishedOfAppSQL,
@@ -68,7 +68,7 @@ type scene struct {
 	bench     *bench
 	who       subject
 	database  database
-	watch     *pgx.Conn // connection to the database; its own costs are not counted
+	watch     *pgx.Conn // connection to the database; the costs of this connection are not counted
 	processes []*process
 	redis     *redisserver.Server // nil unless the subject shares
 	clients   []*load.Client
@@ -154,7 +154,7 @@ func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 		return nil, errors.New("the URL of the database cannot be read") // the error would quote the URL
 	}
 	config.RuntimeParams["max_parallel_workers_per_gather"] = "0"
-	config.RuntimeParams["enable_seqscan"] = "off" // it queries often, and the tables may be large
+	config.RuntimeParams["enable_seqscan"] = "off" // the connection queries often, and the tables may be large
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -162,8 +162,8 @@ func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// command runs a command of the subject's program beside the running processes. It returns the CPU
-// time that the command used.
+// command runs a command of the subject's program while the processes are running. It returns the
+// CPU time that the command used.
 func (s *scene) command(ctx context.Context, args ...string) (time.Duration, error) {
 	return s.bench.command(ctx, s.who, s.database.server.cluster.Primary(s.database.name), args...)
 }

@@ -61,8 +61,8 @@ type delivery struct {
 // delivery.
 func (d *delivery) acknowledged() bool { return d.kind == history.OK }
 
-// mayCount reports whether the delivery was or may have been accepted. After a 5xx
-// or without a response the outcome is unknown: the gateway may have lost the result of its COMMIT.
+// mayCount reports whether the delivery was or may have been accepted. After a 5xx or without a
+// response the outcome is unknown: the gateway may have lost the result of its COMMIT.
 func (d *delivery) mayCount() bool { return d.kind != history.Fail || d.status >= 500 }
 
 // call is one request that arrived at a receiver.

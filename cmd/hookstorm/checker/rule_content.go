@@ -43,7 +43,8 @@ func (j *judge) repeats(d *delivery) bool {
 	return j.storedContents()[content{identity.Source(d.source), d.hash}]
 }
 
-// contentOf returns the hash that an event's content window contains. It covers the body and the type.
+// contentOf returns the hash that an event's content window contains. It covers the body and the
+// type.
 func contentOf(row *eventRow) string {
 	hash, err := hex.DecodeString(row.PayloadHash)
 	if err != nil {

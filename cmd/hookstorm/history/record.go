@@ -126,7 +126,7 @@ type Process struct {
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
 	Started bool   `json:"started"` // false if it ended
-	Ordered bool   `json:"ordered"` // hookstorm started or ended the process; false if the process ended without that
+	Ordered bool   `json:"ordered"` // hookstorm started or ended the process; false if the process ended unexpectedly
 }
 
 // Deploy is a rolling deployment: processes of the old and the new configuration run side by

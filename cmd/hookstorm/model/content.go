@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// The bodies in a world that deduplicates by content: the body of both sends, and the body of an earlier delivery
-// of event 1.
+// The bodies in a world that deduplicates by content: the body of both sends, and the body of an
+// earlier delivery of event 1.
 const (
 	ofSends uint8 = iota + 1
 	ofBefore

@@ -45,8 +45,8 @@
 // the request at the receiver and the settlement, only the worker's knowledge changes. A
 // crash anywhere between has the same result.
 //
-// A COMMIT without a response took effect or did not. A COMMIT that hangs and takes effect later keeps
-// its locks until then, so every transaction that could notice waits for it.
+// A COMMIT without a response took effect or did not. A COMMIT that hangs and takes effect later
+// keeps its locks until then, so every transaction that could notice waits for it.
 //
 // Waiting is not a step. A job that would have to wait (for another's lease, a pause, or its
 // turn in an order) runs only when it can do something. An endless path is therefore one on

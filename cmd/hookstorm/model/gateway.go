@@ -18,8 +18,8 @@ func (m *machine) gateway(s *State, i int) {
 		m.step(s, actor, free, "gateway.draining", "answers 503: it is shutting down", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendVerified:
 		m.accepting(s, actor, i)
-		// The gateway has no response to a COMMIT: it was too busy to commit, or ran out of
-		// time after a COMMIT without a response.
+		// The gateway cannot confirm a commit: it was too busy to commit, or its COMMIT got no
+		// response in time.
 		m.step(s, actor, free, "", "answers 503", func(n *State) { n.Sends[i].At = sendEnded })
 	case sendStored:
 		m.step(s, actor, free, "gateway.half_answer", "answers 2xx", func(n *State) { n.Sends[i].At = sendAcked })

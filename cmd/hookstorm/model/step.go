@@ -47,9 +47,9 @@ type Commit uint8
 // The ends of a transaction.
 const (
 	noTransaction  Commit = iota
-	answered              // committed, and its process knows
-	answerLost            // committed, and its process does not know
-	connectionLost        // rolled back, and its process does not know
+	answered              // committed, and the process gets the response
+	answerLost            // committed, but the process gets no response
+	connectionLost        // rolled back, but the process gets no response
 )
 
 // Cost is the part of the budget that a step uses.

@@ -77,8 +77,8 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 }
 
 // Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it makes
-// retention delete everything, as an operator does when retention waits for approval.
-// Other processes may do the same simultaneously.
+// retention delete everything, as an operator does when retention waits for approval. Other
+// processes may do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)

@@ -25,8 +25,8 @@ type Armed struct {
 	over   bool
 }
 
-// Arm activates a fault in addition to any others. If several match one statement, the one armed first
-// takes the statement.
+// Arm activates a fault in addition to any others. If several match one statement, the one armed
+// first takes the statement.
 func (p *Proxy) Arm(fault Fault) (*Armed, error) {
 	if err := fault.validate(); err != nil {
 		return nil, err

@@ -274,7 +274,8 @@ func TestOnlyDuplicatesBringNothingNew(t *testing.T) {
 	b.OnlyDuplicates(true)
 	// All open events end first.
 	require.Eventually(t, func() bool { return b.Open() == 0 }, enough, 5*time.Millisecond)
-	// A sender that does not retry may have hung up on a request that the gateway is still processing.
+	// A sender that does not retry may have hung up on a request that the gateway is still
+	// processing.
 	var before map[keyOf]string
 	require.Eventually(t, func() bool {
 		before = b.stored(t)

@@ -20,14 +20,14 @@ type Gap struct {
 }
 
 // availability reads the history as it is written. It measures the longest time without an
-// accepted delivery around each fault, and counts the processes that ended by themselves. With
+// accepted delivery around each fault, and counts the processes that ended unexpectedly. With
 // several gateways a gap ends when any of them accepts again.
 type availability struct {
 	mu       sync.Mutex
 	accepted int64 // time of the last accepted delivery, in microseconds since the run began
 	current  map[int64]*currentGap
 	gaps     []Gap
-	crashes  []string // names of the processes that ended by themselves
+	crashes  []string // names of the processes that ended unexpectedly
 }
 
 // currentGap is the gap around a fault, until a delivery is accepted after the fault has healed.
@@ -65,8 +65,8 @@ func (a *availability) watch(r history.Record) {
 // resultAccepted is the result of a delivery whose event is new.
 const resultAccepted = "accepted"
 
-// all returns the gaps around the faults that have healed, and the processes that ended by
-// themselves.
+// all returns the gaps around the faults that have healed, and the processes that ended
+// unexpectedly.
 func (a *availability) all() ([]Gap, []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

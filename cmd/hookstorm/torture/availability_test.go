@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// The gap around a fault begins with the last delivery accepted before it, and ends with the first
-// one accepted after it has healed.
+// The gap around a fault begins with the last delivery accepted before the fault, and ends with the
+// first delivery accepted after the fault has healed.
 func TestGapEndsWhenADeliveryIsAcceptedAgain(t *testing.T) {
 	t.Parallel()
 	var a availability

@@ -94,8 +94,8 @@ func (w *world) startServers(ctx context.Context) error {
 	}
 }
 
-// ownDisk is the size in bytes of a disk that is filled at times. A run of ten minutes needs a
-// third of it. Only the used part takes memory.
+// ownDisk is the size in bytes of a disk that a fault fills. A run of ten minutes needs a third of
+// this size. Only the used part takes memory.
 const ownDisk = 3 << 30
 
 // startCluster starts the run's own servers. A killed server stays down until the run starts it,

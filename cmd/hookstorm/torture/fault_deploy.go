@@ -30,9 +30,9 @@ func (w *world) deployFaults() []nemesis.Fault {
 	return append(faults, nemesis.Fault{Kind: "rolling_deployment", Lane: nemesis.Process, Fire: w.deploy})
 }
 
-// deploy gives the next configuration to all processes, one after the other. Several deployments
-// cover each change in each order: gateways or workers first, by a restart or a reload. Every
-// other time, an old process also restarts beside the first new one.
+// deploy gives the next configuration to all processes, one after another. Several deployments
+// cover each change in each order: gateways or workers first, by a restart or a reload. In every
+// second deployment, an old process also restarts after the first process has changed.
 func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := w.deployed.Number
 	changes := scenario.Changes()

@@ -78,7 +78,7 @@ func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 			case <-armed.Done():
 			case <-ctx.Done():
 			}
-			// The last strike may be ready at the same moment as the end.
+			// When the fault ends, its last strike may still be in the channel.
 			select {
 			case firing := <-armed.Fired():
 				tell(firing)

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// pastLease is longer than every attempt's lease at a run's short times, and longer than a sender
+// pastLease is longer than every attempt's lease with a run's short times, and longer than a sender
 // waits for a response.
 const pastLease = 8 * time.Second
 
@@ -182,7 +182,7 @@ func (w *world) restart(ctx context.Context, s *service, as start) error {
 	s.nextStart(as)
 	program := s.program()
 	if program.Alive() {
-		_ = program.Continue() // only a fault can have paused it
+		_ = program.Continue() // only a fault can have paused the process
 		if err := program.Kill(); err != nil {
 			return err
 		}

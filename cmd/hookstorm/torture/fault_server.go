@@ -79,7 +79,7 @@ func (w *world) nothingIsMissing(ctx context.Context) error {
 	return errors.Join(box.Repair().Promoted(ctx, by), box.Stop(ctx))
 }
 
-// freeze suspends a server for a while. If it is the standby, no COMMIT is answered meanwhile,
+// freeze suspends a server for a while. While the standby is suspended, no COMMIT is answered,
 // because each COMMIT waits for the standby.
 func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {

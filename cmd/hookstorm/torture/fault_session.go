@@ -24,7 +24,7 @@ func (w *world) sessionFaults() []nemesis.Fault {
 		}
 		lane := nemesis.Session
 		if fault.Slow {
-			lane = nemesis.Server // with the faults that make the server unavailable
+			lane = nemesis.Server // the same lane as faults that make the server unavailable
 		}
 		faults = append(faults, nemesis.Fault{
 			Kind: fault.Kind, Lane: lane, Simulated: fault.Simulated,
@@ -53,7 +53,7 @@ func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand,
 	return untilHealed(ctx, done.Heal)
 }
 
-// untilHealed ends a fault, even if the server is unavailable at times meanwhile.
+// untilHealed ends a fault. It retries, because the server may be unavailable.
 func untilHealed(ctx context.Context, heal func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
 	defer cancel()

@@ -22,15 +22,15 @@ const DefaultPause = nemesis.DefaultPause
 // DefaultTime is the default duration of traffic and faults.
 const DefaultTime = time.Minute
 
-// Cluster is a kind of database servers.
+// Cluster selects the database servers of a run.
 type Cluster string
 
-// The kinds of database servers.
+// The choices of database servers.
 const (
-	// Pair is a primary and a synchronous standby that the run promotes itself.
+	// Pair means a primary and a synchronous standby that the run promotes itself.
 	Pair Cluster = "pair"
-	// Patroni is three servers under Debian's Patroni, which chooses the primary. The run injects
-	// only faults of these servers, unless Options.Only lists others.
+	// Patroni means three servers under Debian's Patroni, which chooses the primary. The run
+	// injects only faults of these servers, unless Options.Only lists others.
 	Patroni Cluster = "patroni"
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 	Seed uint64
 	// Module is the root of the source tree of the programs. Required.
 	Module string
-	// Previous is a commit whose programs run beside the programs of Module. If empty, no other
+	// Previous is a commit whose programs run alongside the programs of Module. If empty, no other
 	// commit runs.
 	Previous string
 	// Dir keeps history, logs and clusters. If empty, the run uses a temporary directory, and
@@ -53,7 +53,7 @@ type Options struct {
 	// DSN is a server to use instead of the run's own server. The run creates a marked database
 	// there and drops it at the end. The run injects no server faults.
 	DSN secret.Value
-	// Cluster is the kind of the run's own servers. Defaults to Pair.
+	// Cluster selects the run's own servers. Defaults to Pair.
 	Cluster Cluster
 	// Production leaves leases and schedules at their defaults.
 	Production bool
@@ -163,7 +163,7 @@ type Result struct {
 	Faults  []FaultCount
 	Left    []string // omitted kinds of faults, with the reasons
 	Gaps    []Gap    // times without accepted deliveries; nil unless Patroni ran the servers
-	Crashes []string // processes that ended by themselves; nil unless Patroni ran the servers
+	Crashes []string // processes that ended unexpectedly; nil unless Patroni ran the servers
 	Acked   int64    // deliveries that were answered 2xx
 	History string   // path of the history
 	Commit  string

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/torture"
 )
 
-// This is the short form of the command, as in CI. It uses real processes, its own Postgres with a
-// synchronous standby, and faults of every lane. HOOKLATCH_LONG=1 extends it to ten minutes.
+// The test is the short form of the command, as in CI. It uses real processes, its own Postgres
+// with a synchronous standby, and faults of every lane. HOOKLATCH_LONG=1 extends it to ten minutes.
 func TestTortureFindsNoViolation(t *testing.T) {
 	t.Parallel()
 	opts := torture.Options{

@@ -138,7 +138,7 @@ func errorsIn(log string) (times map[string]int, err error) {
 	for lines.Scan() {
 		var line struct{ Level, Msg, Err string }
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			line.Level, line.Msg = "ERROR", lines.Text() // such as a panic
+			line.Level, line.Msg = "ERROR", lines.Text() // the line is not JSON, such as a line of a panic
 		}
 		if line.Level == "ERROR" || strings.Contains(line.Err, unknownThing) {
 			times[fmt.Sprintf("%s: %s: %s", line.Level, line.Msg, line.Err)]++

@@ -1,6 +1,6 @@
 // Package upgrade tests upgrades from an earlier version: it replaces running processes under load,
-// puts them back, and counts what was lost or doubled. It also checks that users find everything
-// that they relied on.
+// puts the earlier version back, and counts what was lost or doubled. It also checks that users
+// find everything that they relied on.
 package upgrade
 
 // Previous is the commit that a tree must be compatible with. Until the first release, it is the

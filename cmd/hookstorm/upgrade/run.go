@@ -25,8 +25,8 @@ type Options struct {
 	// Dir keeps configurations and logs. If empty, Run uses a temporary directory, and removes it
 	// if it finds nothing.
 	Dir string
-	// Events is the minimum number of events in each direction: while the processes are replaced,
-	// and while they are put back. Defaults to DefaultEvents.
+	// Events is the minimum number of events in each direction: during the upgrade, and during
+	// the return to the previous version. Defaults to DefaultEvents.
 	Events int
 	// Rate is the number of events per second. Defaults to DefaultRate.
 	Rate float64
@@ -131,7 +131,7 @@ func Run(ctx context.Context, opts Options) (_ Report, err error) {
 	return r.report, nil
 }
 
-// begin starts the previous version on a database of its own.
+// begin starts the previous version on a separate database.
 func (r *run) begin(ctx context.Context) error {
 	server, err := r.stage.Postgres(ctx, cluster.Options{Durable: true, Settings: map[string]string{"max_connections": "300"}})
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 const (
 	roleGateway = "gateway"
 	roleWorker  = "worker"
-	roleServe   = "serve" // of the current version: it migrates the database when it starts
+	roleServe   = "serve" // a process of the current version; it migrates the database when it starts
 )
 
 const (
@@ -144,7 +144,7 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	r.calls[request.Header.Get("Idempotency-Key")]++
 }
 
-// counts returns the number of effects that were called, and of calls beyond the first of each.
+// counts returns the number of effects with a call, and the number of repeated calls.
 func (r *receiver) counts() (called, again int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

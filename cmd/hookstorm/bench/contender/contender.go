@@ -45,7 +45,7 @@ type Options struct {
 	// DatabaseURL is the database for events. If empty, events are only verified and answered,
 	// which is the upper limit for any gateway on this machine.
 	DatabaseURL secret.Value
-	// Logger gets a line for each accepted event, also for a duplicate. Required.
+	// Logger gets a line for each accepted event, including duplicates. Required.
 	Logger *slog.Logger
 }
 
@@ -59,7 +59,7 @@ func Serve(ctx context.Context, o Options) error {
 	if !o.DatabaseURL.IsZero() {
 		config, err := pgxpool.ParseConfig(o.DatabaseURL.Reveal())
 		if err != nil {
-			return errors.New("the URL of the database cannot be read") // the error would quote it
+			return errors.New("the URL of the database cannot be read") // the error would quote the URL
 		}
 		config.MaxConns = conns
 		pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -14,7 +14,8 @@ import (
 
 // Options configure a Client.
 type Options struct {
-	// Addresses of the servers, host:port, which share the connections. Required.
+	// Addresses are the addresses of the servers, host:port. The servers share the connections.
+	// Required.
 	Addresses []string
 	// Source is the endpoint that receives the events. Defaults to Source.
 	Source string

@@ -116,7 +116,7 @@ func TestEveryEventIsSignedAndNew(t *testing.T) {
 	require.LessOrEqual(t, run.Latency(0.5), run.Latency(0.99))
 }
 
-// The time between two runs belongs to neither.
+// The time between two runs does not count.
 func TestRunsAreJoined(t *testing.T) {
 	t.Parallel()
 	client := newTaker(t).dial(t, load.Options{Connections: 2})
@@ -148,7 +148,8 @@ func TestARefusedEventIsSentAgain(t *testing.T) {
 	require.Equal(t, 2, s.different(t))
 }
 
-// A time limit alone does not say what the server did until then.
+// The error also contains the last refusal, because a time limit alone does not show what the
+// server did.
 func TestTheEndOfAContextNamesTheLastRefusal(t *testing.T) {
 	t.Parallel()
 	s := newTaker(t)
@@ -175,7 +176,7 @@ func TestLatencyCountsFromWhenAnEventWasDue(t *testing.T) {
 	t.Parallel()
 	s := newTaker(t)
 	s.hold = make(chan struct{})
-	// One connection: the second event is due while the first one waits.
+	// The only connection is busy: the second event is due while the first event waits.
 	go func() {
 		defer close(s.hold)
 		require.Eventually(t, func() bool { return s.different(t) == 1 }, 2*time.Minute, time.Millisecond)

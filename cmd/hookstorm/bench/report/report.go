@@ -20,7 +20,7 @@ type Report struct {
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"took"`
 	Rounds   int           `json:"rounds"`
-	Rows     int           `json:"rows"`  // rows of years, if a scenario creates them
+	Rows     int           `json:"rows"`  // rows that simulate years of use, if a scenario creates them
 	Quick    bool          `json:"quick"` // all sizes were small: the figures mean little
 	// Stolen is the share of CPU time that the host gave to other guests in each round that was
 	// kept. LeftOut is the number of rounds dropped because that share was too large.

@@ -63,7 +63,7 @@ func TestTheReportHasSpreadGoalAndGap(t *testing.T) {
 	require.Contains(t, page.String(), "Postgres 15.1, one for each: fsync on.")
 }
 
-// While the goal lies within the spread, a median that meets the goal proves little.
+// If the goal lies within the spread, a median that meets the goal proves little.
 func TestAGoalWithinTheSpreadIsNotSure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -139,7 +139,7 @@ func TestThePageHasPlacesForTheFigures(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(written), before))
 }
 
-// lived returns a report with full lifecycles and with rows of years.
+// lived returns a report with full lifecycles and with rows that simulate years of use.
 func lived() *report.Report {
 	r := measured()
 	r.Rows = 10_000_000
@@ -156,8 +156,8 @@ func lived() *report.Report {
 func TestSizingIsComputedFromTheMeasurements(t *testing.T) {
 	t.Parallel()
 	require.Empty(t, measured().Sizing(), "there is no sizing without full lifecycles")
-	// 10,000,000 a day are 347 per second in the busiest hour. Each takes a millisecond of
-	// CPU, and 90 x 1,500 + 30 x 1,500 bytes.
+	// 10,000,000 events a day are 347 per second in the busiest hour. Each event takes a
+	// millisecond of CPU, and 90 x 1,500 + 30 x 1,500 bytes.
 	require.Contains(t, lived().Sizing(), "| 10,000,000   | 347/s        | 0.58  | 1.80 TB | 50.0 GB   | 150 GB                  |")
 }
 

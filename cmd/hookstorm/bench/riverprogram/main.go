@@ -68,7 +68,7 @@ func main() {
 func run(ctx context.Context, o options) error {
 	config, err := pgxpool.ParseConfig(o.databaseURL)
 	if err != nil {
-		return errors.New("DATABASE_URL cannot be read") // the error would quote it
+		return errors.New("DATABASE_URL cannot be read") // the error would quote the URL
 	}
 	config.MaxConns = conns
 	pool, err := pgxpool.NewWithConfig(ctx, config)

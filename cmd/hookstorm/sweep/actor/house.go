@@ -9,8 +9,8 @@ import (
 )
 
 // keepHouse creates days that are years old and makes retention delete them until ctx is done. It
-// ignores errors, because this process expects them. At last, the sweep checks that everything was
-// deleted.
+// ignores errors, because this process expects them. At the end, the sweep checks that everything
+// was deleted.
 func keepHouse(ctx context.Context, days *past.Past) error {
 	for ctx.Err() == nil {
 		_ = days.Round(ctx, ledger.Operator{Who: who, Via: "sweep"})

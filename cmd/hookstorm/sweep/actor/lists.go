@@ -20,7 +20,7 @@ import (
 const passEvery = 100 * time.Millisecond
 
 const (
-	// eager is the number of first rounds in which a reader always starts an operator's pass,
+	// eager is the number of initial rounds in which a reader always starts an operator's pass,
 	// which overtakes the current pass. If two readers always did that, no long pass would ever
 	// end.
 	eager = 10

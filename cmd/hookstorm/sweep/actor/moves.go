@@ -11,7 +11,7 @@ import (
 )
 
 // moveSources moves a source between two cells until ctx is done. It ignores errors, because this
-// process expects them. At last, the sweep checks that no event was lost or doubled.
+// process expects them. At the end, the sweep checks that no event was lost or doubled.
 func moveSources(ctx context.Context, pool *pgxpool.Pool) error {
 	both, err := cells.New(pool)
 	if err != nil {

@@ -254,7 +254,7 @@ func (a *actor) held(ctx context.Context, _ int) error {
 }
 
 // releaseAll releases held and dropped events and replays failed ones, until ctx is done. It
-// repeats that because the last deliveries have not arrived yet.
+// repeats these actions, because further deliveries may still arrive.
 func (a *actor) releaseAll(ctx context.Context) error {
 	ticker := time.NewTicker(10 * pace)
 	defer ticker.Stop()

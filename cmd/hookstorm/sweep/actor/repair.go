@@ -8,13 +8,13 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// repairEvery is the number of rounds between two calls of repair that act. In the rounds between,
-// at_most_once effects finish by themselves.
+// repairEvery is the number of rounds between two calls of repair that act. In the other rounds,
+// at_most_once effects can finish.
 const repairEvery = 8
 
-// repair makes the database appear to be on another server, three times. First the promotion is
-// followed automatically, then an operator confirms a promotion without loss, and last an
-// operator reports a restore.
+// repair makes the database appear to be on another server, three times. First, it follows the
+// promotion automatically. Then an operator confirms a promotion without loss. Finally, an operator
+// reports a restore.
 func (a *actor) repair(ctx context.Context, round int) error {
 	if round%repairEvery != 0 {
 		return nil
