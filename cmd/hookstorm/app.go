@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/application"
 )
 
-// newApp returns the command by which a run starts the user's program.
+// newApp returns the command with which a run starts the user's program.
 func newApp() *cobra.Command {
 	var config string
 	cmd := &cobra.Command{

@@ -34,7 +34,8 @@ func privately(ctx context.Context, s streams) error {
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	cluster.Privately(cmd)
 	if cmd.SysProcAttr != nil {
-		// An interrupt from the terminal reaches only this process, which passes it on, once.
+		// An interrupt from the terminal reaches only this process. It passes the interrupt on
+		// once.
 		cmd.SysProcAttr.Setpgid = true
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

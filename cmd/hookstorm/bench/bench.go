@@ -66,8 +66,8 @@ func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 // rowPatience extends the time limit of scenarios that run alone, for each row of Options.Rows.
 const rowPatience = 400 * time.Microsecond
 
-// measure runs the chosen scenarios: first, in each round, the scenarios that take turns, and then
-// the scenarios that compare only their own subjects.
+// measure runs the chosen scenarios. In each round, it runs the scenarios that take turns. After
+// the last round, it runs the scenarios that compare only their own subjects.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()
 	if len(turns) > 0 { // empty rounds would count as undisturbed

@@ -59,7 +59,7 @@ func TestEveryTurnIsMeasured(t *testing.T) {
 	require.Equal(t, r.Stolen, read.Stolen)
 }
 
-// Rows filled by SQL are processed like ordinary ones. Nothing is left, and each waiting
+// Rows that SQL inserts are processed like ordinary rows. No work is left, and each waiting
 // effect is delivered once with its own body.
 func TestRowsOfYearsAreWorkedOn(t *testing.T) {
 	t.Parallel()

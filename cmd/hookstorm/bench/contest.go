@@ -71,7 +71,7 @@ func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contes
 	client := make([]time.Duration, len(all))
 	for burst := range bursts {
 		for turn := range all {
-			i := (turn + burst) % len(all) // each contestant begins some bursts, and follows each other one
+			i := (turn + burst) % len(all) // each contestant is the first in some of the bursts
 			began := meter.Self()
 			run, err := all[i].client.Closed(ctx, max(n/bursts, 1))
 			if err != nil {

@@ -43,7 +43,7 @@ const (
 	schemaNaiveWithoutGIN schemaKind = "naive_without_gin"
 )
 
-// postgres is one contender's server. Each database on it is a copy of a prepared one.
+// postgres is one contender's server. Each of its databases is a copy of a prepared one.
 type postgres struct {
 	cluster    *cluster.Cluster
 	conn       *pgx.Conn // for observation; the costs of this connection are not counted

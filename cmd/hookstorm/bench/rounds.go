@@ -8,13 +8,13 @@ import (
 )
 
 // mostStolen is the maximum share of CPU time that this machine's host may give to other guests
-// in a round. Above it, one more round is measured.
+// in a round. Above this share, one more round is measured.
 const mostStolen = 0.05
 
 // rounds yields the rounds to measure. If the host gave too much CPU time to other guests in a
-// round, more rounds follow, at most as many again, and the report drops the most disturbed
-// rounds. The choice depends only on the host, never on the measurements. A quick run repeats no
-// round.
+// round, rounds adds further rounds, up to twice the number, and the report drops the most
+// disturbed rounds. The choice depends only on the host, never on the measurements. A quick run
+// repeats no round.
 func (b *bench) rounds(yield func(round int) bool) {
 	type taken struct {
 		mark   int

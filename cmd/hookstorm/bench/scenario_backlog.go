@@ -45,7 +45,8 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 // retries at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
-// between returns the rate of the deliveries between two shares of them, such as 0.1 and 0.9.
+// between returns the rate of the deliveries from one share of their number to another, such as
+// from 0.1 to 0.9.
 func between(came []time.Time, begin, end float64) float64 {
 	from, to := int(begin*float64(len(came))), int(end*float64(len(came)))
 	return float64(to-from) / came[to].Sub(came[from]).Seconds()

@@ -71,8 +71,7 @@ func (b *bench) liveOn(ctx context.Context, who subject, server *postgres, name 
 	return event, err
 }
 
-// dedupRows describes a database with dedup rows, and names the two measurements of accepting in
-// it.
+// dedupRows describes a database with dedup rows, and names its two measurements.
 type dedupRows struct {
 	database       database
 	order          load.Order

@@ -17,8 +17,8 @@ var unfinishedOfRiverSQL string
 //go:embed query/done_of_river.sql
 var doneOfRiverSQL string
 
-// peers lists the subjects that are measured in turn: Hooklatch in two processes and in one, and
-// the River program, which migrates its database itself.
+// peers lists the subjects that are measured in turn: Hooklatch in two processes, Hooklatch in
+// one process, and the River program, which migrates its database itself.
 func peers() []subject {
 	return []subject{
 		living,

@@ -161,7 +161,8 @@ func (s *scene) resume(ctx context.Context) error {
 		b.report.Add(report.SectionResumed, report.WholeLife, q, value)
 	}
 	add(report.FirstDelivery, came[0].Sub(resumed).Seconds())
-	// Ten slices of 2 % of the deliveries near each end: a vacuum may slow down any slice.
+	// Measure ten slices near each end, each with 2 % of the deliveries, because a vacuum may slow
+	// down any slice.
 	for i := range 10 {
 		from := 0.02 * float64(i)
 		add(report.RateBeginning, between(came, 0.02+from, 0.04+from))

@@ -16,9 +16,10 @@ import (
 // their WAL, in bytes.
 const roomOfLife = 3300
 
-// yearsTurn measures full lifecycles right after a checkpoint, in tables with the rows of years,
-// where each random key costs the image of a page. If a previous commit is given, its program runs
-// first, with its own tables. The two sets of tables are never on the disk at the same time.
+// yearsTurn measures full lifecycles right after a checkpoint, in tables with rows of several
+// years, where each random key costs the image of a page. If a previous commit is given, its
+// program runs first, with its own tables. The two sets of tables are never on the disk at the same
+// time.
 func yearsTurn(ctx context.Context, b *bench) error {
 	subjects := []subject{living.as(report.ThisTree)}
 	if b.opts.Previous != "" {

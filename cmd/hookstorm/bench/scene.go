@@ -19,7 +19,7 @@ import (
 // subject is a measured system: a server with or without its own Postgres.
 type subject struct {
 	name   string
-	schema schemaKind // empty: without a database
+	schema schemaKind // empty if the subject has no database
 	roles  []string   // roles of the processes
 	// second is the name of an additional source, route and destination. If empty, only the source,
 	// route and destination of load exist.
@@ -147,7 +147,7 @@ func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, 
 }
 
 // watch connects to a database for observation. Queries on this connection use no parallel
-// workers, because the costs of those processes could not be excluded.
+// workers, because their costs could not be excluded.
 func watch(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -253,8 +253,8 @@ func (s *scene) awaitFalse(ctx context.Context, sql, what string) error {
 //go:embed query/done.sql
 var doneSQL string
 
-// done counts the effects that were created since a time and are done. It also returns the time at
-// which the last one was done.
+// done counts the effects that were created since the given time and are done. It also returns the
+// time at which the last one was done.
 func (s *scene) done(ctx context.Context, since time.Time) (n int, last time.Time, err error) {
 	if err := s.watch.QueryRow(ctx, cmp.Or(s.who.done, doneSQL), since).Scan(&n, &last); err != nil {
 		return 0, last, fmt.Errorf("count the done effects: %w", err)

@@ -110,7 +110,7 @@ func decide(operations []porcupine.Operation) porcupine.CheckResult {
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0 // cannot fail for this process; otherwise every try would count as starved
+		return 0 // cannot fail for this process; after an error, every try would count as starved
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

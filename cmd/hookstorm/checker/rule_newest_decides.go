@@ -85,7 +85,7 @@ func scopes(s []identity.Scope) string {
 	return fmt.Sprint(s)
 }
 
-// deploy records a deployment. Before the first, it adds one that began with the run.
+// deploy records a deployment. Before the first deployment, it adds one that began with the run.
 func (g *gatherer) deploy(r *history.Record) error {
 	if r.Deploy == nil {
 		return missing(r, noMember)

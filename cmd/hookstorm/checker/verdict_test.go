@@ -89,7 +89,7 @@ func TestHistoryThatContradictsItselfIsNotJudged(t *testing.T) {
 	}
 }
 
-// Every rule has a history with a violation of it.
+// For every rule, testdata has a history that violates the rule.
 func TestEveryRuleHasABadHistory(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)

@@ -129,7 +129,7 @@ func (c *Cluster) Primary(database string) string { return c.server().URL(databa
 func (c *Cluster) Address() string {
 	u, err := url.Parse(c.server().URL(""))
 	if err != nil {
-		panic(err) // never: url.URL wrote the URL
+		panic(err) // never: url.URL formatted the URL
 	}
 	return u.Host
 }

@@ -161,7 +161,7 @@ func TestAFrozenServerAnswersWhenItIsThawed(t *testing.T) {
 		select {
 		case err := <-done:
 			t.Fatalf("committed: %v", err)
-		case <-time.After(200 * time.Millisecond): // a missing response causes no event to wait for
+		case <-time.After(200 * time.Millisecond): // no event shows that a response is missing
 		}
 		require.NoError(t, one.thaw())
 		require.NoError(t, <-done)

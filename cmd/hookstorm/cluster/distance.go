@@ -17,7 +17,7 @@ type Distance struct {
 
 // piece is the result of one read.
 type piece struct {
-	due   time.Time // at the other end
+	due   time.Time // arrival at the other end
 	bytes []byte
 }
 

@@ -45,7 +45,7 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 				_, err := conn.Exec(t.Context(), `DELETE FROM hooklatch.processed_events WHERE event_id = $1`, id)
 				require.NoError(t, errors.Join(err, conn.Close(t.Context())))
 				a, err := accept(id)
-				return err == nil && a.New() == 0 // answered as a duplicate, although its row is deleted
+				return err == nil && a.New() == 0 // the event is a duplicate, although its row is deleted
 			}, 2*time.Minute, time.Millisecond, name)
 		}
 		if name == "promotion" {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Read yields the records of a history in order. It stops at the first error, which names the
-// line: the checker must not judge a history with an incomplete line.
+// Read yields the records of a history in order. It stops at the first error. The error names
+// the line. The checker must not judge a history with an incomplete line.
 func Read(r io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<20)

@@ -110,7 +110,8 @@ type Order struct {
 	Generation  int    `json:"generation,omitempty"` // generation that a replay began; 0 if unknown
 }
 
-// Fault is a fault that the nemesis injects. OK: it fired, and has healed; Fail: it did not fire.
+// Fault is a fault that the nemesis injects. OK means that the fault fired and has healed. Fail
+// means that it did not fire.
 type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`
@@ -125,12 +126,12 @@ type Process struct {
 	Name    string `json:"name"` // gateway-1
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
-	Started bool   `json:"started"` // false if it ended
+	Started bool   `json:"started"` // false if the process ended
 	Ordered bool   `json:"ordered"` // hookstorm started or ended the process; false if the process ended unexpectedly
 }
 
 // Deploy is a rolling deployment: processes of the old and the new configuration run side by
-// side. OK: a worker has announced the new configuration.
+// side. OK means that a worker has announced the new configuration.
 type Deploy struct {
 	Number int      `json:"number"` // from 1
 	Change string   `json:"change"` // the change, such as route added

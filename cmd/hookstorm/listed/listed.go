@@ -238,7 +238,7 @@ func (s *Sender) redeliver(w http.ResponseWriter, reference string) {
 	}
 }
 
-// show writes a delivery with its body as sent, byte by byte.
+// show writes a delivery with its body as sent, byte for byte.
 func (s *Sender) show(w http.ResponseWriter, reference string) {
 	e := s.event(reference)
 	if e == nil {

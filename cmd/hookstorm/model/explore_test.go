@@ -36,7 +36,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			opts := Options{Bug: p.Bug}
 			switch p.Bug {
 			case bugs.SettleWithoutFence, bugs.OrderLockDropped, bugs.ProbePassesPause:
-				opts.Worlds = worldOf(p.Bug, bound()) // the smaller worlds do not reach this violation
+				opts.Worlds = worldOf(p.Bug, bound()) // in the larger worlds, the violation takes longer to find
 			default:
 			}
 			result, err := Explore(t.Context(), opts)

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/places"
 )
 
-// The expected failpoints are those that package places lists from the code.
+// Each failpoint of the code is in the model or in LeftOut, but not in both.
 func TestStepsBearTheNamesOfTheFailpoints(t *testing.T) {
 	t.Parallel()
 	inModel, leftOut := explored(t).Failpoints, LeftOut()

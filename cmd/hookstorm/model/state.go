@@ -10,8 +10,7 @@ const (
 	rows    = 3                // maximum rows of a job
 )
 
-// State describes one moment completely. It is a value without pointers, so equal states are the
-// same state.
+// State describes one moment completely. It is a value without pointers, so == compares states.
 type State struct {
 	Sends       [sends]Send
 	Events      [events]Event

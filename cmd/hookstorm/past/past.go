@@ -71,7 +71,7 @@ type Past struct {
 }
 
 // New returns a Past. The keepers take turns. A keeper's way to drop days depends on whether its
-// role owns the tables. pool and the keepers' pools lead to a prepared database.
+// role owns the tables. pool and the keepers' pools connect to a prepared database.
 func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }

@@ -33,7 +33,7 @@ func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 }
 
 // A run that ended early, by its time limit or a fault, deleted the effects of the past but not
-// their versions. Retention treats the oldest version as if it were as old as the oldest effect.
+// their versions. Retention derives the age of the oldest version from the oldest effect.
 func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

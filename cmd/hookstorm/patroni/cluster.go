@@ -130,7 +130,7 @@ func (c *Cluster) write(path, text string) error {
 	return nil
 }
 
-// ThroughHAProxy returns the URL of a database through HAProxy, which leads to the primary.
+// ThroughHAProxy returns the URL of a database through HAProxy, which connects to the primary.
 func (c *Cluster) ThroughHAProxy(database string) string { return c.url(c.proxy, database, "") }
 
 // Address returns the address of HAProxy, host:port.

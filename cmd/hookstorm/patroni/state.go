@@ -127,8 +127,8 @@ func (c *Cluster) AwaitWhole(ctx context.Context) error {
 	return err
 }
 
-// awaitProxy waits until HAProxy leads to the primary only. At first HAProxy treats every server
-// as the primary, and connects clients to each in turn.
+// awaitProxy waits until HAProxy connects clients to the primary only. At first HAProxy treats
+// every server as the primary, and connects clients to each in turn.
 func (c *Cluster) awaitProxy(ctx context.Context) error {
 	_, err := await(ctx, "a primary behind HAProxy", func(ctx context.Context) (_ *member, err error) {
 		for range size {

@@ -26,7 +26,7 @@ type conn struct {
 	closed chan struct{}
 	once   sync.Once
 
-	// Written with the mutex of the proxy held, before the server is connected.
+	// These fields are written with the mutex of the proxy held, before the server is connected.
 	application string
 	target      string // empty until the server is connected
 

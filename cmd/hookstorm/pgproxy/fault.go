@@ -77,7 +77,7 @@ type Fault struct {
 	// For is the time for which the fault is armed; 0 means until Disarm. The fault's effect on a
 	// connection remains afterwards: a hanging response is never delivered.
 	For time.Duration
-	// Delay is the time of DelayRequest, DelayAnswer, Latency and SlowBytes.
+	// Delay is the length of the delay for DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration
 	// Bytes is the piece size of SlowBytes.
 	Bytes int

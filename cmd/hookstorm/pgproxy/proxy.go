@@ -147,7 +147,7 @@ type Connection struct {
 	BackendPID  uint32
 }
 
-// accepted counts the selected connections that lead to the server. p.mu is held.
+// accepted counts the selected connections that the server has accepted. p.mu is held.
 func (p *Proxy) accepted(who Who) int {
 	count := 0
 	for c := range p.conns {

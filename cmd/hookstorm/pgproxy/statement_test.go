@@ -91,7 +91,8 @@ func TestAFaultWithoutAnAnswerIsArmedAgain(t *testing.T) {
 	require.Equal(t, 1, armed.Count())
 }
 
-// Statements are prepared under a name, in a pipeline, and sent as a simple query.
+// The proxy matches statements that are prepared under a name, pipelined, or sent as simple
+// queries.
 func TestStatementsAreMatchedHoweverTheyAreSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

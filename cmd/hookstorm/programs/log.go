@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// endSize is the size of the log's end in messages, in bytes.
+// endSize is the length of the log excerpt in messages, in bytes.
 const endSize = 8 << 10
 
 // log is the output of one program's processes, in a file of bounded size. Whenever the file is

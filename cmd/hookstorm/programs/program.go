@@ -24,8 +24,8 @@ type Options struct {
 	Args   []string
 	// Env contains additions to Environment.
 	Env []string
-	// Account is the account that runs the process, which only root may choose. If nil,
-	// hookstorm's own account runs it.
+	// Account is the account that runs the process. Only root may choose it. If nil, hookstorm's
+	// own account runs the process.
 	Account *syscall.Credential
 	// Log is the file for the output. If empty, only the output's end is kept.
 	Log string

@@ -60,8 +60,8 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.applied[r.Header.Get("Idempotency-Key")]++
 }
 
-// All jobs are deleted, twice, while a worker of the previous version leads and does the upkeep.
-// Within three minutes all work is finished, and nothing was applied twice. The test takes
+// The test deletes all jobs twice, while a worker of the previous version leads and does the
+// upkeep. Within three minutes all work is finished, and no effect is applied twice. The test takes
 // minutes, because it builds two programs and upkeep runs once a minute.
 func TestDeletedJobsComeBackWhileAWorkerOfBeforeLeads(t *testing.T) {
 	t.Parallel()

@@ -144,7 +144,7 @@ func cut(w http.ResponseWriter, last string) {
 	reset(conn)
 }
 
-// reset closes a connection with a reset, so that the other side sees an error. Data written
+// reset closes a connection with a TCP reset, so that the other side gets an error. Data written
 // before may or may not arrive.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {

@@ -22,7 +22,7 @@ const (
 	Late = "late"
 	// Moving is the source of the changing route.
 	Moving = "orders"
-	// Deployed is the destination of that route.
+	// Deployed is the destination of the changing route.
 	Deployed = "deployed"
 )
 

@@ -85,7 +85,7 @@ type Destination struct {
 	Name   string
 	Kind   string // http, email or sql, as in the ledger
 	Policy ledger.Policy
-	Route  string // route to it; empty if only the application enqueues effects for it
+	Route  string // route to the destination; empty if only the application enqueues its effects
 	From   []string
 	// OrderBy and LatestBy are expressions in the route.
 	OrderBy, LatestBy string
@@ -128,7 +128,7 @@ type Settings struct {
 	// Production leaves all times at their defaults. Otherwise they are short, so that many
 	// leases end in a run.
 	Production bool
-	// Accepts includes the source Late and its route, whatever the deployment. It is for gateways,
+	// Accepts includes the source Late and its route in every deployment. It is for gateways,
 	// some of which have a worker.
 	Accepts bool
 	// Deployment is the state after the process's last rolling deployment.

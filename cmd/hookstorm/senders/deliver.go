@@ -21,7 +21,7 @@ type delivery struct {
 	attempt int
 	manner  manner
 	forgery forgery      // defect of a forged delivery, if any
-	path    string       // the requested source; empty for the event's own
+	path    string       // the requested source; empty for the event's own source
 	last    post.Outcome // outcome of the previous attempt
 	to      target
 	by      *sender

@@ -141,7 +141,7 @@ func (s *source) remember(id string, text []byte, dice *rand.Rand) {
 }
 
 // withOtherBody returns the event with another body of the same meaning, as from providers that
-// render each attempt anew.
+// render the body again for each attempt.
 func (e *event) withOtherBody(dice *rand.Rand) *event {
 	other := *e
 	if rest, isObject := strings.CutPrefix(string(e.body), "{"); isObject && e.source.Shape != scenario.Poison {

@@ -71,7 +71,7 @@ func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 }
 
 // again starts another delivery of a past event, acknowledged or not. If the delivery uses a new
-// id, its event counts as open meanwhile.
+// id, its event counts as open until the delivery ends.
 func (s *Senders) again(e *event, dice *rand.Rand) {
 	attempt, opened := 2+dice.IntN(3), int64(0)
 	switch n := dice.IntN(10); {
@@ -103,8 +103,8 @@ const (
 	maxPastBody = 32 << 10
 )
 
-// past holds events that were sent. A random event makes room for a new one, so that some are old
-// when they are repeated.
+// past holds events that were sent. When past is full, a new event replaces a random one, so
+// that some repeated events are old.
 type past struct {
 	mu     sync.Mutex
 	events []*event

@@ -142,7 +142,7 @@ func (s *Stage) Sayf(format string, args ...any) {
 	}
 }
 
-// Judge adds the rows of the database to the history and checks all of it.
+// Judge adds the rows of the database to the history and checks the history.
 func (s *Stage) Judge(ctx context.Context, pool *pgxpool.Pool, o checker.Options) (checker.Verdict, error) {
 	if err := errors.Join(checker.Snapshot(ctx, pool, schema.Default, s.History), s.History.Flush()); err != nil {
 		return checker.Verdict{}, err

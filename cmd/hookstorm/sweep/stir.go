@@ -56,7 +56,7 @@ func stir(ctx context.Context, pool *pgxpool.Pool, calls *receivers.Receivers) {
 }
 
 // rescue rescues the jobs of dead processes, as River's rescuer would a minute later. No process
-// may be running meanwhile.
+// may run during the call.
 func rescue(ctx context.Context, pool *pgxpool.Pool) error {
 	_, err := pool.Exec(ctx, rescueText)
 	return err

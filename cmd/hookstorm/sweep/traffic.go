@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// traffic is the activity around the processes of one part.
+// traffic holds the senders and the goroutines that run during one part.
 type traffic struct {
 	senders *senders.Senders
 	around  sync.WaitGroup

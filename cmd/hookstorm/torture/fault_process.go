@@ -177,7 +177,8 @@ func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(
 	return w.restart(ctx, s, start{})
 }
 
-// restart kills a service's process and waits until the service is running again, started as given.
+// restart kills a service's process and waits until the service is running again. as describes the
+// new start.
 func (w *world) restart(ctx context.Context, s *service, as start) error {
 	s.nextStart(as)
 	program := s.program()

@@ -19,7 +19,7 @@ const (
 	startTimeout = 20 * time.Second
 )
 
-// Names of the builds that a service may be started from.
+// Names of the builds from which a service can be started.
 const (
 	buildCurrent   = "current"
 	buildFailpoint = "failpoint"

@@ -1,5 +1,5 @@
 // Package torture carries out one torture run. It starts real processes, sends traffic, injects
-// faults and heals them, waits until all work is finished, and has the history checked.
+// faults and heals them, waits until all work is finished, and checks the history.
 package torture
 
 import (

@@ -27,7 +27,7 @@ func TestTortureFindsNoViolation(t *testing.T) {
 	}
 	var said, report bytes.Buffer
 	var result torture.Result
-	for { // a busy machine needs more time for as much work
+	for { // a busy machine needs more time for the same work
 		said.Reset()
 		report.Reset()
 		opts.Out = &said

@@ -47,7 +47,7 @@ type world struct {
 	binaries binaries
 
 	database  database
-	primary   *pgxpool.Pool // bypasses the proxy and so the network faults
+	primary   *pgxpool.Pool // bypasses the proxy and thus the network faults
 	proxy     *stage.Line
 	receivers *receivers.Receivers
 	redis     *redisserver.Server // nil without Options.Redis

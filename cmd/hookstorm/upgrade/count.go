@@ -122,7 +122,8 @@ func (r *run) readLogs() error {
 }
 
 // unknownThing is the class of Postgres' errors for tables, columns and functions that do not
-// exist, and for missing rights. Processes log some of them as warnings, because they try again.
+// exist, and for missing rights. Processes log some of these errors as warnings, because they
+// retry.
 const unknownThing = "(SQLSTATE 42"
 
 // errorsIn returns how often a log has each error.

@@ -199,7 +199,7 @@ func (r *run) migrate(ctx context.Context) error {
 	return err
 }
 
-// upgrade replaces the processes one by one. The worker that leads River is the last of them.
+// upgrade replaces the processes one by one. The worker that leads River comes last.
 func (r *run) upgrade(ctx context.Context) (err error) {
 	order, err := r.leaderLast(ctx)
 	if err != nil {

@@ -42,8 +42,8 @@ const (
 type Options struct {
 	// Listen is the address, host:port. Required.
 	Listen string
-	// DatabaseURL is the database for events. If empty, events are only verified and answered,
-	// which is the upper limit for any gateway on this machine.
+	// DatabaseURL is the database for events. If empty, the server only verifies and answers
+	// events. This is the upper limit for any gateway on this machine.
 	DatabaseURL secret.Value
 	// Logger gets a line for each accepted event, including duplicates. Required.
 	Logger *slog.Logger

@@ -10,7 +10,7 @@ import (
 type Goal struct {
 	Name string
 	Unit string
-	// Want is the target: a lower bound with AtLeast, an upper bound otherwise.
+	// Want is the target: a lower bound if AtLeast is true, an upper bound otherwise.
 	Want    float64
 	AtLeast bool
 	// Loose is the bound that must hold even in a quick run on a busy machine; 0 if the goal has

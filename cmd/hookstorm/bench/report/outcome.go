@@ -62,8 +62,8 @@ type Outcome struct {
 	Median   float64 `json:"median"`
 	Low      float64 `json:"low"` // the spread's bounds
 	High     float64 `json:"high"`
-	// Met is true if the median reaches the goal. Sure is true if the whole spread of enough
-	// rounds reaches it, or no part of it does.
+	// Met is true if the median reaches the goal. Sure is true if there are enough rounds, and
+	// their whole spread lies on one side of the goal.
 	Met  bool `json:"met"`
 	Sure bool `json:"sure"`
 	// Broken is true if not even the loose bound of a quick run holds.

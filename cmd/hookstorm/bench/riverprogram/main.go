@@ -2,7 +2,7 @@
 // River. It is the program that a good engineer writes and tunes instead of using Hooklatch. It
 // imports no package of Hooklatch except the names of log keys.
 //
-// A 2xx means that the event is committed once with its job, as Hooklatch's does. River tries a
+// A 2xx means that the event is committed once with its job, as in Hooklatch. River tries a
 // failed delivery again. The program lacks everything else that Hooklatch has: a record of
 // attempts, pauses of a failing receiver, replay, retention, providers, a console.
 package main
@@ -26,8 +26,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// The tuned settings. Pools of 16, 24, 32 and 64 connections were tried, and fetches every 2, 5,
-// 10 and 20 ms, on a busy machine. The pool and the fetch interval below had the highest median
+// The tuned settings. Pools of 16, 24, 32 and 64 connections and fetch intervals of 2, 5, 10 and
+// 20 ms were tried on a busy machine. The pool and the fetch interval below had the highest median
 // drain rate in 5 rounds, but the spreads overlap. Accepting was as fast with 16 connections as
 // with 32, within the spread.
 const (

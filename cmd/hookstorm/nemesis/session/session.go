@@ -17,7 +17,7 @@ import (
 // ErrNothing is returned by a fault that found nothing to strike.
 var ErrNothing = errors.New("nothing there to strike")
 
-// waitTimeout bounds a fault's wait for its own lock, and for a session to run into it.
+// waitTimeout bounds a fault's wait for its own lock, and its wait for another session.
 const waitTimeout = 5 * time.Second
 
 // Needs is a fault's requirement.
@@ -34,7 +34,7 @@ const (
 
 // Target is the target of faults.
 type Target struct {
-	// Pool leads to the primary, bypassing the proxy that other faults disturb. Faults never
+	// Pool connects to the primary, bypassing the proxy that other faults disturb. Faults never
 	// strike its connections.
 	Pool *pgxpool.Pool
 	// Ours returns the process ids of the backends that serve the run's processes. Defaults to the

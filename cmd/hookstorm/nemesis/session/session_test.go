@@ -124,7 +124,8 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 		}
 		done <- err
 	}()
-	// The fault selects its own backend id once it has its locks. Reading the row would lock it.
+	// The fault queries its own backend id once it has its locks. A test of the row with FOR UPDATE
+	// would lock the row.
 	untilLocked := func() {
 		require.Eventually(t, func() bool {
 			var locked bool

@@ -170,7 +170,7 @@ func (a *actor) resend(ctx context.Context, id identity.EffectID) error {
 	})
 }
 
-// sendTest records that an operator sends a test event, as the console does. No event follows,
+// sendTest records that an operator sends a test event, as the console does. It sends no event,
 // because gateways accept test events like any others.
 func (a *actor) sendTest(ctx context.Context, _ int) error {
 	return a.order(ctx, history.Order{Action: "send", Source: replayed}, func(by ledger.Operator) error {

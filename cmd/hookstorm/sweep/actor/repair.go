@@ -38,7 +38,7 @@ func (a *actor) elsewhere(ctx context.Context) error {
 }
 
 // speak reports that the database was restored to a recent moment. The history records this as
-// three actions without targets, because the actor does not know beforehand which effects and
+// three actions without targets, because the actor does not know in advance which effects and
 // destinations are affected.
 func (a *actor) speak(ctx context.Context) error {
 	by := ledger.Operator{Who: who, Via: "sweep"}
