@@ -153,5 +153,4 @@ func (r *receiver) up(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("listen for calls again: %w", err), context.Cause(ctx))
 }
 
-// stop stops the receiver.
 func (r *receiver) stop() { r.down() }

@@ -87,7 +87,7 @@ type judge struct {
 	byKey      map[string]*effect  // by idempotency key
 	contents   map[content]bool    // see storedContents
 	erased     map[string]bool     // deliveries with an event that was erased or redacted
-	ordersOf   map[string][]*order // by target; empty target for a bulk run
+	ordersOf   map[string][]*order // actions by target; the target of a bulk run is empty
 	violations []Violation
 }
 

@@ -5,7 +5,7 @@ import "slices"
 // edges holds the steps from each state, ordered by state number.
 type edges struct {
 	to   []uint32
-	ends []int  // by state: index in to after its last step
+	ends []int  // the index in to after the last step of each state
 	n    uint32 // number of states
 }
 

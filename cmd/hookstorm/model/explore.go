@@ -80,7 +80,7 @@ type exploration struct {
 	machine
 
 	states  stateSet
-	parents []uint32 // by state: the state that led to it first
+	parents []uint32 // for each state, the state from which it was first reached
 	edges   edges    // the steps, except for faults
 	ends    int
 	depth   int

@@ -183,7 +183,7 @@ func TestConnectionsAreToldApartAndCut(t *testing.T) {
 	require.NoError(t, one.Ping(t.Context()))
 }
 
-// If a client gives up on a statement, the statement is cancelled, also through the proxy.
+// If a client gives up on a statement, the statement is cancelled, even through the proxy.
 func TestCancelRequestsArrive(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

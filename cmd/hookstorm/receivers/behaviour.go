@@ -142,7 +142,6 @@ func (o *orders) next(destination string) (_ Behaviour, known bool) {
 	return OK, known
 }
 
-// coin tosses a coin.
 func (o *orders) coin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -44,7 +44,7 @@ type Receivers struct {
 	mail      *smtp.Server
 	webAddr   netip.AddrPort
 	mailAddr  netip.AddrPort
-	stopping  chan struct{} // closed by Stop: all waits end
+	stopping  chan struct{} // closed by Stop, so that all waits end
 	serving   sync.WaitGroup
 
 	mu      sync.Mutex

@@ -149,7 +149,6 @@ func (w *world) startDatabase(ctx context.Context) error {
 	return err
 }
 
-// describe describes the run.
 func (w *world) describe(ctx context.Context) *history.Run {
 	commit, err := programs.Commit(ctx, w.opts.Root)
 	if err != nil {

@@ -94,7 +94,6 @@ func (w *world) storm(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// about describes this run.
 func (w *world) about() *history.Run {
 	about := history.Run{
 		Seed: int64(w.opts.Seed), Commit: w.commit, Previous: w.opts.Previous, Command: w.opts.Command, Settings: settingsShort, //nolint:gosec // any number is a seed

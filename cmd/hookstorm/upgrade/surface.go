@@ -168,7 +168,7 @@ func (s Surface) operations(_ string, text []byte) error {
 // named matches the name of a metric.
 var named = regexp.MustCompile("`(hooklatch\\.[a-z_.]+)`")
 
-// metrics adds the metrics.
+// metrics adds the names of the metrics.
 func (s Surface) metrics(_ string, text []byte) error {
 	for _, metric := range named.FindAllSubmatch(text, -1) {
 		s["metric "+string(metric[1])] = true

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The statements of a deadlock. Hooklatch locks rows in key order, these statements in the
-// opposite order.
+// The statements of a deadlock. Hooklatch locks rows in key order, and these statements lock
+// rows in the opposite order.
 var (
 	//go:embed statement/lock_last_effects.sql
 	lockLastEffectsSQL string
