@@ -22,7 +22,7 @@ type State struct {
 	Left        Budget
 	Configured  [workers]uint8 // the configuration of each worker, from 0
 	Newest      uint8          // the newest announced configuration
-	Window      uint8          // number from 1 of the event that opened the window of the body; 0 if none is open
+	Window      uint8          // number, from 1, of the event that opened the body's window; 0 if no window is open
 	Routes      uint8          // the version of the configured routes
 	Broken      Invariant      // a violation by the last step, if the other fields do not show it
 	JobsLost    bool           // an operator deleted a waiting job

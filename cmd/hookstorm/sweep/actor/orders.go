@@ -182,7 +182,7 @@ func (a *actor) sendTest(ctx context.Context, _ int) error {
 }
 
 // erase erases an event's content, and redacts fields that a source does not keep. The bodies
-// stay as sent, because the pointer matches nothing.
+// do not change, because the pointer matches nothing.
 func (a *actor) erase(ctx context.Context, _ int) error {
 	_, err := a.box.Erasure().Redact(ctx, []erasure.Redaction{{Source: handled, Pointers: []string{"/nowhere"}, After: 2 * time.Second}})
 	if err != nil && !errors.Is(err, commit.ErrUnavailable) {
