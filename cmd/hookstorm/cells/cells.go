@@ -69,8 +69,8 @@ func (c *Cells) Stop(ctx context.Context) error {
 	return errors.Join(c.boxes[0].Stop(ctx), c.boxes[1].Stop(ctx))
 }
 
-// Round delivers some events, each twice, and moves the source to the other cell. Another event arrives
-// while rows are copied.
+// Round delivers some events, each twice. It begins a move of the source to the other cell and abandons
+// it, and then moves the source. Another event arrives while rows are copied.
 func (c *Cells) Round(ctx context.Context, by ledger.Operator) error {
 	at, err := c.at(ctx)
 	if err != nil {
@@ -84,19 +84,43 @@ func (c *Cells) Round(ctx context.Context, by ledger.Operator) error {
 	if err := c.dispatch(ctx, at); err != nil {
 		return err
 	}
-	next := 1 - at
-	arrived := false
-	return (&moves.Move{
+	if err := c.abandon(ctx, at, by); err != nil {
+		return err
+	}
+	move, arrived := c.move(at, by), false
+	move.Tell = func(moves.Step) {
+		if !arrived {
+			arrived = true
+			_ = errors.Join(c.deliver(ctx, at), c.dispatch(ctx, at)) // the move finds what is missing
+		}
+	}
+	return move.Run(ctx)
+}
+
+// abandon begins a move out of a cell, interrupts it after the first rows, and abandons it.
+func (c *Cells) abandon(ctx context.Context, at int, by ledger.Operator) error {
+	interrupted, interrupt := context.WithCancel(ctx)
+	defer interrupt()
+	move := c.move(at, by)
+	move.Tell = func(moves.Step) { interrupt() }
+	if err := move.Run(interrupted); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	err := move.Abandon(ctx)
+	if errors.Is(err, moves.ErrMoved) { // an earlier, interrupted round had handed the source over
+		return nil
+	}
+	return err
+}
+
+// move returns a move from a cell to the other one.
+func (c *Cells) move(at int, by ledger.Operator) *moves.Move {
+	to := 1 - at
+	return &moves.Move{
 		Source: source, By: by,
 		From: moves.Side{Cell: string(schemas[at]), Moves: c.boxes[at].Moves()},
-		To:   moves.Side{Cell: string(schemas[next]), Moves: c.boxes[next].Moves()},
-		Tell: func(moves.Step) {
-			if !arrived {
-				arrived = true
-				_ = errors.Join(c.deliver(ctx, at), c.dispatch(ctx, at)) // the move finds what is missing
-			}
-		},
-	}).Run(ctx)
+		To:   moves.Side{Cell: string(schemas[to]), Moves: c.boxes[to].Moves()},
+	}
 }
 
 // deliver delivers an event twice. It ignores the refusals of a cell while the source moves.

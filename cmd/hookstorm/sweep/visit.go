@@ -160,7 +160,7 @@ func readingLists(v Visit) bool {
 func movingSources(v Visit) bool {
 	transaction, _, _ := strings.Cut(v.Place, ".")
 	return strings.HasPrefix(v.Place, "source.move.") ||
-		slices.Contains([]string{"begin_arriving", "begin_move", "end_move", "fence_move", "forget_moved", "put_moved", "put_moved_rest"}, transaction)
+		slices.Contains([]string{"abandon_move", "begin_arriving", "begin_move", "end_move", "fence_move", "forget_moved", "put_moved", "put_moved_rest"}, transaction)
 }
 
 // The visits of particular lanes.
