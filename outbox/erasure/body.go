@@ -30,7 +30,7 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 }
 
 // eraseStrays removes parts of a body that belong to no event or to an erased event. It reports
-// whether item overlaps a part of another event, and therefore stays.
+// whether item overlaps a part of another event and must therefore stay.
 func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) (shared bool, err error) {
 	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
 	if err != nil {

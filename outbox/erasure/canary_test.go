@@ -76,7 +76,7 @@ func TestEveryColumnThatCanHoldATextIsListed(t *testing.T) {
 	require.Equal(t, there, listed, "columns of a migrated database, and of testdata/columns.txt")
 }
 
-// rowsOf contains the condition for the rows of the event canary in each table.
+// rowsOf is the SQL condition for the canary event's rows, by table.
 var rowsOf = map[string]string{
 	"processed_events":   `event_id = 'canary'`,
 	"deliveries_kept":    `true`,
@@ -94,7 +94,7 @@ var rowsOf = map[string]string{
 	"rejected_deliveries": `true`,
 }
 
-// canaryOf returns the text that is written to a column, and searched for afterwards.
+// canaryOf returns the text that plant writes to a column and the test later searches for.
 func canaryOf(column string) string { return "canary in " + column }
 
 // plant puts a canary into every column that an erasure has to empty.
@@ -170,8 +170,8 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	require.Equal(t, outbox.Duplicate, came.Events[0].Status)
 }
 
-// An event occurred in several parts and deliveries and was refused. A run and the erasure itself
-// searched for its text. A dump after the erasure contains none of it.
+// An event's text occurs in several parts of deliveries and in refused requests. A run and the
+// erasure itself search for the text. A dump after the erasure does not contain it.
 func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

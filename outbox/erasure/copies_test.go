@@ -32,8 +32,8 @@ func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = '' AND headers = '{}' AND content_type = ''`))
 }
 
-// Retention copies the required rows of a day that it has detached from its table. An erasure
-// meanwhile would miss the copy.
+// Retention copies the required rows of a day that it has detached from its table. An erasure at
+// the same time would miss the copy, so it waits.
 func TestAnErasureWaitsForRetention(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []string{"deliveries", "links", "attempts", "transitions", "search_values"} {
@@ -65,8 +65,8 @@ func (b *bundle) refused(t *testing.T, source, body string) {
 		VALUES (gen_random_uuid(), $1, now(), 'wrong_signature', true, 'POST', 'localhost', true, '/webhooks/shop', '{}', convert_to($2, 'UTF8'), 300)`, source, body)
 }
 
-// A delivery may have been refused before it was accepted, or at a redelivery. Such a delivery is a
-// copy of erased or redacted data, completely or in part.
+// A gateway may refuse a delivery before it accepts the same body, or at a redelivery. The refused
+// delivery is then a full or partial copy of the erased or redacted data.
 func TestCopiesInQuarantineGoWithTheBody(t *testing.T) {
 	t.Parallel()
 	const shared, jane = `[{"name": "Jane"}, {"name":"Joe"}]`, `{"name":"Jane"}`

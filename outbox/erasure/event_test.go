@@ -293,7 +293,7 @@ func TestConcurrentErasuresEmptyTheDelivery(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE body = '' AND headers = '{}' AND content_type = ''`))
 }
 
-// The erasing role has no right to change deliveries, and can only remove data from them.
+// The erasing role cannot write to the tables: it erases through SQL functions only.
 func TestErasureNeedsNoRightToTheTables(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Exported repeats in the export the erasures that were made in the database. It may be called
-// repeatedly. Retention does the same. Exported calls the function still between days and returns
-// its error; still may be nil.
+// Exported applies the database's erasures to the export. It may be called repeatedly. Retention
+// applies them too. Exported calls the function still between days and returns its error; still may
+// be nil.
 func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error) error {
 	if e.export == nil {
 		return nil

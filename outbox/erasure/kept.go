@@ -29,7 +29,7 @@ func (e *Eraser) kept(ctx context.Context, tx pgx.Tx, event lockedEvent, made []
 	if err != nil {
 		return nil, err
 	}
-	texts := slices.Clip(searched) // the selection searches for the same texts in the next event
+	texts := slices.Clip(searched) // the next event uses the same slice, so append must copy it
 	for _, found := range personal.FindAll(payload.Part(body, event.item), maxPersonal) {
 		texts = append(texts, string(found))
 	}

@@ -47,7 +47,7 @@ func (r Redaction) rules() string {
 // Redacted is the result of a redaction.
 type Redacted struct {
 	Events  int
-	Waiting int // events that wait, because their work has not ended long enough ago
+	Waiting int // events that wait: their work has not ended, or ended too recently
 
 	jobs    jobsOf // jobs to be deleted
 	refused error  // why the first event of a source could not be redacted

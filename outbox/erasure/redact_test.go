@@ -77,7 +77,7 @@ func TestAnItemIsRedactedWithoutItsNeighbours(t *testing.T) {
 	require.Equal(t, `{"email":"redacted"}`, string(b.event(t, "a").Payload()))
 }
 
-// An event is redacted some time after its last effect ended, whatever the duration of the effect.
+// The delay before a redaction starts when the last effect ends, however long that effect took.
 func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -149,7 +149,7 @@ func TestAnEventThatCannotBeRedactedHoldsUpNoOther(t *testing.T) {
 					heal = func() { require.NoError(t, tx.Rollback(t.Context())) }
 				}
 				redactions := []erasure.Redaction{{Source: "shop", Pointers: []string{"/email"}}, {Source: "other", Pointers: []string{"/email"}}}
-				for range 2 { // the second call meets it among the events that wait
+				for range 2 { // the second call finds it among the waiting events
 					_, err = b.Erasure().Redact(t.Context(), redactions)
 					require.ErrorContains(t, err, "redact events of shop: shop/"+name)
 					require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`), name)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// An erasure and a redaction delete the values by which their event is found, and no others.
+// An erasure and a redaction delete their event's search values, and no other event's.
 func TestSearchValuesGoWithTheirEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

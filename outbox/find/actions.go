@@ -66,7 +66,7 @@ func (f *Finder) actionSlice(ctx context.Context, asked Actions, behind place, l
 	var s slice[int64]
 	before := int64(0) // ids begin at 1: no action with this time follows the position
 	if behind.key != "" {
-		before, _ = strconv.ParseInt(behind.key, 10, 64) // it was parsed before, or is from this package
+		before, _ = strconv.ParseInt(behind.key, 10, 64) // the cursor was parsed before, or this package created it
 	}
 	rows, err := f.sql.ActionSlice.With(actionSlice{
 		Who: asked.Who, Action: asked.Action, Target: asked.Target, Since: column.TimeOrNull(asked.Since),

@@ -33,7 +33,7 @@ type bundle struct {
 	log  *explained.Log
 
 	mu      sync.Mutex
-	matches []find.Match // results of the conditions, by their number
+	matches []find.Match // indexed by the number that is the condition's text
 }
 
 // match returns a condition that decides like m.

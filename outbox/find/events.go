@@ -86,9 +86,9 @@ func (e Events) In(states ...inbox.Outcome) Events {
 // has reports whether e requires an attribute.
 func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 
-// overlap is the maximum time by which an event may have been received before an event with a lower
-// position. An event gets its position when it is inserted, but its time is the time at which its
-// transaction began.
+// overlap is the maximum time by which an event may be older than an event with a lower position.
+// An event gets its position when it is inserted, but its time is the time at which its transaction
+// began.
 const overlap = time.Minute
 
 // Events finds events back from a position, newest first, without headers and bodies. A limit

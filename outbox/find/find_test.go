@@ -19,7 +19,7 @@ import (
 
 func containsText(body []byte, text string) bool { return bytes.Contains(body, []byte(text)) }
 
-// whole returns all pages of a list as one, however many pages a busy machine needs.
+// whole returns all pages of a list as one page. On a busy machine, the list has more pages.
 func whole[Row any](t *testing.T, answer func(from find.Cursor) (find.Page[Row], error)) find.Page[Row] {
 	t.Helper()
 	var all find.Page[Row]
@@ -217,8 +217,8 @@ func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
-// A text is searched for as bytes. If it may be encoded in another way, the condition itself
-// decides.
+// The search looks for the bytes of a text. If a body may encode the text in another way, the
+// condition decides.
 func TestTextIsSearchedForHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -287,7 +287,7 @@ func TestOnwardTellsOnlyOfWhatIsSettled(t *testing.T) {
 		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' WHERE event_id = ANY ($1)`, names)
 		require.NoError(t, err)
 	}
-	settle("evt_1", "evt_3") // evt_2 is young, and holds back later events
+	settle("evt_1", "evt_3") // evt_2 is not settled yet, and holds back later events
 	page, err := b.EventsOnward(t.Context(), find.Events{}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evt_1"}, ids(page.Rows))

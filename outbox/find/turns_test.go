@@ -14,8 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// However many searches run simultaneously, only one works at a time, and together they work for a
-// third of the time.
+// Simultaneous searches work one at a time, and together they work for a third of the time.
 func TestSearchesWorkForAThirdOfTheTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

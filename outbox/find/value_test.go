@@ -96,7 +96,7 @@ func TestTheEventsOfADeliveryAreFound(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// As everywhere, a limit of 0 means 50.
+// A limit of 0 means 50, as in all lists.
 func TestEventsAreFoundWithoutALimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,7 +22,7 @@ type candidate[Ref comparable] struct {
 	deliveryID uuid.UUID         // location of the body, if known
 
 	inDoubt, unrendered bool  // only for effects
-	unclear             error // reason why Match could not be decided, if the judge is telling
+	unclear             error // reason why Match could not be decided, if the judge tells
 }
 
 // slice is the result of one statement.

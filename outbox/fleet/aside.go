@@ -11,12 +11,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// SetAside moves an effect's job to a queue that no worker reads. Such an effect cannot start now,
-// because its destination is paused or has no free slot. The process that runs the job then snoozes
-// it. The job waits in that queue, at no cost, until Recall.
+// SetAside moves an effect's job to a queue that no worker reads. A process calls SetAside, and
+// then snoozes the job, if the effect cannot start now because its destination is paused or has no
+// free slot. The job waits in that queue, at no cost, until Recall.
 //
-// SetAside and Recall need not survive a server failure: a job that stays in its queue only gets
-// one more instruction to wait. Errors: ErrUnavailable.
+// SetAside and Recall need not survive a server failure: a job that stays in its queue is only
+// snoozed once more. Errors: ErrUnavailable.
 func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) error {
 	err := f.db.Statement("set_aside", func(db pipeline.ByIndex) error {
 		_, err := f.sql.SetAside.With(setAside{AsideQueue: riverjob.AsideQueue(destination), JobID: jobID}).Exec(ctx, db)

@@ -20,7 +20,7 @@ func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn ti
 	return f.TripSince(ctx, destination, reason, probeIn, Evidence{})
 }
 
-// Evidence is what a process knows about the attempts at a destination, in times before now.
+// Evidence describes a process's attempts at a destination, in times before now.
 type Evidence struct {
 	// Failing is the time since the earliest of the failed attempts began. 0: unknown.
 	Failing time.Duration
@@ -29,8 +29,8 @@ type Evidence struct {
 	Succeeded time.Duration
 }
 
-// TripSince is like Trip, but leaves a breaker closed that has closed since the failed attempts began.
-// Errors: ErrUnknownDestination, ErrUnavailable.
+// TripSince is like Trip, but does nothing if the breaker has closed since the failed attempts
+// began. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) TripSince(ctx context.Context, destination, reason string, probeIn time.Duration, e Evidence) (opened bool, err error) {
 	trip := tripBreaker{
 		openBreaker:    openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()},

@@ -104,9 +104,9 @@ func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 	return nil
 }
 
-// FreeJobs gives other processes the effects and events that a process was working on when it was
-// lost, and records reason as the error of the interrupted job runs. It returns their number. Call
-// it every AnnounceEvery. Errors: ErrUnavailable.
+// FreeJobs gives the unfinished effects and events of lost processes to other processes, and
+// records reason as the error of the interrupted job runs. It returns the number of freed jobs.
+// Call it every AnnounceEvery. Errors: ErrUnavailable.
 func (f *Fleet) FreeJobs(ctx context.Context, reason string) (freed int64, err error) {
 	err = f.db.Statement("free_jobs", func(db pipeline.ByIndex) error {
 		freed = 0

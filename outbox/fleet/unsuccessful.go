@@ -11,13 +11,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// MostUnsuccessful is the maximum number of effects counted of each kind at a destination: a count
-// of that value means as many or more.
+// MostUnsuccessful limits each count of a destination: a count of this value means as many or more.
 const MostUnsuccessful = rule.MostAside
 
 // Unsuccessful counts the effects at one destination that need attention, up to MostUnsuccessful.
 type Unsuccessful struct {
-	Failed int64 `json:"failed"` // refused permanently, or turned away when their attempts were used up
+	Failed int64 `json:"failed"` // permanently failed, or rejected at their last attempt
 	Parked int64 `json:"parked"`
 }
 

@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// EffectID is the primary key of an effect. (Scope, Key, Generation) has at
-// most one effect (I4).
+// EffectID is the primary key of an effect. At most one effect exists for a scope, key and
+// generation (I4).
 type EffectID struct {
 	Scope      Scope `json:"scope"` // from ScopeOfRoute, ScopeOfEnqueue or ScopeOfResend
 	Key        Key   `json:"key"`

@@ -15,9 +15,9 @@ const (
 	timeout = 10 * time.Second
 )
 
-// Reader reads values by their keys. Simultaneous callers share one statement. While a statement is
-// in flight, the next batch collects. There is no timer, so a single caller has the latency of its
-// own statement. It is safe for concurrent use.
+// Reader reads values by their keys. Simultaneous callers share one statement. Callers that arrive
+// while statements run form the next batch. There is no timer, so a single caller has the latency
+// of its own statement. It is safe for concurrent use.
 type Reader[K comparable, V any] struct {
 	read func(ctx context.Context, keys []K) (map[K]V, error)
 

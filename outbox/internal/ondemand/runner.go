@@ -11,8 +11,8 @@ import (
 // stopPause is the pause between the last calls, after Stop.
 const stopPause = 2 * time.Millisecond
 
-// Runner calls a function soon after it was woken, one call at a time and with a pause after each
-// call. Until it is woken, it has no goroutine. It is safe for concurrent use.
+// Runner calls a function soon after Wake, one call at a time and with a pause after each call. It
+// has no goroutine until Wake is called. It is safe for concurrent use.
 type Runner struct {
 	pause    time.Duration
 	run      func()
