@@ -25,8 +25,8 @@ type Order struct {
 	Filter any
 	// Run is the bulk run that the erasure belongs to. 0: none.
 	Run int64
-	// Received is the time at which the event was received. A bulk run sets it for an event that is
-	// no longer in the database, because the erasure then searches the export of that day.
+	// Received is the time at which the event was received. Bulk runs set it: if the event is no
+	// longer in the database, the erasure searches the export of that day.
 	Received time.Time
 	// Searched are the texts that the selection searched for. Erased.Kept reports ids and keys that
 	// stay and contain one of these texts.

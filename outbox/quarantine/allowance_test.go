@@ -22,8 +22,8 @@ func simulated(now *time.Time) *Keeper {
 	}
 }
 
-// flood offers bodies of a size from 200 addresses for some days, more than any turn can write.
-// It returns the bytes and rows written in each hour.
+// flood offers bodies of one size from 200 addresses for a number of days, always more than a turn
+// can write. It returns the bytes and rows written in each hour.
 func flood(k *Keeper, now *time.Time, days, size int) (bytes, rows []int) {
 	body := make([]byte, size)
 	const turns = 360 // per hour
@@ -45,8 +45,8 @@ func flood(k *Keeper, now *time.Time, days, size int) (bytes, rows []int) {
 	return bytes, rows
 }
 
-// A flood of refused deliveries writes its half of the caps, and then a tenth of it per hour,
-// however long it lasts.
+// A flood of refused deliveries writes its half of the caps, and then a tenth of that half per hour
+// for as long as the flood lasts.
 func TestAFloodWritesABoundedAmount(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{100, 10_000, 100_000, maxBody} {

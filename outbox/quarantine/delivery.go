@@ -106,14 +106,14 @@ type pending struct {
 	size    int
 }
 
-// The size of a request that counts toward the caps in addition to its texts, and the maximum
-// length of its texts.
+// rowOverhead is the size that each request counts toward the caps in addition to its texts.
+// maxText is the maximum length of these texts.
 const (
 	rowOverhead = 256
 	maxText     = 8 << 10
 )
 
-// seal copies the data to store from r. The owner of r may then change r.
+// seal copies the data to store from r. The caller may change r afterwards.
 func seal(r Refused) (*pending, error) {
 	p := &pending{Refused: r, arrived: time.Now()}
 	var err error

@@ -80,7 +80,7 @@ type Keeper struct {
 	allowing allowances
 }
 
-// NewKeeper returns a Keeper on a migrated database. It works only while it has something to write.
+// NewKeeper returns a Keeper on a migrated database. An idle Keeper has no goroutine.
 func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	if opts.Pool == nil {
 		return nil, errors.New("quarantine options: Pool is required")

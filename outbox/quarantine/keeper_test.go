@@ -143,7 +143,8 @@ func TestRowsAreShared(t *testing.T) {
 	require.Equal(t, 200, b.count(t, `SELECT min(convert_from(body, 'UTF8')::integer) FROM hooklatch.rejected_deliveries WHERE address = '10.0.0.1'`), "the newest deliveries stay")
 }
 
-// fill offers n numbered requests of a size, however long that takes.
+// fill offers n numbered requests of one size. It writes them in groups of 50, so that the Keeper
+// loses none.
 func (b *bundle) fill(t *testing.T, source identity.Source, address, n, size int) {
 	t.Helper()
 	for i := range n {
@@ -159,7 +160,7 @@ func (b *bundle) fill(t *testing.T, source identity.Source, address, n, size int
 	b.flush(t)
 }
 
-// The 64 MiB of each source are shared in the same way.
+// Addresses share each source's 64 MiB in the same way as its rows.
 func TestBytesAreShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -238,7 +239,7 @@ func TestOldOnesAreForgotten(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }
 
-// Operator actions are recorded, and an action on a selection is recorded once.
+// The operator log records each operator action. An action on a selection is one record.
 func TestOrdersAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -298,7 +299,7 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	}
 	b.refuse("github", from(1), []byte("right"))
 	b.flush(t)
-	duplicates := int64(1) // "right too", in the first case
+	duplicates := int64(1) // the delivery "right too", which the first run removes
 	for name, f := range map[string]quarantine.Filter{"of all time": {Source: "stripe"}, "until tomorrow": {Source: "stripe", Until: time.Now().Add(24 * time.Hour)}} {
 		shares, err := b.Count(t.Context(), f)
 		require.NoError(t, err)
@@ -329,8 +330,8 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so the filter selects nothing")
 }
 
-// A failed verification is not a verdict, and a delivery accepted before its process was killed
-// is a duplicate.
+// A failed verification is not a verdict, so the run verifies the delivery again. If the first try
+// accepted the delivery, the second try finds a duplicate.
 func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

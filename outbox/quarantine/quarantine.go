@@ -1,6 +1,6 @@
-// Package quarantine keeps refused deliveries within bounds, for the gateway and the program. They
-// can be verified again once a wrong secret is corrected. The package verifies nothing, and
-// processes nothing.
+// Package quarantine stores a bounded number of refused deliveries, for the gateway and the
+// program. They can be verified again once a wrong secret is corrected. The package verifies
+// nothing, and processes nothing.
 //
 // A [Keeper] stores requests that a gateway refuses, without delaying the gateway. A [Quarantine]
 // is for the operators who decide about the stored deliveries.

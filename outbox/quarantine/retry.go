@@ -10,8 +10,8 @@ import (
 
 // Verdict is the result of verifying a delivery again.
 type Verdict struct {
-	New     bool   // it was accepted with at least one new event
-	Refused string // reason why it is still refused. Empty: it was accepted
+	New     bool   // the delivery was accepted with at least one new event
+	Refused string // reason why the delivery is still refused; empty: accepted
 }
 
 // Verify verifies a delivery as if it arrived now, and accepts it if it is authentic. An error is
@@ -21,7 +21,7 @@ type Verify func(ctx context.Context, d *Delivery) (Verdict, error)
 // Retried is the result of a retry, in deliveries.
 type Retried struct {
 	Accepted   int64            `json:"accepted"`   // with a new event
-	Duplicates int64            `json:"duplicates"` // all events were known
+	Duplicates int64            `json:"duplicates"` // with duplicates only
 	Refused    map[string]int64 `json:"refused"`    // still refused, by reason
 }
 

@@ -1,12 +1,12 @@
-// Package runs carries out, for workers and the program, bulk runs: operator actions on many
-// events, effects or refused deliveries. Runs are stored in Postgres, and any worker continues them
-// in the background. An operator can watch, slow, pause and stop them.
+// Package runs carries out bulk runs, for workers and the program. A bulk run applies an operator
+// action to many events, effects or refused deliveries. Runs are stored in Postgres, and any worker
+// continues them in the background. An operator can watch, slow, pause and stop them.
 //
-// A run changes a batch and moves its position in one transaction. After a process was killed, the
-// next process therefore continues exactly where the run stopped, and the counts are correct. The
-// worker of a run holds a lease; a batch of a worker that has lost its lease changes nothing.
-// Operator actions on a run are recorded in the transaction that performs them. The records of
-// every change name the run (I11).
+// A run changes a batch and moves its position in one transaction. If a process is killed, the next
+// process therefore continues exactly where the run stopped, and the counts are correct. The worker
+// of a run holds a lease; a batch of a worker that has lost its lease changes nothing. Operator
+// actions on a run are recorded in the transaction that performs them. The records of every change
+// name the run (I11).
 package runs
 
 import (

@@ -68,8 +68,8 @@ type leased struct {
 	Worker uuid.UUID
 }
 
-// givenBack is a run that its worker no longer holds. Error is why the run could not continue; empty:
-// another worker continues.
+// givenBack is a run that its worker no longer holds. Error is the reason why the run could not
+// continue; empty: another worker continues it.
 type givenBack struct {
 	leased
 

@@ -95,8 +95,8 @@ func (r *Runs) act(ctx context.Context, action ledger.Action, id int64, by ledge
 	return nil
 }
 
-// counted returns the run's progress at that moment, or an error that explains why the action was
-// not possible.
+// counted returns the run's progress at the time of the action, or an error that explains why the
+// action was not possible.
 func (r *Runs) counted(ctx context.Context, tx pgx.Tx, action ledger.Action, id int64, row pgx.Row) (ledger.Consequence, error) {
 	var selected, changed int64
 	err := row.Scan(&selected, &changed)

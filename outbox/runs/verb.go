@@ -20,17 +20,17 @@ const batchSize = 200
 type verb struct {
 	action ledger.Action
 	word   string // as used in sentences
-	// events are the states of the events to which it applies; nil: it applies to effects or
-	// refused deliveries.
+	// events are the states of the events to which the action applies; nil: the action applies to
+	// effects or refused deliveries.
 	events  []inbox.Outcome
 	refused bool
 	// unredacted is true if events with redacted content are excluded as well.
 	unredacted bool
-	// exported is true if it also applies to events that only the export has.
+	// exported is true if the action also applies to events that only the export has.
 	exported bool
 	// batch is the maximum number of targets in a transaction.
 	batch int
-	// do applies it to a batch in a step, and moves the run's position past the batch.
+	// do applies the action to a batch in a step, and moves the run's position past the batch.
 	do func(ctx context.Context, s *shift, place string, some []find.Found) error
 	// finish does the remaining work when nothing more is selected, or the run was stopped. It may
 	// be repeated. nil: nothing to do.

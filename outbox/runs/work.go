@@ -30,7 +30,7 @@ const (
 var (
 	// errTaken means that this worker no longer holds the run.
 	errTaken = errors.New("an operator changed the run, or another worker took it over")
-	// errOver means that this worker's time is over.
+	// errOver means that this worker has reached its time limit.
 	errOver = errors.New("the time is over")
 )
 
@@ -148,7 +148,7 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	s.next = time.Now().Add(run.waits)
 	state, why := Done, ""
 	err = s.many(ctx)
-	if wrong, is := errors.AsType[*find.ConditionError](err); is { // it was valid when the run was requested
+	if wrong, is := errors.AsType[*find.ConditionError](err); is { // the condition was valid when the run was requested
 		state, why, err = Failed, wrong.Error(), nil
 	} else if many, is := errors.AsType[*ManyError](err); is {
 		state, why, err = Stopped, many.Error(), nil
@@ -170,7 +170,7 @@ func (r *Runs) work(ctx context.Context, mine leased, until time.Time, progress 
 	if err != nil {
 		stuck = column.Reason(err.Error())
 	}
-	// A failed release costs only time: the lease ends by itself.
+	// A failed release costs only time, because the lease expires.
 	released := r.db.Statement("run.release", func(db pipeline.ByIndex) error {
 		_, err := r.sql.Release.With(givenBack{leased: mine, Error: stuck}).Exec(context.WithoutCancel(ctx), db)
 		return err
@@ -258,7 +258,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 }
 
 // [shift.passed] saves the position from which the search continues, at most once in stepsApart. If
-// the worker's time is over, it always saves the position, and returns errOver.
+// the worker has reached its time limit, passed always saves the position and returns errOver.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)

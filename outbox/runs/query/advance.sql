@@ -1,5 +1,5 @@
--- Moves a run's position, with the counts up to that position. The run continues, whatever kept it from
--- that before.
+-- Moves a run's position, with the counts up to that position. Clears the reason for which the run
+-- could not continue.
 UPDATE hooklatch.replay_runs
 SET
     leased_until = now() + :lease_seconds * interval '1 second',
