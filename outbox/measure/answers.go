@@ -18,9 +18,9 @@ import (
 const (
 	// MostWaiting is the maximum number of waiting effects that are counted.
 	MostWaiting = 10_000
-	// newestAttempts is the number of newest effects, over all destinations, that are read.
-	// attemptsAside is the number of the destination's effects read in each of the states waiting,
-	// failed and parked.
+	// newestAttempts is the number of newest effects that Answers reads over all destinations.
+	// attemptsAside is the number of the destination's own effects that it reads in each of the
+	// states waiting, failed and parked.
 	newestAttempts, attemptsAside = 2_000, 500
 	// answersWindow is the period for which responses are counted.
 	answersWindow = time.Hour

@@ -3,9 +3,8 @@ package measure
 import "github.com/hooklatch/hooklatch/internal/rule"
 
 const (
-	// Most is the maximum number of unfinished effects, and of undispatched events, that are
-	// counted: a count of that value means as many or more. All destinations, or all sources, share
-	// the limit.
+	// Most limits the count of unfinished effects, and of undispatched events: a count of Most
+	// means as many or more. All destinations, or all sources, share the limit.
 	Most = 200_000
 	// MostAwaited is the same limit for a page that an operator is waiting for.
 	MostAwaited = 50_000

@@ -49,8 +49,8 @@ type CollectorOptions struct {
 	MeterProvider metric.MeterProvider
 }
 
-// Collector is a candidate for the one process that reads the gauges of waiting work for the
-// metrics. It is used once: NewCollector, Start, Stop.
+// Collector reads the gauges of waiting work for the metrics while its process holds the lease.
+// Only one process holds the lease at a time. A Collector is used once: NewCollector, Start, Stop.
 type Collector struct {
 	*Reader
 
@@ -71,7 +71,7 @@ type Collector struct {
 type exported struct {
 	*Snapshot
 
-	until time.Time // time until which the metrics show it, by the monotonic clock
+	until time.Time // time until which the metrics show the snapshot, by the monotonic clock
 }
 
 // NewCollector returns a Collector that exports nothing yet.
@@ -205,7 +205,7 @@ func (c *Collector) release(ctx context.Context) {
 	c.current.Store(nil)
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	_, _ = c.sql.ReleaseLease.With(releaseLease{Holder: c.holder}).Exec(ctx, c.db) // the lease ends by itself
+	_, _ = c.sql.ReleaseLease.With(releaseLease{Holder: c.holder}).Exec(ctx, c.db) // on failure, the lease expires
 }
 
 // tell logs when collecting starts to fail, and when it works again.

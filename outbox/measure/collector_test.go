@@ -21,7 +21,7 @@ const (
 	tick     = 5 * time.Millisecond
 )
 
-// process is a process that may collect.
+// process simulates a process that may collect.
 type process struct {
 	*measure.Collector
 
@@ -113,8 +113,8 @@ func TestGaugesAreExported(t *testing.T) {
 	require.Empty(t, p.exported(t))
 }
 
-// However many processes run, only one exports. No lease ends here, even if the machine stalls: the
-// next process takes over because the previous process stopped.
+// Only one of all running processes exports. No lease expires in this test, even if the machine
+// stalls: the next process takes over because the previous process stopped.
 func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -114,8 +114,8 @@ func (c *Counter) Add(n int64) {
 	}
 }
 
-// wake schedules the counts to be added at the end of the current ten seconds of the clock. Such a
-// period never crosses a minute, so all counts added together are from one minute.
+// wake schedules an addition of the counts at the end of the current ten-second period of the
+// clock. Such a period never crosses a minute, so all counts added together are from one minute.
 func (c *Counts) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +169,7 @@ func (c *Counts) add(ctx context.Context, now time.Time) bool {
 	case err == nil:
 		return true
 	case sent && !refused(err):
-		return true // counting too little is better than too much, and only the server knows the outcome
+		return true // the outcome is unknown, and a count that is too low is better than one that is too high
 	}
 	c.keep(waiting, now.Add(-maxWait))
 	return false
@@ -214,7 +214,7 @@ func refused(err error) bool {
 	return ok && answer.SeverityUnlocalized == "ERROR"
 }
 
-// keep puts rows that were not added back into waiting, except for old rows.
+// keep puts rows back into waiting if they were not added and are not too old.
 func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@ import "time"
 // Bound lowers the limits of the counts.
 func (r *Reader) Bound(most, least int) { r.most, r.least = most, least }
 
-// Hasten sets the interval and the lease of a Collector, which are long otherwise.
+// Hasten shortens a Collector's interval and lease.
 func (c *Collector) Hasten(every, lease time.Duration) { c.every, c.lease = every, lease }
 
 // Collect takes the counts from before the given time, as the process does every ten seconds.

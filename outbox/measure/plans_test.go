@@ -44,7 +44,7 @@ func TestWhatIsFinishedCostsNothing(t *testing.T) {
 			before := map[string]map[string]int{}
 			for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 				read[mode] = reading(t, admin, mode, names)
-				read[mode]() // makes the plans, and reads the catalogue
+				read[mode]() // the first call makes the plans, and reads the catalogue
 				before[mode] = read[mode]()
 			}
 			_, err = admin.Exec(t.Context(), finished)

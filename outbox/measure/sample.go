@@ -1,10 +1,10 @@
 package measure
 
-// sample counts the amount of waiting work. The amounts of all readings are summed, like all
-// counts. The readings are counted too, so that the average of any period can be computed.
+// sample counts the amount of waiting work. Like all counts, the amounts of a period are summed.
+// The number of readings is counted too, so that Average can divide by it.
 func (c *Counts) sample(w *Waiting) {
 	for _, of := range w.Effects {
-		if of.Since == nil { // unfinished: failed and parked effects wait for an operator
+		if of.Since == nil { // unfinished effects: only failed and parked effects have Since
 			c.Of(OfDestination, of.Destination, Awaiting).Add(of.Count)
 		}
 	}

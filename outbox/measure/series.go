@@ -22,7 +22,7 @@ const (
 // Spans returns all spans, the shortest first.
 func Spans() []Span { return []Span{Hour, Day, Week} }
 
-// Kept returns how long the counts of a span are kept.
+// Kept returns the period for which the counts of a span are kept.
 func (s Span) Kept() time.Duration {
 	if s == Week {
 		return kept
@@ -96,7 +96,7 @@ func (p Period) Average(counts map[What]int64) (float64, bool) {
 	return float64(counts[Awaiting]) / float64(p.Readings), true
 }
 
-// Change is a change that the time line shows, in a minute or an hour.
+// Change is an entry of the time line, for one minute or hour.
 type Change struct {
 	At    time.Time // beginning of the minute or hour
 	Place int       // number of its period
@@ -106,7 +106,7 @@ type Change struct {
 }
 
 const (
-	// changesAtOnce is the maximum number of changes shown of a minute or hour.
+	// changesAtOnce is the maximum number of changes shown for one minute or hour.
 	changesAtOnce = 20
 	// summed marks a period whose sums over all names exist.
 	summed What = "summed"

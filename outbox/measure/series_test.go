@@ -76,15 +76,15 @@ func TestASeriesHasTheCountsOfItsSubject(t *testing.T) {
 		require.EqualValues(t, 14, attempts, span)
 		require.Empty(t, s.Periods[len(s.Periods)-1].Sources)
 	}
-	// Late counts are summed again.
+	// Tidy sums a period again if counts arrive late.
 	addTo(t, pool, 30*time.Minute, "source", "stripe", measure.Accepted, 100)
 	require.NoError(t, counts.Tidy(t.Context()))
 	accepted, _ := total(series(t, pool, measure.Of{}, measure.Day), measure.Accepted)
 	require.EqualValues(t, 114, accepted)
 }
 
-// The week is read from the hours, which an older program may have summed without their sums over
-// all names.
+// A Week series is read from the table hours, for which an older program may not have stored the
+// sums over all names.
 func TestAWeekIsReadFromTheHours(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -250,7 +250,7 @@ func TestASeriesCostsTheSameForAnyNumberOfNames(t *testing.T) {
 	}
 	read := func(of measure.Of, span measure.Span) (pages int, took time.Duration) {
 		t.Helper()
-		for range 2 { // the first reads the catalogue
+		for range 2 { // the first call reads the catalogue
 			pages, took = 0, 0
 			_, err := log.Take()
 			require.NoError(t, err)

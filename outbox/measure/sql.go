@@ -126,7 +126,7 @@ type minuteLine struct {
 	minutePeriods
 
 	Changes int
-	Counted bool // whether to look for counts; the sums over all names show at less cost whether there are any
+	Counted bool // look for counts in each minute; false if the sums over all names show this at less cost
 }
 
 type hoursOf struct {

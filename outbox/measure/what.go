@@ -47,7 +47,7 @@ const (
 	BreakerOpened What = "breaker_opened" // by destination
 	BreakerClosed What = "breaker_closed" // by destination
 	Started       What = "started"        // processes, by version
-	Configured    What = "configured"     // processes that began or reloaded with a configuration, by its hash
+	Configured    What = "configured"     // processes that started with or reloaded a configuration, by its hash
 
 	sampled What = "sampled" // readings of the amount of waiting work, without a name
 )
@@ -62,13 +62,13 @@ const (
 	Superseded What = "superseded" // effects cancelled because a newer effect of the same object was done
 )
 
-// Refused counts requests that got no 2xx, by reason, which must be one of a fixed set.
+// Refused counts requests that got no 2xx, by reason. The reason must be from a fixed set.
 func Refused(reason string) What { return What(refusedPrefix + reason) }
 
 const refusedPrefix = "refused:"
 
-// Retried counts deliveries that their sender calls a retry, by the sender's reason, which must be
-// one of a bounded set.
+// Retried counts deliveries that their sender calls a retry, by the sender's reason. The reason
+// must be from a bounded set.
 func Retried(reason string) What { return What("retry:" + reason) }
 
 // Secret counts deliveries verified by the secret at a position in the configuration, from 1.

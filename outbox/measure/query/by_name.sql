@@ -1,5 +1,5 @@
--- The counts of one kind by name: in the last hour, by the minute, and in the last day, by the hour.
--- Each minute and hour is read by its key. An empty name means all names.
+-- The counts of one kind by name: of the last hour, read from minutes, and of the last day, read
+-- from hours. Each minute and hour is read by its key. An empty name means all names.
 WITH hour AS (
     SELECT m.name, m.what, sum(m.n)::bigint AS n
     FROM generate_series(date_trunc('minute', now()) - interval '59 minutes', date_trunc('minute', now()), interval '1 minute') AS series (minute)
