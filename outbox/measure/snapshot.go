@@ -178,8 +178,8 @@ type SkippedEvents struct {
 	CountBefore, DispatchedBefore int64
 }
 
-// manySkipped is the number of skipped events from which Unusual returns true for a source that
-// skipped events the day before, if no event matches a route now.
+// manySkipped is the minimum number of skipped events that Unusual requires if no event matches a
+// route now.
 const manySkipped = 20
 
 // Unusual reports whether the source has probably lost its matching routes. Events matched a route

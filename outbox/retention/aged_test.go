@@ -13,7 +13,7 @@ import (
 )
 
 // A replay guard is kept as long as its source's events, counted from the last delivery with its
-// proof. Otherwise a proof replayed every day would some day be accepted.
+// proof. Otherwise a proof that is replayed every day would eventually be accepted.
 func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,8 +45,8 @@ func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	require.Zero(t, guards("again"))
 }
 
-// The results of passes grow faster than operator actions. One run deletes all that have expired,
-// however many slices that takes.
+// The results of passes grow faster than operator actions. One run deletes all expired rows, in as
+// many slices as needed.
 func TestOneRunDeletesAllExpiredPasses(t *testing.T) {
 	t.Parallel()
 	const rows = 120 // more than two slices
@@ -134,8 +134,8 @@ func TestNotesOfCopiesStayWithTheirDelivery(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.delivery_copies`))
 }
 
-// The newest version of an object is remembered from the last effect that applied it. After its
-// deletion, an older event would be applied again.
+// Retention keeps an object's newest version for the full period after the last effect that applied
+// it. Once the version is deleted, an older event can be applied again.
 func TestAVersionIsRememberedFromItsLastEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

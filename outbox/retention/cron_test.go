@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// pg_cron runs the statements of the documentation page, at times that a test can wait for. The
-// test needs the extension, postgresql-15-cron on Debian.
+// pg_cron runs the statements of docs/operations.md. The test schedules them every minute. It needs
+// the extension, postgresql-15-cron on Debian.
 func TestPgCronRunsWhatThePageSays(t *testing.T) {
 	t.Parallel()
 	var offered bool

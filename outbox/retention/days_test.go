@@ -17,9 +17,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// One source is remembered for 400 days and four sources for 30, with payloads kept for 10 days,
-// over months. The settings determine the remaining rows. Unfinished work continues with its bytes,
-// and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 runs 120 days of 100 events.
+// The test simulates months, with one source remembered for 400 days, four sources for 30, and
+// payloads kept for 10. The settings determine the remaining rows. Unfinished work keeps its
+// payloads, and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 runs 120 days of 100
+// events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	days, aDay := 45, 1 // number of days, and of events per day and source
@@ -107,7 +108,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	for id, kind := range begun {
 		kind.goOn(t, w, "a", id)
 	}
-	// Once the work has ended, no work needs these rows.
+	// The work has ended, so retention deletes its rows.
 	w.pass(t, day)
 	w.keep(t, settings)
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
@@ -115,8 +116,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
 }
 
-// buffers returns the number of buffers that a statement of retention read since plans were last
-// taken.
+// buffers returns the number of buffers that a statement of retention has read since plans.Take was
+// last called.
 func (w *world) buffers(t *testing.T, statement string) int {
 	t.Helper()
 	text, err := os.ReadFile("query/" + statement + ".sql")
@@ -231,7 +232,7 @@ func TestARunFinishesADayOfAnotherTimeFirst(t *testing.T) {
 	}
 }
 
-// interrupt starts a statement that waits for others, and cancels the statement when it waits.
+// interrupt starts a statement, and cancels it when it waits for a lock.
 func (w *world) interrupt(t *testing.T, sql string) {
 	t.Helper()
 	conn, err := w.pool.Acquire(t.Context())

@@ -18,11 +18,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// killing is a storage that ends its process at an operation.
+// killing is a storage that kills its process instead of performing an operation.
 type killing struct {
 	export.Storage
 
-	left int // operations left until then
+	left int // operations left until the kill
 	kill context.CancelFunc
 }
 
@@ -42,15 +42,15 @@ func (k *killing) Get(ctx context.Context, name string, offset, length int64) ([
 	return k.Storage.Get(ctx, name, offset, length)
 }
 
-// bulkBody is the body of an event of a bulk day.
+// bulkBody returns an event body that contains the id and long padding.
 func bulkBody(id string) string {
 	sum := md5.Sum([]byte(id))
 	return fmt.Sprintf(`{"id": "%s",  "pad": "%s"}`, id, strings.Repeat(hex.EncodeToString(sum[:]), 20))
 }
 
-// Thirty days are exported, dropped and read back byte for byte. Events in them are then erased. On
-// every third day, the exporting process is killed in the middle, and another process continues.
-// HOOKLATCH_LONG=1 has 20,000 events a day.
+// Retention exports and drops thirty days, and the export returns them byte for byte. The test then
+// erases some of their events. On every third day, it kills the exporting process midway, and
+// another process continues. HOOKLATCH_LONG=1 creates 20,000 events a day.
 func TestThirtyDaysLeaveAndAreReadBack(t *testing.T) {
 	t.Parallel()
 	const days = 30

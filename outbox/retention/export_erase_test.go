@@ -65,9 +65,9 @@ func contents(t *testing.T, dir string) string {
 }
 
 // An erasure that selects events by a text in the payload also erases events whose days were
-// dropped. Some of these events are still known, and only the export has the others. Other events
-// of the same delivery keep their bytes. An erasure that the storage interrupts anywhere is
-// continued.
+// dropped. Some of these events are still in the database, and only the export has the others.
+// Other events of the same delivery keep their bytes. If a storage operation fails, the next call
+// completes the erasure.
 func TestAnErasureReachesTheExport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestAnErasureReachesTheExport(t *testing.T) {
 	require.JSONEq(t, `[null,{"id":"copied","to":"someone"}]`, string(w.shown(t, "a", "copied").Event.Body))
 	require.JSONEq(t, `[null,{"id":"later","to":"someone"}]`, string(w.shown(t, "a", "later").Event.Body))
 
-	// One event, named by an operator, that only the export has.
+	// An operator erases one event that only the export has.
 	erased, err := w.Erasure().Event(t.Context(), ref("a", "old-other"), ann, erasure.Order{})
 	require.NoError(t, err)
 	require.Equal(t, 1, erased.Effects)

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// An export outlives the program that wrote it. The file has one line in the first format. A column
-// that was added later and must not be NULL needs a value in restore_event.sql.
+// An event in the first export format can still be restored. For this, restore_event.sql sets a
+// value for every NOT NULL column that was added later.
 func TestTheFirstExportIsStillRestored(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/first_export.json")

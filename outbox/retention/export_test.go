@@ -192,9 +192,9 @@ func (f *faulty) Delete(ctx context.Context, name string) error {
 	return f.step(func() error { return f.Storage.Delete(ctx, name) })
 }
 
-// Whichever operation on the storage fails, or is done without a response, no delivery is lost: it is
-// in its table, or in the export. The next run continues. No file is left that the export does not
-// need.
+// No delivery is lost if a storage operation fails, or is done without a response: the delivery is
+// in its table or in the export. The next run continues, and leaves no file that the export does
+// not need.
 func TestAFailureOfTheExportLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{false, true} {
@@ -256,7 +256,7 @@ func TestADamagedPartIsFoundBeforeItsDayIsDropped(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, days[0].Error)
 
-	// A byte that changes later is found by every reader.
+	// Every reader detects a byte that has changed later.
 	for _, suffix := range []string{".jsonl.gz", ".index", ".json"} {
 		for _, name := range filesIn(t, dir) {
 			if !strings.HasSuffix(name, suffix) {
@@ -266,7 +266,7 @@ func TestADamagedPartIsFoundBeforeItsDayIsDropped(t *testing.T) {
 			require.NoError(t, err)
 			content[len(content)/2] ^= 1
 			require.NoError(t, os.WriteFile(name, content, 0o600))
-			w.restart(t, export.Directory(dir)) // it has no manifest in memory
+			w.restart(t, export.Directory(dir)) // the new process has no manifest in memory
 			_, err = w.Inbox().Recall(t.Context(), ref("a", "first"))
 			var damaged *export.CorruptError
 			require.ErrorAs(t, err, &damaged, name)
@@ -277,7 +277,7 @@ func TestADamagedPartIsFoundBeforeItsDayIsDropped(t *testing.T) {
 	}
 }
 
-// A day that is exported already is compared with its table before it is dropped.
+// Retention compares a day that is already exported with its table before it drops the day.
 func TestADayThatChangedAfterItsExportIsExportedAgain(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))
@@ -373,9 +373,9 @@ func TestARunReplaysEventsOfDroppedDays(t *testing.T) {
 	require.Equal(t, bodyOf("two"), w.loaded(t, "a", "two").Body)
 }
 
-// A source that has moved to another cell leaves its earlier events here. An event whose delivery only
-// the export has is replayed like the others, while its row is stored and afterwards, alone and in a bulk
-// run.
+// A source that has moved to another cell leaves its earlier events in this cell. An event whose
+// delivery only the export has is replayed like the others, while its row is stored and afterwards,
+// alone and in a bulk run.
 func TestAnExportedEventOfASourceThatMovedIsReplayed(t *testing.T) {
 	t.Parallel()
 	for days, stored := range map[int]int{7: 2, 14: 0} {
@@ -406,8 +406,8 @@ func TestAnExportedEventOfASourceThatMovedIsReplayed(t *testing.T) {
 	}
 }
 
-// No event arrived for so long that retention has deleted all of them. A bulk run erases those that the
-// export has.
+// Retention has deleted all events, because none arrived for a long time. A bulk run erases an
+// event that only the export has.
 func TestARunReachesEventsThatOnlyTheExportHas(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))

@@ -19,9 +19,9 @@ import (
 )
 
 // Retention does not delay deliveries at a steady rate. Rounds without and with retention
-// alternate, and the 99th percentiles of each pair are compared: the spread of their ratios stays
-// below the bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise idle machine. The
-// short form shows that deliveries and retention both make progress.
+// alternate. The test compares the 99th percentiles of each pair of rounds: the spread of their
+// ratios stays below a bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise idle
+// machine. The short form shows that deliveries and retention both make progress.
 func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // the test must run alone when it measures
 	long := os.Getenv("HOOKLATCH_LONG") != ""
 	if !long { // measurements need the machine for themselves
@@ -39,7 +39,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 		defer cancel()
 		require.NoError(t, o.Stop(ctx))
 	})
-	// The database has old events, as after many years, and the days of their bodies.
+	// The database contains many old events, and fourteen days of old bodies.
 	_, err = pool.Exec(t.Context(), `
 		INSERT INTO hooklatch.processed_events
 			(source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at)

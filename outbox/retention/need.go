@@ -15,9 +15,9 @@ import (
 // again. It takes a few seconds per million effects.
 const needTimeout = 25 * time.Second
 
-// underWay is longer than any dispatch takes. An event's dispatch time is the start of its
-// dispatch. So if a dispatch commits after the needs were read, this time is at most underWay
-// before the reading.
+// underWay is longer than any dispatch takes. An event's dispatch time is the time at which its
+// dispatch began. If a dispatch commits after the needs were read, it therefore began at most
+// underWay before the reading.
 const underWay = time.Hour
 
 // needs holds the events that effects need, by accept_seq in ascending order.

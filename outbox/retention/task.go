@@ -55,7 +55,7 @@ func (t *task) part() Part {
 // for rows that each run reads completely. For a short retention, a tenth of it is enough.
 func (t *task) due() bool {
 	enough := grain
-	if t.what == Versions || t.what == Imports { // each run reads every row of these kinds, so one runs at most once a day
+	if t.what == Versions || t.what == Imports { // each run reads every row of these kinds, so the task is due at most once a day
 		enough = Day
 	}
 	return t.before.Sub(t.horizon) >= min(enough, t.period/10)
@@ -122,7 +122,7 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	}
 	add(Payloads, "", r.settings.Payloads, found.payloads)
 	for _, source := range sources {
-		add(Events, source, r.settings.dedupOf(source), nil) // its oldest event is found behind its cursor
+		add(Events, source, r.settings.dedupOf(source), nil) // lookBehind finds its oldest event
 	}
 	for _, source := range sources {
 		if found.imports {

@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	return openWorld(t, false)
 }
 
-// watchedWorld also collects plans, which takes as long as all other work.
+// watchedWorld is like newWorld, but also collects plans, which doubles the duration of a test.
 func watchedWorld(t *testing.T) *world {
 	t.Helper()
 	return openWorld(t, true)

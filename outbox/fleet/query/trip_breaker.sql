@@ -1,6 +1,6 @@
 -- Opens a closed breaker, and returns its destination. A breaker that has closed since the failed
--- attempts began stays closed: until it opens again, its last success is the time when it closed. An
--- open or half-open breaker stays unchanged, but learns of the last success.
+-- attempts began stays closed: until it opens again, its last success is the time when it closed.
+-- An open or half-open breaker stays unchanged, except that its last success is updated.
 WITH opened AS (
     UPDATE hooklatch.destinations
     SET

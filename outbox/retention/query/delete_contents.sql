@@ -1,4 +1,4 @@
--- Deletes content guards whose window ended some time ago.
+-- Deletes content guards whose window ended before :before.
 DELETE FROM hooklatch.content_guards AS g
 USING (
     SELECT source, hash

@@ -1,6 +1,6 @@
 -- Reads a slice of a source's replay guards, in the order of seen_at. Deletes the guards that were
--- last seen before :before. The others get their last time as seen_at, and are kept for the full
--- period after that time.
+-- last seen before :before. Sets seen_at of the others to the time at which they were last seen, so
+-- that they are kept for the full period after that time.
 WITH looked AS MATERIALIZED (
     SELECT g.seen_at, g.source, g.hash, g.last_seen_at
     FROM hooklatch.replay_guards AS g
