@@ -52,7 +52,7 @@ func (e *Eraser) eraseCopy(ctx context.Context, tx pgx.Tx, c copyOf) error {
 		return err
 	}
 	places := slices.DeleteFunc(jsonpointer.Places(body, c.item), func(p jsonpointer.Place) bool {
-		return string(body[p.Start:p.End]) == "null" // it was erased before
+		return string(body[p.Start:p.End]) == "null" // the part was erased before
 	})
 	if len(places) == 0 {
 		return nil

@@ -35,7 +35,7 @@ type Order struct {
 
 // Erased is the result of an erasure.
 type Erased struct {
-	Again   bool // it was erased before
+	Again   bool // the event was erased before
 	Effects int  // number of its effects that were erased too
 	// Others is the number of other events in its delivery. They keep their parts of the body, and
 	// the headers.

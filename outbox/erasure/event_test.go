@@ -326,7 +326,7 @@ func TestErasureNeedsNoRightToTheTables(t *testing.T) {
 	require.Empty(t, b.event(t, "evt_1").Body)
 }
 
-// The operator log says how much was erased with an event.
+// The result in the operator log has the singular form for one effect or one event.
 func TestAnErasureCountsOneThingInTheSingular(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]erasure.Erased{

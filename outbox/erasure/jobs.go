@@ -17,7 +17,7 @@ const (
 	jobsTogether = 10_000
 )
 
-// jobsOf are the events and effects whose jobs are to be deleted.
+// jobsOf lists the events and effects whose jobs are to be deleted.
 type jobsOf struct {
 	events  []identity.EventRef
 	effects []identity.EffectID

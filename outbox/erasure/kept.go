@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// personal matches texts that identify a person anywhere: email addresses, and telephone numbers in
-// international form.
+// personal matches email addresses, and telephone numbers in international form. They identify a
+// person in any text.
 var personal = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+|\+[0-9]{7,15}`)
 
 const (

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// matching returns runs whose conditions are all decided by match.
+// matching returns Runs that use match for every condition.
 func (b *bundle) matching(match func(e *inbox.Event) (bool, error)) *runs.Runs {
 	return b.Runs().With(b.Finder().With(func(context.Context, string) (find.Match, error) { return find.Match{By: match}, nil }))
 }
@@ -99,8 +99,8 @@ func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	require.Equal(t, 3, b.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'effect.cancel' AND who = 'ann'`))
 }
 
-// The jobs of erased events are deleted, whichever process erased the events, and also if the run
-// is stopped.
+// A run deletes the jobs of its erased events, even if other processes erased them or the run is
+// stopped.
 func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {

@@ -21,8 +21,8 @@ var (
 	matchBudget = budget{time: 170 * time.Millisecond, rows: 50_000, first: 100, most: 4_000}
 )
 
-// growth limits the size of a slice relative to the previous slice. It is small because the time of
-// one slice says little about rows elsewhere.
+// growth limits the size of a slice relative to the previous slice. It is small because one slice's
+// duration is a poor estimate for other rows.
 const growth = 4
 
 // pace decides how much to read next.

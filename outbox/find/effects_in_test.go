@@ -25,9 +25,9 @@ func effectsOf(t *testing.T, b *bundle, asked find.Events) map[string]string {
 	return states
 }
 
-// A list shows the states of each event's effects, the worst first. It includes effects of a replay
-// days later, effects of earlier events with the same key, and effects that an older version
-// linked.
+// A list shows the states of each event's effects, the worst first. The states include effects of a
+// replay that ran days later, effects of earlier events with the same key, and effects that an
+// older version linked.
 func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -83,8 +83,8 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	require.Contains(t, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{"parked"}, Span: find.Span{Since: time.Now().Add(-time.Hour)}}), "waits")
 }
 
-// The effects of an event that was never replayed are found in the day of its dispatch, however
-// many days of links there are.
+// A list finds the effects of an event that was never replayed in the day of its dispatch, and
+// reads no other days of links.
 func TestTheStatesOfEffectsAreReadFromOneDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

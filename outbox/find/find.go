@@ -3,9 +3,10 @@
 // a time, and reports how far it looked. Each filter is one struct. Command line, console, API and
 // runs read and write the same fields (see Fields).
 //
-// Matches may be rare or missing, and no index serves every filter. So a page contains only the
-// matches found within a budget: the rows, the time back to which it looked, and a cursor to
-// continue from. Nothing is counted, and a page far back costs as much as the first page.
+// Matches may be rare or missing, and no index serves every filter. A page therefore contains only
+// the matches found within a budget. It also contains the time back to which the search looked, and
+// a cursor to continue from. Nothing is counted, and a page far back costs as much as the first
+// page.
 //
 //	for cursor, more := find.Beginning, true; more; {
 //		page, err := box.Finder().Events(ctx, find.Events{Type: "invoice.paid"}, cursor, 50)

@@ -9,9 +9,9 @@ import (
 // duration.
 const restFactor = 2
 
-// turns lets one payload search work at a time, and makes it pause between slices. A search keeps a
-// CPU of this process and one of the server busy, which deliveries need too. With a nil *turns,
-// searches neither wait nor pause.
+// turns lets one payload search work at a time, and makes it pause between slices. A search keeps
+// one CPU of this process and one of the server busy. Deliveries need these CPUs too. With a nil
+// *turns, searches neither wait nor pause.
 type turns struct {
 	free chan struct{} // has a value while no search works
 	rest int

@@ -194,7 +194,7 @@ func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
 }
 
 // unheardAfter is the time after which clients are notified again of a queue's pause state, if a
-// client still works contrary to that state.
+// client still ignores that state.
 const unheardAfter = 10 * time.Second
 
 // SyncPauses applies the destinations' pauses to the River queues; the destinations' rows are

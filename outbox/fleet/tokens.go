@@ -10,9 +10,10 @@ import (
 )
 
 // TakeTokens takes n tokens of a destination's rate, which applies to all processes together. It
-// returns the wait before all n may be used at the same time. The tokens are taken, whatever the
-// wait. To keep the wait short, a process should have one caller at a time for each destination.
-// After a quiet time, at most burst tokens are free. A perSecond of 0 or less means no limit.
+// returns the time that the caller must wait before it uses all n at once. It takes the tokens even
+// if this wait is long. To keep the wait short, a process should have one caller at a time for each
+// destination. After a quiet time, at most burst tokens are free. A perSecond of 0 or less means no
+// limit.
 //
 // The statement need not survive a server failure: lost tokens at worst allow a burst.
 //

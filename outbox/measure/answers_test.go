@@ -65,7 +65,7 @@ func TestWhatADestinationAnsweredLately(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(-20*time.Minute), l.OldestDue, time.Minute)
 }
 
-// Reads are bounded, whatever the number of rows, and the result reports the bound.
+// Answers reads a bounded number of rows, and its result shows that rows were left out.
 func TestWhatIsReadIsBounded(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -8,7 +8,8 @@ const (
 	Most = 200_000
 	// MostAwaited is the same limit for a page that an operator is waiting for.
 	MostAwaited = 50_000
-	// least is the minimum share of each destination or source, however many exist.
+	// least is the minimum share of each destination or source, even if the shares then exceed the
+	// limit.
 	least = 1_000
 	// MostAside is the maximum count of a destination's failed effects, of its parked effects, and
 	// of the events that need attention.

@@ -146,7 +146,7 @@ type turn struct {
 	standing   *Standing
 	standingAt time.Time
 	rested     time.Time // the process does not read again before this time
-	sampled    time.Time // minute in which it last counted the amount of waiting work
+	sampled    time.Time // minute in which the process last counted the amount of waiting work
 	failing    bool
 }
 

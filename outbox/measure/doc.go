@@ -7,12 +7,12 @@
 // transactions. Counts show rates to operators. They lose up to ten seconds when a process is
 // killed or a response of the database is lost. The exact facts are in the ledger.
 //
-// A Snapshot describes the waiting work. One process at a time, the Collector that holds a lease in
-// the database, reads it for the metrics and exports it while the lease lasts. Other processes do
-// not export it, so that a sum over all processes is right and no value is stale. The cost is
-// bounded, whatever the amount of waiting work. Effects and undispatched events are counted up to
-// Most of each, or MostAwaited. Events and effects that need attention are counted up to MostAside.
-// A Collector rests twenty times as long as it read.
+// A Snapshot describes the waiting work. Only one process at a time reads it for the metrics: the
+// process whose Collector holds a lease in the database. This process exports the snapshot while
+// the lease lasts. Other processes do not export it, so that a sum over all processes is right and
+// no value is stale. The cost is bounded for any amount of waiting work. Effects and undispatched
+// events are counted up to Most of each, or MostAwaited. Events and effects that need attention are
+// counted up to MostAside. A Collector rests twenty times as long as it read.
 //
 // Answers are the latest responses of one destination, from a bounded number of rows.
 //

@@ -19,7 +19,7 @@ import (
 // Reader reads waiting work, counts and responses. It is safe for concurrent use.
 type Reader struct {
 	db          pipeline.ByIndex // for statements about effects and events
-	counts      pipeline.ByIndex // for statements about counts, which sort
+	counts      pipeline.ByIndex // for statements that sort counts
 	sql         statements
 	most, least int
 }

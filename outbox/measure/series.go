@@ -84,7 +84,7 @@ type Period struct {
 	Sources, Destinations map[What]int64
 }
 
-// AllRefused is the sum of all refusals in a Series, whatever their reasons.
+// AllRefused is the sum of the refusals for all reasons in a Series.
 const AllRefused What = "refused"
 
 // Average returns the average amount of waiting work in the period. The parameter counts is

@@ -188,7 +188,7 @@ func (s SkippedEvents) Unusual() bool {
 	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }
 
-// fewEvents is the number of events in an hour below which their duplicate rate means nothing.
+// fewEvents is the minimum number of events in an hour for a meaningful duplicate rate.
 const fewEvents = 50
 
 // Rate returns the duplicate rate of the last 60 minutes. It returns false if there were too

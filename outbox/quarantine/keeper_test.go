@@ -401,8 +401,8 @@ func ids(of []quarantine.Delivery) []uuid.UUID {
 	return ids
 }
 
-// The addresses with the latest accepted deliveries stay. A sender that moves is known at its new
-// address, however many addresses it had before.
+// The addresses with the latest accepted deliveries stay. A sender that changes its address is
+// known at the new address, even after many changes.
 func TestTheAddressesThatWereAcceptedLastStay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

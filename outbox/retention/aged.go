@@ -96,9 +96,9 @@ type versionPlace struct {
 	LatestKey string
 }
 
-// deleteVersions deletes the versions of objects to which no effect was applied within the effects'
-// retention. An older event can then be applied again. It walks all versions once a day, in key
-// order.
+// deleteVersions walks the versions of all objects once a day, in key order. It deletes the
+// versions of objects to which no effect was applied within the effects' retention. An older event
+// can then be applied again.
 func (r *run) deleteVersions(ctx context.Context, t *task) error {
 	at := r.leftVersions.take()
 	for !r.over(ctx) {

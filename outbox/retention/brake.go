@@ -14,7 +14,8 @@ import (
 // actionRun is the operator action that allows a stopped run to continue.
 const actionRun ledger.Action = "retention.run"
 
-// stopped returns the tasks that would go too far without an operator's approval.
+// stopped returns the tasks that need an operator's approval, because they would go too far in one
+// run.
 func (r *run) stopped() []*task {
 	var stopped []*task
 	for _, t := range r.tasks {

@@ -36,7 +36,7 @@ type partition struct {
 	whole    string
 	day      time.Time // 00:00 UTC
 	attached bool
-	pending  bool  // its detaching was interrupted
+	pending  bool  // detaching the day was interrupted
 	thin     bool  // only rows that outlive the day are left
 	own      bool  // the current role is its owner
 	bytes    int64 // including its indexes

@@ -15,10 +15,10 @@ import (
 
 // The fates of an event in a slice.
 const (
-	fateOther = "other" // its source is not being walked
-	fateYoung = "young" // it has not expired
+	fateOther = "other" // the event's source is not in the walk
+	fateYoung = "young" // the event has not expired
 	fateGone  = "gone"
-	fateKept  = "kept" // it has expired, but is still needed
+	fateKept  = "kept" // the event has expired, but is still needed
 )
 
 // future is the maximum time by which an event may be ahead of the database's clock and still block

@@ -324,8 +324,8 @@ func filesIn(t *testing.T, dir string) []string {
 	return names
 }
 
-// An event whose day was dropped is replayed as if it were stored, while its row is stored and
-// afterwards. The rows that the replay restored are deleted when the replay's work has ended.
+// An event whose day was dropped can be replayed like a stored event, both while its row is stored
+// and afterwards. The rows that the replay restored are deleted when the replay's work has ended.
 func TestAnEventOfADroppedDayIsReplayed(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))
@@ -374,8 +374,8 @@ func TestARunReplaysEventsOfDroppedDays(t *testing.T) {
 }
 
 // A source that has moved to another cell leaves its earlier events in this cell. An event whose
-// delivery only the export has is replayed like the others, while its row is stored and afterwards,
-// alone and in a bulk run.
+// delivery only the export has is replayed like its other events: while its row is stored and
+// afterwards, alone and in a bulk run.
 func TestAnExportedEventOfASourceThatMovedIsReplayed(t *testing.T) {
 	t.Parallel()
 	for days, stored := range map[int]int{7: 2, 14: 0} {

@@ -27,7 +27,7 @@ func (w *world) imported(t *testing.T, source string, days int) {
 	require.NoError(t, err)
 }
 
-// Imported keys are deleted exactly when their source's events are deleted, whatever the order of
+// Retention deletes imported keys after the same period as their source's events, for any order of
 // import. They do not block events.
 func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	settings := retention.Settings{Dedup: map[identity.Source]time.Duration{"a": 5 * day, "b": 20 * day}}
 	past := `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND received_at < now() - $2 * interval '1 day'`
 	w.imported(t, "a", 10)
-	w.imported(t, "b", 10) // these precede the keys of a, and expire later
+	w.imported(t, "b", 10) // the keys of b precede the keys of a, and expire later
 	for today := range 15 {
 		w.pass(t, day)
 		w.done(t, "a", fmt.Sprint("done-", today))

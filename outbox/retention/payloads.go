@@ -54,7 +54,7 @@ func (r *run) dropPayloads(ctx context.Context, t *task) error {
 	if err := r.recheckDeliveries(ctx, t); err != nil {
 		return err
 	}
-	notes := &task{before: t.oldest} // notes on dropped days whose deliveries are no longer kept
+	notes := &task{before: t.oldest} // notes about copies in deliveries of dropped days
 	if t.oldest.IsZero() {
 		notes.before = t.before.Truncate(Day)
 	}

@@ -17,7 +17,7 @@ import (
 type Progress struct {
 	What    What
 	Source  identity.Source
-	Horizon time.Time // everything older is deleted, except for what unfinished work needs
+	Horizon time.Time // older rows are deleted, except rows that unfinished work needs
 	RanAt   time.Time
 	Oldest  time.Time // oldest row left at that time; zero: none
 	// DayRows and DayBytes were deleted on Day, and PreviousRows on the previous day with a run.
@@ -92,7 +92,7 @@ func (r *run) load(ctx context.Context) error {
 		}
 		t.horizon = t.before
 		switch met := latest[t.what]; {
-		case t.what == Imports: // the keys were imported just now, whatever their age
+		case t.what == Imports: // the keys were imported just now, even if they are old
 		case t.oldest.IsZero() || t.oldest.After(t.before):
 		case t.source != "" && met.After(t.oldest):
 			t.horizon = met

@@ -9,7 +9,7 @@ import (
 )
 
 // An ended run is deleted with the operator actions, because its filter and its reason are the
-// operator's words. A run that may continue stays, whatever its age.
+// operator's words. A run that may continue stays, even if it is old.
 func TestRunsThatHaveEndedGoWithTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ type task struct {
 	period time.Duration // retention of the rows
 	before time.Time     // older rows are deleted
 
-	known     bool      // an earlier run has seen it
+	known     bool      // an earlier run recorded its progress
 	horizon   time.Time // time up to which earlier runs have deleted
 	approved  time.Time // time up to which an operator allows deletion
 	acceptSeq int64     // cursor of events
@@ -64,7 +64,7 @@ func (t *task) due() bool {
 // tooFar reports whether t would go further in one run than it may without approval.
 func (t *task) tooFar() bool {
 	if t.what != Imports && (t.oldest.IsZero() || !t.oldest.Before(t.before)) || t.what == Contents {
-		return false // nothing is deleted, or only rows that are no longer of use
+		return false // nothing is deleted, or only content guards that are no longer used
 	}
 	reached := t.horizon
 	if t.approved.After(reached) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// unfinished is work that outlives every setting, and a way to continue it.
+// unfinished is work that outlives every retention period, and a way to continue it.
 type unfinished struct {
 	name  string
 	begin func(t *testing.T, w *world, source, id string)

@@ -61,7 +61,7 @@ func (c *Counts) take(o Order, found []find.Found) []find.Found {
 		switch {
 		case f.Unclear != nil:
 			bodiless := errors.Is(f.Unclear, find.ErrBodiless)
-			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // a failed condition says more than a missing body
+			if c.WhyUnclear == "" || !bodiless && c.Unclear == c.Bodiless { // the error of a failed condition is more useful than a missing body
 				c.WhyUnclear = f.Unclear.Error()
 			}
 			c.Unclear++

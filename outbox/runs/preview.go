@@ -13,10 +13,10 @@ const sampleSize = 10
 
 // Bite limits how much of a selection one call counts.
 type Bite struct {
-	After string // position where an earlier preview ended, whose counts are in Counts
+	After string // position where an earlier preview ended; Counts contains its counts
 	Counts
-	For  time.Duration // time after which counting stops. 0: it continues to the end of the selection
-	Most int64         // counting may stop once more targets are selected. 0: no such limit
+	For  time.Duration // time after which counting stops; 0: at the end of the selection
+	Most int64         // counting may stop above this number of selected targets; 0: no limit
 }
 
 // Preview describes the changes that an Order would cause.
@@ -39,7 +39,7 @@ type Sampled struct {
 	State     string
 	At        time.Time // creation or receipt time
 
-	// Set only for effects.
+	// The next fields are set only for effects.
 	Destination    string
 	Route          string
 	Attempt        int

@@ -33,7 +33,7 @@ func (r *Runs) refusedPage(ctx context.Context, o Order, from find.Cursor) (find
 	return page, err
 }
 
-// verifyAgain verifies a refused delivery once more, and removes it from the quarantine if it was
+// verifyAgain verifies a refused delivery again, and removes it from the quarantine if it was
 // accepted. The acceptance is committed first, in a separate transaction. If the removal is lost,
 // the delivery is verified again and is a duplicate.
 func verifyAgain(ctx context.Context, s *shift, place string, some []find.Found) error {

@@ -24,7 +24,7 @@ type verb struct {
 	// effects or refused deliveries.
 	events  []inbox.Outcome
 	refused bool
-	// unredacted is true if events with redacted content are excluded as well.
+	// unredacted is true if the action also excludes events with redacted content.
 	unredacted bool
 	// exported is true if the action also applies to events that only the export has.
 	exported bool

@@ -52,7 +52,7 @@ func TestWhoAsksAtTheSameTimeSharesAStatement(t *testing.T) {
 		}
 		ask(1)
 		ask(2)
-		for key := range 70 { // 1 and 2 are requested once more
+		for key := range 70 { // 1 and 2 are requested again
 			ask(key)
 		}
 		ask(69)
