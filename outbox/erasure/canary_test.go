@@ -144,7 +144,7 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	b.settle(t, b.claim(t, alone), ledger.VerdictDone)
 	b.legacy(t, effect)
 	b.refused(t, "shop", body)
-	// These columns are required in a row with an order key.
+	// A row with an order key requires these columns.
 	b.exec(t, `UPDATE hooklatch.effects SET order_key = 'x', accept_seq = COALESCE(accept_seq, 1), occurred_at = now()`)
 	canaries := append(b.plant(t), canaryOf("deliveries.body"))
 	for _, one := range canaries {

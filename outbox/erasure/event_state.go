@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// lockedEvent is an event's state, as far as an erasure needs it.
+// lockedEvent is the part of an event's state that an erasure needs.
 type lockedEvent struct {
 	ref                  identity.EventRef
 	acceptSeq            int64

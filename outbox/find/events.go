@@ -183,7 +183,7 @@ func (f *Finder) loadEvents(ctx context.Context, read readEvents, refs []identit
 	}
 	counts, err := f.ledger.StatesOfEvents(ctx, refs)
 	if sqlstate.Is(err, sqlstate.InsufficientPrivilege) {
-		return rows, nil // a gateway's role with the rights for an older version: the states are unknown
+		return rows, nil // a gateway's role may have only the rights for an older version: the states are then unknown
 	}
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 	return matching, through, nil
 }
 
-// ErrBodiless is the reason when the body is no longer stored or was erased.
+// ErrBodiless is the reason if an event's body is no longer stored or was erased.
 var ErrBodiless = errors.New("its body is no longer stored")
 
 // decide reports whether an event matches. If decide cannot tell, it counts the event and returns

@@ -60,7 +60,7 @@ func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.Event
 }
 
 // eventsAhead reads imported events first, because their times do not follow their positions. It
-// then reads events accepted from since on.
+// then reads events accepted at the position since or later.
 func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit

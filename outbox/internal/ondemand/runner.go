@@ -30,8 +30,8 @@ func NewRunner(pause time.Duration, run func()) *Runner {
 	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
 }
 
-// Wake ensures that a later call of the function begins. It reports whether one will begin. After
-// Stop, only a running function can still request another call.
+// Wake requests a call of the function that begins after Wake. It reports whether such a call will
+// begin. After Stop, only a running function can still request another call.
 func (r *Runner) Wake() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *Runner) loop() {
 		select {
 		case <-time.After(r.pause):
 		case <-r.stopping:
-			time.Sleep(min(r.pause, stopPause)) // the function may wait for another goroutine
+			time.Sleep(min(r.pause, stopPause)) // a pause, because the function may be waiting for another goroutine
 		}
 	}
 }
@@ -66,8 +66,8 @@ func (r *Runner) next() bool {
 	return r.running
 }
 
-// Stop refuses new calls and waits for the calls requested before, or until ctx is done. It does
-// not wait for a pause. It may be called again.
+// Stop refuses new calls. It waits until the calls requested earlier have ended, or ctx is done. It
+// does not wait for a full pause. It may be called again.
 func (r *Runner) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	if !r.closed {
