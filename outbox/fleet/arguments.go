@@ -68,7 +68,7 @@ type redirectJob struct{ JobID int64 }
 
 type rendersElsewhere struct {
 	Source        identity.Source
-	HasSource     bool // of the asking process
+	HasSource     bool // the asking process has the source
 	Destination   string
 	Configuration int64  // number of the asking process's configuration
 	Routes        string // of that configuration

@@ -31,7 +31,7 @@ func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) e
 // Aside is a destination that has jobs set aside.
 type Aside struct {
 	Destination string
-	Paused      bool // Recall would return no job
+	Paused      bool // the destination is paused, or unknown: Recall would return no job
 }
 
 // AsideOf lists the given destinations that have jobs set aside. Errors: ErrUnavailable.

@@ -51,8 +51,8 @@ type DestinationState struct {
 
 	QueuePaused bool `json:"queue_paused"` // the River queue is paused
 
-	ServedBy int       `json:"served_by"` // number of running processes that have it in their configuration
-	ServedAt time.Time `json:"served_at"` // time when a process last had it; zero: never
+	ServedBy int       `json:"served_by"` // number of running processes that have the destination in their configuration
+	ServedAt time.Time `json:"served_at"` // time when a process last had the destination; zero: never
 }
 
 // Paused reports whether no attempts other than probes may start.

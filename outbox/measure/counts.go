@@ -175,7 +175,7 @@ func (c *Counts) add(ctx context.Context, now time.Time) bool {
 	return false
 }
 
-// tell logs when statistics start to wait, and when they are written again.
+// tell logs when counts start to wait for the database, and when the database receives them again.
 func (c *Counts) tell(ctx context.Context, err error) {
 	switch {
 	case err != nil && !c.failing:

@@ -85,8 +85,8 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	require.Equal(t, len(begun), w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'a' AND event_id NOT LIKE 'a-%'`))
 	require.Equal(t, days*5*aDay+len(begun)-2*len(begun)/len(kinds), w.count(t, `SELECT count(*) FROM hooklatch.effects`), "history is 430 days")
 
-	// The days of deliveries that stay are the last ten, the day just begun, and the days ahead. The
-	// other days are deleted, and their disk space is freed.
+	// Retention keeps the last ten days of deliveries, the day just begun, and the days ahead. It
+	// drops the other days, which frees their disk space.
 	require.Equal(t, 11, w.count(t, `SELECT count(*) FROM pg_class
 		WHERE relnamespace = 'hooklatch'::regnamespace AND relname ~ '^deliveries_[0-9]{8}$' AND to_date(right(relname, 8), 'YYYYMMDD') <= (now() AT TIME ZONE 'UTC')::date`))
 	old := 0

@@ -24,7 +24,7 @@ import (
 // machine. The short form shows that deliveries and retention both make progress.
 func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // the test must run alone when it measures
 	long := os.Getenv("HOOKLATCH_LONG") != ""
-	if !long { // measurements need the machine for themselves
+	if !long { // a measurement needs an otherwise idle machine
 		t.Parallel()
 	}
 	rounds, length, rate, old := 1, time.Second, 50, 20_000

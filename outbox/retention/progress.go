@@ -114,7 +114,7 @@ func (r *run) record(ctx context.Context, t *task) error {
 	}
 	err := r.db.Do(ctx, "record_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
-			progress.Rows, progress.Bytes = 0, 0 // an earlier try may have counted them
+			progress.Rows, progress.Bytes = 0, 0 // an earlier try may have counted the same rows
 		}
 		_, err := r.sql.RecordProgress.With(progress).Exec(ctx, tx)
 		return err
