@@ -179,7 +179,7 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	const jane, joe, jim = `{"email":"` + canary + `"}`, `{"email":"joe@example.com"}`, `{"email":"jim@example.com"}`
 	b.bring(t, `[`+jane+`,`+jane+`,`+joe+`]`, "jane", "/0", "jane", "/1", "joe", "/2")
 	b.bring(t, `{"events":[`+jim+`,`+jane+`]}`, "jim", "/events/0", "jane", "/events/1")
-	b.bring(t, `[`+jane+`]`, "jane", "/0") // all of its events are duplicates, so it is not stored
+	b.bring(t, `[`+jane+`]`, "jane", "/0") // all events are duplicates, so the delivery is not stored
 	b.refused(t, "shop", `[`+jane+`,`+jane+`,`+joe+`]`)
 	b.refused(t, "shop", `{"events":[`+jim+`,`+jane+`]}`)
 	for _, id := range []string{"jane", "joe", "jim"} {

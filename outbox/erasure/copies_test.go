@@ -32,8 +32,8 @@ func TestAnErasureReachesADeliveryOfADayThatIsGone(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = '' AND headers = '{}' AND content_type = ''`))
 }
 
-// Retention copies the required rows of a day that it has detached from its table. An erasure at
-// the same time would miss the copy, so it waits.
+// Retention copies the required rows of a day that it has detached from its table. Until retention
+// has finished, the database refuses an erasure, which would miss the copy.
 func TestAnErasureWaitsForRetention(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []string{"deliveries", "links", "attempts", "transitions", "search_values"} {
