@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// bodiesAtOnce is the number of bodies read together. None of them is large, because large bodies
-// are read one by one.
+// bodiesAtOnce is the number of events whose bodies are read together. Large bodies are read one by
+// one.
 const bodiesAtOnce = 100
 
 // judge applies Match to candidates.
