@@ -59,7 +59,7 @@ var servers = []planted{
 	{"locks", replaced("pg_advisory_xact_lock(", "abs("), "did not fail: SELECT pg_advisory_xact_lock"},
 	{"locks", replaced("SELECT pg_advisory_xact_lock(", "SELECT pg_advisory_lock("), "canceling statement due to lock timeout"},
 	{"limits", replaced("', true)", "', false)"), "limits after the transaction: 200ms"},
-	{"limits", replaced("set_config('lock_timeout'", "set_config('hooklatch.nothing'"), "another error than 55P03: ERROR: canceling statement due to statement timeout"},
+	{"limits", replaced("set_config('lock_timeout'", "set_config('hooklatch.nothing'"), "failed with an error other than 55P03: ERROR: canceling statement due to statement timeout"},
 	{"limits", replaced("set_config('statement_timeout', '100'", "set_config('hooklatch.nothing', ''"), "did not fail: SELECT pg_sleep(2)"},
 	{"idle_limit", replaced("idle_in_transaction_session_timeout", "hooklatch.nothing"), "canceling statement due to lock timeout"},
 	{"savepoints", replaced("ROLLBACK TO SAVEPOINT one", "SELECT 1"), "current transaction is aborted"},
