@@ -66,8 +66,8 @@ type Options struct {
 	// to half of max_in_flight.
 	MaxInFlightPerSource int `yaml:"max_in_flight_per_source,omitempty"`
 	// Maximum number of simultaneous deliveries from one client address (an IPv4 address, or
-	// an IPv6 /64) whose sender is not verified yet. One source may use half of this number. A
-	// network of unknown senders (IPv4 /24, IPv6 /48) may have twice this number. Defaults to
+	// an IPv6 /64) whose sender is not verified yet. At most half of them may be for one source.
+	// A network of unknown senders (IPv4 /24, IPv6 /48) may have twice this number. Defaults to
 	// a quarter of max_in_flight.
 	MaxUnprovenPerAddress int `yaml:"max_unproven_per_address,omitempty"`
 	// Maximum number of open connections; further connections are closed as they arrive. Unknown

@@ -59,8 +59,9 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	//nolint:staticcheck // Deprecated because of enum values used in the
-	// transaction that adds them. Each migration has a separate transaction here.
+	// MigrateTx is deprecated because some migrations add an enum value, which no statement may use
+	// in the same transaction. Each migration has a separate transaction here.
+	//nolint:staticcheck // deprecated: see above
 	result, err := m.river.MigrateTx(ctx, tx, rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: next})
 	if err != nil {
 		return nil, fmt.Errorf("River: %w", err)

@@ -1,4 +1,4 @@
-// Package moves moves a source from one cell to another. The command cells move carries out the
+// Package moves transfers a source from one cell to another. The command cells move carries out the
 // move, and processes ask which of the two cells stores the source's events.
 //
 // The new cell learns everything by which the old one recognises duplicates: the ids of events, guards,
