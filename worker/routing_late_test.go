@@ -113,4 +113,17 @@ func TestAnEffectWaitsForAProcessWithItsSource(t *testing.T) {
 	stop(t, again)
 	waiting("evt_2", leftAlone)
 	waitFor(t, p.bundle, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND error LIKE 'route "late"%'`)
+
+	// While a process with the source runs, the process without the source parks nothing.
+	p.run(t, has)
+	require.NoError(t, p.outbox.Fleet().SetPaused(t.Context(), "app", true, ann))
+	for i := range eventsOfADeploy {
+		p.deliver(t, "stripe", fmt.Sprint("evt_3_", i), "invoice.paid")
+	}
+	p.settled(t)
+	_, err = p.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET uncounted_attempts = $1 WHERE state = 'pending'`, leftAlone)
+	require.NoError(t, err)
+	require.NoError(t, p.outbox.Fleet().SetPaused(t.Context(), "app", false, ann))
+	waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE state NOT IN ('done', 'failed', 'parked')) = 0)::integer FROM hooklatch.effects`)
+	require.Equal(t, 1+eventsOfADeploy, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
 }
