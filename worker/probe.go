@@ -75,7 +75,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	case state.OperatorPaused:
 		return w.snoozeProbe(pausesEvery)
 	}
-	// The ledger's clock decides; this check only avoids an early query.
+	// BeginProbe decides by the database's clock; this check only avoids a query that comes too early.
 	if state.ProbeIn > 0 {
 		return w.snoozeProbe(min(state.ProbeIn, pausesEvery))
 	}

@@ -151,8 +151,8 @@ var layers = []layer{
 	}},
 }
 
-// linked lists exceptions by layer and import: standard packages that a required dependency
-// imports. The rule is about the layer's own code.
+// linked maps a layer and an import to the reason for an exception: a dependency that the layer
+// needs imports this standard package. The rule is about the layer's own code.
 var linked = map[[2]string]string{
 	{"outbox", "net/http"}:     "the propagation package of OpenTelemetry's API has an adapter for its headers",
 	{"outbox", "database/sql"}: "pgx implements its Scanner and Valuer",

@@ -24,8 +24,8 @@ func limitFlag(cmd *cobra.Command, limit *int) {
 	cmd.Flags().IntVar(limit, "limit", 50, fmt.Sprintf("list at most this many, up to %d", maxLimit))
 }
 
-// cut returns the first rows of a list that was asked for one row more than its limit. It prints to
-// stderr that there are more.
+// cut returns at most limit rows. If rows has more, cut prints a note to stderr. Callers request one
+// row more than limit.
 func cut[Row any](c *cli, rows []Row, limit int) []Row {
 	if len(rows) <= limit {
 		return rows

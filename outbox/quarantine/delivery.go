@@ -19,7 +19,7 @@ import (
 // Refused is a request that a gateway refuses, with all data needed to verify it again.
 type Refused struct {
 	Source identity.Source
-	// Reason is from a fixed set, Detail is for operators. Neither contains a secret.
+	// Reason is one of a fixed set of reasons; Detail is for operators. Neither contains a secret.
 	Reason, Detail string
 	From           netip.Prefix // see Keeper
 	Method         string

@@ -24,8 +24,9 @@ type Options struct {
 	// DataDir is the directory that keeps the cluster between starts. If it is empty, Stop removes the
 	// cluster, or the next Start does so after a crash.
 	//
-	// For root, another account runs the server. If that account cannot reach DataDir, the server uses
-	// a directory derived from DataDir, the same at every start: see Server.DataDir.
+	// If the process runs as root, the server runs under another account. If that account cannot
+	// access DataDir, the server uses a directory derived from DataDir, the same at every start: see
+	// Server.DataDir.
 	DataDir string
 
 	// Port is the TCP port on 127.0.0.1. Default: a free port.

@@ -12,7 +12,7 @@ import (
 )
 
 // A handler that counts is correct only while no event is replayed and no sender sends duplicates.
-// In your own tests, call Run, which does the same as Find and fails the test.
+// In your own tests, call Run: it does the same as Find, and fails the test if there are findings.
 func ExampleFind() {
 	count := func(ctx context.Context, tx pgx.Tx, _ inbox.Event) error {
 		_, err := tx.Exec(ctx, `UPDATE stock SET sold = sold + 1`)

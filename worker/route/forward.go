@@ -72,7 +72,7 @@ type forwardRequest struct {
 	original bool
 	families map[string][]string // in lower case, by source
 	also     []string            // in lower case
-	allow    []string            // in lower case; if empty, families and also apply
+	allow    []string            // in lower case; if empty, the fields families and also decide
 	taken    map[string]bool     // canonical names of headers that the destination sets
 }
 

@@ -113,7 +113,7 @@ func (c *Cells) abandon(ctx context.Context, at int, by ledger.Operator) error {
 	return err
 }
 
-// move returns a move from a cell to the other one.
+// move returns a move of the source from the cell at the given index to the other cell.
 func (c *Cells) move(at int, by ledger.Operator) *moves.Move {
 	to := 1 - at
 	return &moves.Move{

@@ -51,7 +51,7 @@ type tryPage struct {
 
 	Form    url.Values // the form as sent
 	Sources []string
-	Wrong   []string // problems of the form, one per line
+	Wrong   []string // problems with the form, one per line
 	Trial   *Trial   // nil before a route was tried
 	Report  *whatif.Report
 	Most    int
