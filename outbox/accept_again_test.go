@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// [bundle.always] gives b a new cache that reads the database's life from the variable life. The
+// always gives b a new cache that reads the database's life from the variable life. The
 // database keeps its identity until a test changes the variable.
 func (b *bundle) always(t *testing.T, life *atomic.Value) {
 	t.Helper()

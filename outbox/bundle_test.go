@@ -128,7 +128,7 @@ func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration
 // ann is an operator.
 var ann = ledger.Operator{Who: "ann", Via: "test"}
 
-// [because] returns the operator ann with a reason.
+// because returns the operator ann with a reason.
 func because(reason string) ledger.Operator {
 	by := ann
 	by.Reason = reason

@@ -33,7 +33,7 @@ func (b *bundle) expire(t testing.TB) {
 	require.NoError(t, err)
 }
 
-// [bundle.together] accepts deliveries in one transaction and returns their events.
+// together accepts deliveries in one transaction and returns their events.
 func (b *bundle) together(deliveries ...Delivery) (events []AcceptedEvent, err error) {
 	batch := make([]arrival, len(deliveries))
 	for i, d := range deliveries {

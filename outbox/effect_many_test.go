@@ -36,7 +36,7 @@ func failedAt(destination string) find.Effects {
 // batchSize is the number of effects that share a transaction of a run.
 const batchSize = 200
 
-// [bundle.through] begins a run and processes it to its end.
+// through begins a run and processes it to its end.
 func (b *bundle) through(t *testing.T, r *runs.Runs, o runs.Order, by ledger.Operator) runs.Run {
 	t.Helper()
 	run, err := r.Through(t.Context(), o, by, nil)

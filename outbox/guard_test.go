@@ -20,7 +20,7 @@ func signed(proof string, action ReplayAction, ids ...string) Delivery {
 	return d
 }
 
-// [with] sets the content that d's replay guard remembers, and returns d.
+// with sets the content that d's replay guard remembers, and returns d.
 func with(content string, d Delivery) Delivery {
 	d.ReplayGuard.Content = []byte(content)
 	return d

@@ -11,14 +11,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// [bundle.elsewhere] makes the database look as if it had been moved to another server.
+// elsewhere makes the database look as if it had been moved to another server.
 func (b *bundle) elsewhere(t *testing.T, change string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET `+change)
 	require.NoError(t, err)
 }
 
-// [bundle.restored] records that the database was restored just now, on this server, to its state of
+// restored records that the database was restored just now, on this server, to its state of
 // a minute ago.
 func (b *bundle) restored(t *testing.T) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// [bundle.skipped] stores n events that match no route.
+// skipped stores n events that match no route.
 func (b *bundle) skipped(t *testing.T, source string, n int) {
 	t.Helper()
 	for i := range n {

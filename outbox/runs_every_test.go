@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// [bundle.refused] stores n deliveries in the quarantine.
+// refused stores n deliveries in the quarantine.
 func (b *bundle) refused(t *testing.T, n int) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)

@@ -48,7 +48,7 @@ func (r *replicated) standbys(t *testing.T, names string) {
 	require.NoError(t, err)
 }
 
-// [replicated.away] makes the server require a standby that is unavailable, and returns when COMMITs
+// away makes the server require a standby that is unavailable, and returns when COMMITs
 // wait for it.
 func (r *replicated) away(t *testing.T) {
 	t.Helper()

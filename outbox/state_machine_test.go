@@ -70,7 +70,7 @@ var legal = map[ledger.EffectState][]ledger.EffectState{
 	ledger.EffectDone:      nil,
 }
 
-// [bundle.in] creates an effect and brings it into a state by regular calls.
+// in creates an effect and brings it into a state by regular calls.
 func (b *bundle) in(t *testing.T, key string, state ledger.EffectState) identity.EffectID {
 	t.Helper()
 	id := b.dispatched(t, key, ledger.AtLeastOnce)

@@ -52,7 +52,7 @@ func (c *cli) newDev() *cobra.Command {
 		Use:   "dev",
 		Short: "Run Postgres, gateway, worker and a demo receiver in one process",
 		Long: `Run everything in one process: an embedded Postgres, the gateway with a source
-for each provider, the worker, a demo receiver and a demo mail server.
+for each provider, the worker, and a demo receiver and mail server.
 
 Data, secrets and the configuration are kept in ./.hooklatch, where the other
 commands find the configuration. Ctrl-C stops everything.

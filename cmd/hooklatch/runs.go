@@ -55,8 +55,8 @@ func (c *cli) newRunsList() *cobra.Command {
 		Use:   "list",
 		Short: "List bulk runs, newest first",
 		Long: `List bulk runs, newest first, each with its action, selection and operator. Progress is
-the number of changes out of the total that was counted at the start or, if nothing was
-counted, out of the matches selected so far.`,
+the number of changes out of the total counted at the start. If nothing was counted, the
+total is the number of matches selected so far.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLimit(limit); err != nil {

@@ -54,8 +54,8 @@ func Available(ctx context.Context, pool *pgxpool.Pool) bool {
 // Watch makes a pool's connections report their plans. The connections need a superuser.
 func Watch(config *pgxpool.Config) *Log { return watch(config, "on") }
 
-// WatchTimes makes a pool's connections report only how long statements took. Watch makes statements
-// that read many rows up to twice as slow, because it counts the pages for each row.
+// WatchTimes makes a pool's connections report only how long statements took. Watch makes a statement
+// that reads many rows about a third slower, because it counts rows and pages.
 func WatchTimes(config *pgxpool.Config) *Log { return watch(config, "off") }
 
 func watch(config *pgxpool.Config, analyze string) *Log {

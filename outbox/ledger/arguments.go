@@ -20,7 +20,7 @@ type attemptOfClaim struct {
 // madeIn limits a look-up by key to effects created in a period.
 type madeIn struct{ MadeSince, MadeUntil *time.Time } // nil: no bound
 
-// [madeIn.with] returns the period, widened to include at.
+// with returns the period, widened to include at.
 func (m madeIn) with(at time.Time) madeIn {
 	if m.MadeSince == nil || at.Before(*m.MadeSince) {
 		m.MadeSince = &at

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// [ledgerBundle.ahead] moves the times of an effect into the future, as if the database's clock had
+// ahead moves the times of an effect into the future, as if the database's clock had
 // been set back afterwards.
 func (b *ledgerBundle) ahead(t *testing.T, key any) {
 	t.Helper()

@@ -104,7 +104,7 @@ func (u *unanswered) retry(claims []Claim) {
 	}
 }
 
-// [unanswered.stop] waits until every claim is settled or dropped, or ctx is done.
+// stop waits until every claim is settled or dropped, or ctx is done.
 func (u *unanswered) stop(ctx context.Context) error {
 	u.mu.Lock()
 	select {

@@ -84,7 +84,7 @@ func (l *line) take(rows, bytes int) []*pending {
 	return taken
 }
 
-// [line.leave] removes and returns the requests for which the function gone returns true.
+// leave removes and returns the requests for which the function gone returns true.
 func (l *line) leave(gone func(*pending) bool) []*pending {
 	var left []*pending
 	l.waiting = slices.DeleteFunc(l.waiting, func(p *pending) bool {

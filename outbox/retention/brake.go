@@ -26,7 +26,7 @@ func (r *run) stopped() []*task {
 	return stopped
 }
 
-// [run.stop] records the tasks for which retention waits for an operator, and the start of the
+// stop records the tasks for which retention waits for an operator, and the start of the
 // wait.
 func (r *run) stop(ctx context.Context, stopped []*task) error {
 	err := r.db.Do(ctx, "stop_retention", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
@@ -39,7 +39,7 @@ func (r *run) stop(ctx context.Context, stopped []*task) error {
 	return nil
 }
 
-// [Keeper.approve] records how far an operator allows retention to go, in this run and later ones.
+// approve records how far an operator allows retention to go, in this run and later ones.
 func (k *Keeper) approve(ctx context.Context, by ledger.Operator, stopped []*task) error {
 	names := make([]string, len(stopped))
 	for i, t := range stopped {

@@ -277,7 +277,7 @@ func TestACopyWaitsForWhoErases(t *testing.T) {
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept WHERE body = ''`))
 }
 
-// [world.waits] returns when a server process waits for a lock.
+// waits returns when a server process waits for a lock.
 func (w *world) waits(t *testing.T, pid uint32) {
 	t.Helper()
 	require.Eventually(t, func() bool {

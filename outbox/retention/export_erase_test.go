@@ -36,7 +36,7 @@ func (w *world) batch(t *testing.T, source string, customers map[string]string, 
 	require.NoError(t, err)
 }
 
-// [world.refuse] dispatches an event with an effect, and settles the effect as done. The effect's
+// refuse dispatches an event with an effect, and settles the effect as done. The effect's
 // request and response contain the canary.
 func (w *world) refuse(t *testing.T, source, id string) {
 	t.Helper()

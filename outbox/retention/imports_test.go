@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// [world.imported] registers keys of a source that another system accepted: one for each of the last
+// imported registers keys of a source that another system accepted: one for each of the last
 // days, the newest an hour old.
 func (w *world) imported(t *testing.T, source string, days int) {
 	t.Helper()

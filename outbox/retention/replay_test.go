@@ -27,7 +27,7 @@ const pauses = `
 	END
 	$$;`
 
-// [world.paused] waits until the given number of triggers wait.
+// paused waits until the given number of triggers wait.
 func (w *world) paused(t *testing.T, triggers int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

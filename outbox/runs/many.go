@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// [shift.many] applies the action to the remaining targets, in the order in which they were
+// many applies the action to the remaining targets, in the order in which they were
 // accepted, created or refused.
 func (s *shift) many(ctx context.Context) error {
 	size := verbOf(s.run.Action).batch
@@ -35,7 +35,7 @@ func (s *shift) many(ctx context.Context) error {
 	return nil
 }
 
-// [shift.some] applies the action to a batch of targets and moves the run's position past the
+// some applies the action to a batch of targets and moves the run's position past the
 // batch.
 func (s *shift) some(ctx context.Context, some []find.Found) error {
 	counts := s.run.Counts

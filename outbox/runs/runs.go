@@ -76,7 +76,7 @@ func (r *Runs) Verifying(verify quarantine.Verify) *Runs {
 	return &other
 }
 
-// [Runs.does] reports whether this process can perform an action.
+// does reports whether this process can perform an action.
 func (r *Runs) does(action ledger.Action) bool {
 	return verbOf(action).do != nil && (action != quarantine.ActionRetry || r.verify != nil)
 }

@@ -257,7 +257,7 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// [shift.passed] saves the position from which the search continues, at most once in stepsApart. If
+// passed saves the position from which the search continues, at most once in stepsApart. If
 // the worker has reached its time limit, passed always saves the position and returns errOver.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
@@ -269,7 +269,7 @@ func (s *shift) passed(ctx context.Context, place string) error {
 	return s.step(ctx, place, 0, nil)
 }
 
-// [shift.over] returns the reason why no further batch may start, or nil.
+// over returns the reason why no further batch may start, or nil.
 func (s *shift) over(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -312,7 +312,7 @@ func (s *shift) wait(ctx context.Context) error {
 	}
 }
 
-// [shift.still] extends the worker's lease during a long operation, at most every lookAgain.
+// still extends the worker's lease during a long operation, at most every lookAgain.
 func (s *shift) still(ctx context.Context) error {
 	if time.Since(s.stepped) < lookAgain {
 		return nil

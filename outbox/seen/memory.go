@@ -155,7 +155,7 @@ func (m *Memory) work() {
 	}
 }
 
-// [Memory.next] takes work from the queue. While the circuit is open, it drops the queued work. If
+// next takes work from the queue. While the circuit is open, it drops the queued work. If
 // there is no work, it deregisters the goroutine in the same critical section.
 func (m *Memory) next() (asked []*question, kept []pair, open bool) {
 	m.mu.Lock()

@@ -36,8 +36,8 @@ type database struct {
 
 // sharedSettings are the settings of the shared servers.
 var sharedSettings = map[string]string{
-	// While a test waits for its parallel subtests, its programs keep up to 30 connections, and
-	// several tests of a package can wait at the same time.
+	// The programs of a test that waits for its parallel subtests keep up to 30 connections.
+	// Several tests of a package can wait at the same time.
 	"max_connections": "1000",
 	// Otherwise autovacuum would start ten processes a second for hundreds of short-lived databases.
 	"autovacuum_naptime": "1h",

@@ -186,7 +186,7 @@ func showSource(r *request) error {
 func noSuchSource(name string) *problem {
 	return &problem{
 		status: http.StatusNotFound, heading: "Source not found",
-		text: fmt.Sprintf("No source %s is in the configuration of this process, and the database has no data about it.", name),
+		text: fmt.Sprintf("The configuration of this process has no source %s, and the database has no data about it.", name),
 	}
 }
 

@@ -55,7 +55,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks have the same " +
 				"content each time something changes. Webhooks that contain a timestamp are identified by their content only.",
 			Setup: []string{
-				"Give {url} as webhook when you create a link token (or with /item/webhook/update, or in the dashboard under Developers, Webhooks).",
+				"Pass {url} as `webhook` when you create a link token. You can also set it with /item/webhook/update, or in the dashboard under Developers, Webhooks.",
 				"The secret of the source is client_id:secret, both from the dashboard under Developers, Keys. For the sandbox it is sandbox:client_id:secret.",
 				"Hooklatch uses this secret to fetch the keys from Plaid's API. A private key (PEM) as the secret is for hooklatch send " +
 					"and tests.",
