@@ -16,7 +16,7 @@ import (
 )
 
 // An idle program rarely queries its database: it is notified of new work, and polls only in case a
-// notification was lost.
+// notification was lost. HOOKLATCH_LONG=1 halves the bound, for a quiet machine.
 func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	const (
@@ -24,8 +24,11 @@ func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 		reported = 10 * time.Second // time until an idle connection reports its statistics
 		measured = 15 * time.Second
 		turns    = 12 // a busy machine takes longer to start and settle
-		bound    = 8  // transactions per second
 	)
+	bound := 16.0 // transactions per second: a loop that never waits makes hundreds
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		bound = 8
+	}
 	pool := pgtest.New(t)
 	var beats atomic.Int32
 	heart := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { beats.Add(1) }))
@@ -50,7 +53,7 @@ func TestAnIdleProgramLeavesTheDatabaseAlone(t *testing.T) {
 		rate = float64(transactions()-before) / time.Since(began).Seconds()
 		t.Logf("%.1f transactions a second", rate)
 	}
-	require.LessOrEqual(t, rate, float64(bound))
+	require.LessOrEqual(t, rate, bound)
 	require.Positive(t, beats.Load(), "alerts were evaluated meanwhile")
 	p.signal(t, syscall.SIGTERM)
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
