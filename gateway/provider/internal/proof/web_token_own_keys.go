@@ -10,8 +10,10 @@ import (
 )
 
 // ByOwnKeys verifies a token with the keys among the secrets instead of the sender's published
-// keys. It returns unknown_key if none of them signed the token.
+// keys. A token that names no key is verified with each of them. ByOwnKeys returns unknown_key if
+// the token names none of the keys.
 func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	var refused error = &provider.VerifyError{Reason: provider.ReasonUnknownKey}
 	for i, s := range secrets {
 		key, err := ReadKey(s)
 		if err != nil {
@@ -26,17 +28,23 @@ func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets [
 			return keysNamed([]PublishedKey{{id: id, key: PublicOf(key)}}, given), nil
 		}
 		verified, err := own.Verify(ctx, r, nil, now)
-		if !IsUnknownKey(err) {
+		switch {
+		case IsUnknownKey(err):
+		case hasReason(err, provider.ReasonWrongSignature):
+			refused = err
+		default:
 			verified.SecretIndex = i
 			return verified, err
 		}
 	}
-	return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonUnknownKey}
+	return provider.Verified{}, refused
 }
 
 // IsUnknownKey reports whether a request was refused only because its key is unknown: another
 // key set may still verify it.
-func IsUnknownKey(err error) bool {
+func IsUnknownKey(err error) bool { return hasReason(err, provider.ReasonUnknownKey) }
+
+func hasReason(err error, reason provider.Reason) bool {
 	refused, ok := errors.AsType[*provider.VerifyError](err)
-	return ok && refused.Reason == provider.ReasonUnknownKey
+	return ok && refused.Reason == reason
 }
