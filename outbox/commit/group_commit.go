@@ -328,7 +328,13 @@ func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 			stuck = nil
 			g.bisect(batch, &stuck, maxBlockedLanes)
 		}
-		g.fail(stuck, fmt.Errorf("%w: too many batches wait for a lock: %w", ErrBusy, err))
+		for _, w := range stuck {
+			refused := ErrBusy
+			if w.doubt { // an earlier try may have been committed
+				refused = ErrUnavailable
+			}
+			g.fail([]*waiting[M, R]{w}, fmt.Errorf("%w: too many batches wait for a lock: %w", refused, err))
+		}
 	case mayBeOfOne(err) && len(batch) > 1:
 		half := len(batch) / 2
 		g.commit(batch[:half])

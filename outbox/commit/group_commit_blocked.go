@@ -2,6 +2,7 @@ package commit
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -28,8 +29,8 @@ func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 		defer func() { <-g.blocked }()
 		var stuck []*waiting[M, R]
 		g.bisect(batch, &stuck, len(batch))
-		for _, w := range stuck {
-			g.await(w)
+		for len(stuck) > 0 {
+			stuck = slices.DeleteFunc(stuck, g.tried)
 		}
 	})
 	return true
@@ -63,22 +64,20 @@ func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R], mo
 	}
 }
 
-// await tries one blocked member until it succeeds or its time is over.
-func (g *Group[M, R]) await(w *waiting[M, R]) {
+// tried tries one blocked member, and reports whether it is finished. A member that still waits for a
+// lock stays unfinished until its time is over, so that the other blocked members have their turns.
+func (g *Group[M, R]) tried(w *waiting[M, R]) bool {
 	one := []*waiting[M, R]{w}
-	for {
-		results, err := g.transact(one, lockTimeout, 0)
-		switch {
-		case err == nil:
-			g.finish(w, results[0], nil)
-			return
-		case isLockWait(err) && time.Now().Before(w.deadline):
-			continue
-		case isBadData(err):
-			g.fail(one, err)
-		default:
-			g.fail(one, fmt.Errorf("%w: %w", ErrUnavailable, err))
-		}
-		return
+	results, err := g.transact(one, lockTimeout, 0)
+	switch {
+	case err == nil:
+		g.finish(w, results[0], nil)
+	case isLockWait(err) && time.Now().Before(w.deadline):
+		return false
+	case isBadData(err):
+		g.fail(one, err)
+	default:
+		g.fail(one, fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
+	return true
 }
