@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -195,6 +194,9 @@ func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(even
 	}
 }
 
+// anyTime is later than each event: the end of the year 9999, in Unix seconds.
+const anyTime = 253402300799
+
 // recheckDeliveries deletes the kept deliveries that are no longer needed. First it notes events
 // that now need a delivery kept for another event.
 func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
@@ -213,7 +215,7 @@ func (r *run) recheckDeliveries(ctx context.Context, t *task) error {
 			return err
 		}
 	}
-	if err := r.eachUnfinished(ctx, 0, math.MaxInt32, note); err != nil {
+	if err := r.eachUnfinished(ctx, 0, anyTime, note); err != nil {
 		return err
 	}
 	at := deleteKeptDeliveries{After: r.leftDeliveries.take(), Look: lookedAtAtOnce, Needed: needs.payloads, Since: needs.since}
