@@ -1,9 +1,14 @@
 package destination
 
 import (
+	"cmp"
 	"encoding/base64"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/hooklatch/hooklatch/internal/safetext"
 )
@@ -34,20 +39,51 @@ func newRedactor(secrets ...string) *redactor {
 		if len(s) < minRedacted {
 			continue
 		}
-		for _, form := range []string{
-			s,
-			strings.ReplaceAll(s, "/", `\/`),
-			strings.ReplaceAll(s, `"`, `\"`),
-			url.QueryEscape(s),
-			url.PathEscape(s),
-			base64.StdEncoding.EncodeToString([]byte(s)),
-		} {
+		for _, form := range forms(s) {
 			r.secrets = append(r.secrets, form)
 			pairs = append(pairs, form, redacted)
 		}
 	}
 	r.replacer = strings.NewReplacer(pairs...)
 	return r
+}
+
+// forms returns a secret as it is, and in the encodings of JSON, URLs and Base64. JSON libraries
+// differ in the characters that they escape.
+func forms(s string) []string {
+	all := []string{
+		s,
+		strings.ReplaceAll(s, "/", `\/`),
+		strings.ReplaceAll(s, `"`, `\"`),
+		url.QueryEscape(s),
+		url.PathEscape(s),
+		base64.StdEncoding.EncodeToString([]byte(s)),
+		base64.RawStdEncoding.EncodeToString([]byte(s)),
+		base64.URLEncoding.EncodeToString([]byte(s)),
+		base64.RawURLEncoding.EncodeToString([]byte(s)),
+	}
+	plain := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
+	html := strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(plain)
+	upper := strings.NewReplacer("&", `\u0026`, "<", `\u003C`, ">", `\u003E`, "'", `\u0027`, "+", `\u002B`).Replace(plain)
+	for _, escaped := range []string{plain, html, upper, strings.ReplaceAll(upper, `\"`, `\u0022`)} {
+		ascii := onlyASCII(escaped)
+		all = append(all, escaped, strings.ReplaceAll(escaped, "/", `\/`), ascii, strings.ReplaceAll(ascii, "/", `\/`))
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// onlyASCII escapes all other characters of a JSON string.
+func onlyASCII(text string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(text)) {
+		if unit < utf8.RuneSelf {
+			b.WriteByte(byte(unit))
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }
 
 // excerpt returns a response in a form that is safe to store and show. If cutOff is true, body is

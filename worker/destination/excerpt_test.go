@@ -1,6 +1,8 @@
 package destination
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -46,6 +48,31 @@ func TestRedactorKnowsSecretsInDisguise(t *testing.T) {
 		require.NotContains(t, text, "ary", body)
 	}
 	require.Equal(t, "abc is too short to look for", r.excerpt([]byte("abc is too short to look for"), false))
+}
+
+// A receiver may echo a secret in a JSON string, as any library writes one, or in any Base64.
+func TestRedactorKnowsHowLibrariesEncode(t *testing.T) {
+	t.Parallel()
+	secret := "a&b<c>d\\e\"f/g'h+ié😀?ÿÿ"
+	r := newRedactor(secret)
+	marshalled, err := json.Marshal(secret)
+	require.NoError(t, err)
+	for by, text := range map[string]string{
+		"encoding/json":         string(marshalled),
+		"JSON.stringify":        `"a&b<c>d\\e\"f/g'h+ié😀?ÿÿ"`,
+		"json.dumps":            `"a&b<c>d\\e\"f/g'h+i\u00e9\ud83d\ude00?\u00ff\u00ff"`,
+		"json_encode":           `"a&b<c>d\\e\"f\/g'h+i\u00e9\ud83d\ude00?\u00ff\u00ff"`,
+		"Rails":                 `"a\u0026b\u003cc\u003ed\\e\"f/g'h+ié😀?ÿÿ"`,
+		"base64.StdEncoding":    base64.StdEncoding.EncodeToString([]byte(secret)),
+		"base64.URLEncoding":    base64.URLEncoding.EncodeToString([]byte(secret)),
+		"base64.RawURLEncoding": base64.RawURLEncoding.EncodeToString([]byte(secret)),
+	} {
+		want := "you put " + redacted
+		if strings.HasPrefix(text, `"`) {
+			want = `you put "` + redacted + `"`
+		}
+		require.Equal(t, want, r.excerpt([]byte("you put "+text), false), by)
+	}
 }
 
 func TestRedactorFindsASecretThatWasCutOff(t *testing.T) {
