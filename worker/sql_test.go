@@ -141,7 +141,7 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 			b := setup(t)
 			for _, statement := range []string{
 				`CREATE SCHEMA evil`, `CREATE SCHEMA "App Schema"`,
-				`CREATE TABLE public.marks (place text)`, `CREATE TABLE evil.marks (place text)`, `CREATE TABLE "App Schema".marks (place text)`,
+				`CREATE TABLE public.marks (place text)`, `CREATE TABLE evil.marks (other text)`, `CREATE TABLE "App Schema".marks (place text)`,
 				`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = evil, public', current_database()); END $$`,
 			} {
 				_, err := b.pool.Exec(t.Context(), statement)
@@ -152,6 +152,12 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 				Name: "marks", Statements: map[string]string{"mark": `INSERT INTO marks (place) VALUES (current_setting('search_path'))`}, SearchPath: one.path,
 			})
 			require.NoError(t, err)
+			conn, err := b.pool.Acquire(t.Context())
+			require.NoError(t, err)
+			rejected, err := sender.Prepare(t.Context(), conn.Conn())
+			conn.Release()
+			require.NoError(t, err)
+			require.Empty(t, rejected, "hooklatch check finds the same table")
 			b.opts.Destinations = []DestinationOptions{{Name: "marks", Sender: sender}}
 			b.opts.Routes = []route.Route{{Name: "mark", From: []string{"*"}, To: "marks", SQL: &route.SQLStatement{}}}
 			events := b.start(t, b.worker(t))

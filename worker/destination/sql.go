@@ -135,15 +135,8 @@ func recordSQL(span trace.Span, err error) {
 }
 
 func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, error) {
-	limit := strconv.FormatInt(s.timeout.Milliseconds(), 10)
-	const prepare = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true), set_config('search_path', $2, true)"
-	if _, err := tx.Exec(ctx, prepare, limit, s.searchPath); err != nil {
+	if err := s.begin(ctx, tx, s.timeout); err != nil {
 		return "", err
-	}
-	if s.role != "" {
-		if _, err := tx.Exec(ctx, "SET LOCAL ROLE "+s.role); err != nil {
-			return "", err
-		}
 	}
 	args := make([]any, len(call.Params))
 	for i, param := range call.Params {
@@ -162,6 +155,21 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 		}
 	}
 	return tag.String(), nil
+}
+
+// begin gives a transaction the destination's search_path and role, and a time limit for each
+// statement and each wait for a lock.
+func (s *SQL) begin(ctx context.Context, tx pgx.Tx, timeout time.Duration) error {
+	limit := strconv.FormatInt(timeout.Milliseconds(), 10)
+	const settings = "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true), set_config('search_path', $2, true)"
+	if _, err := tx.Exec(ctx, settings, limit, s.searchPath); err != nil {
+		return err
+	}
+	if s.role == "" {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "SET LOCAL ROLE "+s.role)
+	return err
 }
 
 // sqlVerdict returns "refused" for failures that the data causes: a constraint, a value, an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,10 +24,13 @@ func (e *StatementError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *StatementError) Unwrap() error { return e.Err }
 
-// Prepare lets Postgres parse each statement under the destination's role, without running it. It
-// returns the statements that Postgres refuses, for example because a table does not exist.
-// Privileges on tables are checked only when a statement runs. If Prepare returns an error, the
-// result is unknown.
+// maxPrepare limits the time in which Postgres parses a statement.
+const maxPrepare = 5 * time.Second
+
+// Prepare lets Postgres parse each statement under the destination's role and search_path, without
+// running it. It returns the statements that Postgres refuses, for example because a table does not
+// exist. Privileges on tables are checked only when a statement runs. If Prepare returns an error,
+// the result is unknown.
 func (s *SQL) Prepare(ctx context.Context, conn *pgx.Conn) ([]*StatementError, error) {
 	var refused []*StatementError
 	for _, name := range slices.Sorted(maps.Keys(s.statements)) {
@@ -46,13 +50,8 @@ func (s *SQL) prepare(ctx context.Context, conn *pgx.Conn, text string) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing was changed
-	if _, err := tx.Exec(ctx, "SELECT set_config('lock_timeout', '2s', true), set_config('statement_timeout', '5s', true)"); err != nil {
+	if err := s.begin(ctx, tx, maxPrepare); err != nil {
 		return err
-	}
-	if s.role != "" {
-		if _, err := tx.Exec(ctx, "SET LOCAL ROLE "+s.role); err != nil {
-			return err
-		}
 	}
 	_, err = conn.PgConn().Prepare(ctx, "", text, nil)
 	return err
