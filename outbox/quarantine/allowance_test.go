@@ -1,12 +1,14 @@
 package quarantine
 
 import (
+	"context"
 	"net/netip"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
@@ -97,5 +99,39 @@ func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
 	require.True(t, k.offer("shop", sender, 1000, func() Refused { return Refused{Source: "shop", From: sender} }), "another source has its own allowance")
 	now = now.Add(time.Hour)
 	require.True(t, k.offer("acme", sender, 1000, func() Refused { return Refused{Source: "acme", From: sender} }))
+	require.NoError(t, k.runner.Stop(t.Context()))
+}
+
+// counter counts what is added to it.
+type counter struct {
+	noop.Int64Counter
+
+	n int64
+}
+
+func (c *counter) Add(_ context.Context, n int64, _ ...metric.AddOption) { c.n += n }
+
+// The requests of a sender that has become known meanwhile replace others in the full line of known
+// senders. Each request is taken, still waiting, or counted as lost.
+func TestARequestThatIsReplacedIsCounted(t *testing.T) {
+	t.Parallel()
+	now, lost := time.Now(), &counter{}
+	k := simulated(&now)
+	k.lost = lost
+	busy, later := netip.MustParsePrefix("203.0.113.7/32"), netip.MustParsePrefix("203.0.113.8/32")
+	k.Accepted("acme", busy)
+	offered := 0
+	for range knownWaiting {
+		require.True(t, k.offer("acme", busy, 100, func() Refused { return Refused{Source: "acme", From: busy} }))
+		offered++
+	}
+	for range otherWaiting / 2 {
+		require.True(t, k.offer("acme", later, 100, func() Refused { return Refused{Source: "acme", From: later} }))
+		offered++
+	}
+	k.Accepted("acme", later)
+	batch, _ := k.takeTurn()
+	require.Positive(t, lost.n)
+	require.EqualValues(t, offered, len(batch)+len(k.known.waiting)+len(k.others.waiting)+int(lost.n))
 	require.NoError(t, k.runner.Stop(t.Context()))
 }

@@ -105,7 +105,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	}
 	in := instrument.NewMaker(opts.MeterProvider.Meter("github.com/hooklatch/hooklatch/outbox/quarantine"))
 	k.kept = in.Counter("hooklatch.quarantine.kept", "{delivery}", "Refused deliveries that were kept in quarantine.")
-	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries that were not kept because the quarantine was full.")
+	k.lost = in.Counter("hooklatch.quarantine.left_out", "{delivery}", "Refused deliveries that were not kept because the quarantine was full or they were too large.")
 	return k, in.Err()
 }
 
@@ -198,8 +198,14 @@ func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	defer k.mu.Unlock()
 	for _, p := range k.others.leave(func(p *pending) bool { return k.addresses.known(p.Source, p.From) }) {
 		p.known = true // its sender has become known meanwhile
-		if room, _ := k.known.makeRoom(p.From, p.size); room {
+		room, gone := k.known.makeRoom(p.From, p.size)
+		if room {
 			k.known.join(p)
+		} else {
+			gone++
+		}
+		if gone > 0 {
+			k.lost.Add(context.Background(), int64(gone), sourceLabel(p.Source))
 		}
 	}
 	batch = k.others.take(rowsATurn/2, bytesATurn/2)
