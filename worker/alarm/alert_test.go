@@ -206,6 +206,9 @@ func TestOneThingIsCountedInTheSingular(t *testing.T) {
 		require.ElementsMatch(t, want, messages)
 	}
 	f := healthy()
+	f.DaysAhead = -1
+	require.Equal(t, "deliveries cannot be stored: today's partition is missing", alarm.Judge(f)[0].Message)
+	f = healthy()
 	f.Skipped = []measure.SkippedEvents{{Source: "github", Count: 100, DispatchedBefore: 1, CountBefore: 1}}
 	require.Equal(t, "github: 100 events skipped in the last hour because no route matched; in the day before, 1 had a route and 1 was skipped", alarm.Judge(f)[0].Message)
 }

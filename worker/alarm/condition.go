@@ -239,9 +239,13 @@ func partitionsMissing(f Facts) []Alert {
 	if f.DaysAhead >= fewDays {
 		return nil
 	}
+	message := fmt.Sprintf("deliveries can be stored for only %s", noun.Counted(f.DaysAhead, "more day"))
+	if f.DaysAhead < 0 {
+		message = "deliveries cannot be stored: today's partition is missing"
+	}
 	return []Alert{{
-		Count:   int64(f.DaysAhead),
-		Message: fmt.Sprintf("deliveries can be stored for only %s", noun.Counted(f.DaysAhead, "more day")),
+		Count:   int64(max(f.DaysAhead, 0)),
+		Message: message,
 		Command: "hooklatch migrate up",
 	}}
 }
