@@ -174,3 +174,25 @@ func TestQuestionsLeadToTheSameAnswers(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+// The question for a secret offers to postpone the answer exactly if that leads to a configuration
+// that loads.
+func TestEnterPostponesASecretWhereThatIsOffered(t *testing.T) {
+	t.Parallel()
+	for _, name := range catalog.Names() {
+		d, err := catalog.Describe(name)
+		require.NoError(t, err)
+		if d.Keyless {
+			continue
+		}
+		var shown bytes.Buffer
+		q := firstrun.Questions{Out: &shown, Hidden: func(context.Context) (string, error) { return "", nil }}
+		_, err = q.Secret(t.Context(), d)
+		offered := strings.Contains(shown.String(), "(Enter: later)")
+		require.Equal(t, offered, err == nil, "%s: %v", name, err)
+		if err != nil {
+			require.NotContains(t, err.Error(), "press Enter", name)
+		}
+		require.Equal(t, slices.Contains(ofSender, name), !offered, name)
+	}
+}

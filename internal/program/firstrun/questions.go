@@ -111,15 +111,19 @@ func (q *Questions) secrets(ctx context.Context, a Answers) (map[string]secret.V
 // Secret asks for a sender's secret without echo. It returns an empty secret if the operator
 // postpones the answer.
 func (q *Questions) Secret(ctx context.Context, d catalog.Description) (secret.Value, error) {
+	later, again := "", ""
+	if !NewSecret(d).IsZero() { // a random value, which starts a program, until the operator has the sender's
+		later, again = " (Enter: later)", ", and press Enter to give it later"
+	}
 	for range maxRepeats {
-		fmt.Fprintf(q.Out, "Secret of %s, not shown (Enter: later): ", d.Title)
+		fmt.Fprintf(q.Out, "Secret of %s, not shown%s: ", d.Title, later)
 		text, err := q.Hidden(ctx)
 		fmt.Fprintln(q.Out)
 		if err != nil {
 			return secret.Value{}, err
 		}
 		one := secret.New(strings.TrimSpace(text))
-		if one.IsZero() && !NewSecret(d).IsZero() {
+		if one.IsZero() && later != "" {
 			return one, nil
 		}
 		if d.CheckSecret != nil {
@@ -133,7 +137,7 @@ func (q *Questions) Secret(ctx context.Context, d catalog.Description) (secret.V
 		}
 		fmt.Fprintf(q.Out, "That cannot be the secret: %s\n", err)
 	}
-	return secret.Value{}, fmt.Errorf("no usable secret of %s after %d tries: start again, and press Enter to give it later", d.Title, maxRepeats)
+	return secret.Value{}, fmt.Errorf("no usable secret of %s after %d tries: start again%s", d.Title, maxRepeats, again)
 }
 
 // Confirm asks a question whose default answer is yes.
