@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
@@ -109,11 +110,12 @@ func withoutName(name, comment string) string {
 	return comment
 }
 
-// withKeys replaces the names of Go fields inside sentences with their keys in the file.
+// withKeys replaces the names of Go fields inside sentences with their keys in the file. Fields that
+// are named like a product stay, since sentences mean the product.
 func withKeys(owner reflect.Type, comment string) string {
 	for field := range owner.Fields() {
 		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		if key == "" || key == "-" || field.Name == strings.ToUpper(field.Name) {
+		if key == "" || key == "-" || field.Name == strings.ToUpper(field.Name) || slices.Contains([]string{"Redis", "RabbitMQ"}, field.Name) {
 			continue
 		}
 		comment = regexp.MustCompile(`([a-z,;:(] ?)\b`+field.Name+`\b`).ReplaceAllString(comment, "${1}"+key)

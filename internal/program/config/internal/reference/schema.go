@@ -149,7 +149,7 @@ func (g *generator) value(typ reflect.Type) object {
 	case reflect.TypeFor[rate.PerSecond]():
 		return object{"type": "string", "pattern": `^[1-9][0-9]*/[smh]$|` + reference}
 	case reflect.TypeFor[time.Duration]():
-		return object{"type": "string", "pattern": `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ms|s|m|h))+$|` + reference}
+		return object{"type": "string", "pattern": `^[0-9]+d$|^([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))+$|` + reference}
 	case reflect.TypeFor[time.Time]():
 		return object{"type": "string", "pattern": `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2})$|` + reference}
 	case reflect.TypeFor[netip.Prefix]():
