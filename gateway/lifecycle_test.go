@@ -97,7 +97,7 @@ func TestStopThatCannotWait(t *testing.T) {
 	cancel()
 	err := b.gateway.Stop(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorContains(t, err, "1 deliveries in flight")
+	require.ErrorContains(t, err, "deliveries in flight: 1")
 	require.Error(t, <-failed, "the connection was cut")
 	release()
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")

@@ -165,7 +165,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 		err = ignoreClosed(g.server.Shutdown(ctx))
 	}
 	if err != nil {
-		err = fmt.Errorf("drain gateway, %d deliveries in flight: %w", g.flights.inFlight(), err)
+		err = fmt.Errorf("drain gateway, deliveries in flight: %d: %w", g.flights.inFlight(), err)
 		err = errors.Join(err, ignoreClosed(g.server.Close()))
 	}
 	g.serving.Wait()

@@ -130,10 +130,10 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 		require.Equal(t, c.unclear, counted.Unclear, name)
 	}
 	for name, asked := range map[string]find.Effects{
-		"names no state":                         {},
-		"not possible for effects that are":      {States: []ledger.EffectState{ledger.EffectDone}},
-		"the selection ends before it begins":    then(e.CreatedAt, e.CreatedAt),
-		"cannot select the effects of one event": {States: failed, Event: e.Event},
+		"names no state":                    {},
+		"not possible for effects that are": {States: []ledger.EffectState{ledger.EffectDone}},
+		"the selection contains no time: its end must be after its beginning": then(e.CreatedAt, e.CreatedAt),
+		"cannot select the effects of one event":                              {States: failed, Event: e.Event},
 	} {
 		_, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionRetryEffect, Effects: asked}, ann)
 		require.ErrorContains(t, err, name)

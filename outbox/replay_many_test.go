@@ -68,8 +68,8 @@ func TestAReplayTakesWhatAllItsFieldsName(t *testing.T) {
 		require.Len(t, preview.Sample, int(c.want), name)
 	}
 	for wrong, s := range map[string]find.Events{
-		"is not possible for events that are": {State: inbox.Received},
-		"the selection ends before it begins": {Span: find.Span{Since: time.Now(), Until: time.Now().Add(-time.Hour)}},
+		"is not possible for events that are":                                 {State: inbox.Received},
+		"the selection contains no time: its end must be after its beginning": {Span: find.Span{Since: time.Now(), Until: time.Now().Add(-time.Hour)}},
 	} {
 		_, err := r.Begin(t.Context(), replayOf(s), ann)
 		require.ErrorContains(t, err, wrong)

@@ -117,7 +117,7 @@ func (c *cli) runBackfill(ctx context.Context, o *outbox.Outbox, cfg *config.Con
 	view := backfillView{Source: source}
 	progress := c.eachSecond()
 	order.Progress = func(r coverage.Run) {
-		progress("%s: %s listed, %d missing, %d recovered, %d redeliveries requested\n", source, counted(int(r.Listed), "event"), r.Missing, r.Recovered, r.Asked)
+		progress("%s: %s listed, %d missing, %d recovered, redeliveries requested: %d\n", source, counted(int(r.Listed), "event"), r.Missing, r.Recovered, r.Asked)
 	}
 	order.Met = func(i backfill.Item, fate backfill.Fate) { view.add(i, fate) }
 	if !order.DryRun {

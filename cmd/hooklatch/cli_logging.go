@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 	"github.com/hooklatch/hooklatch/internal/tracing"
 )
@@ -48,7 +49,7 @@ func (c *cli) loggerTo(usual slog.Level, outputs []*logqueue.Queue) (*slog.Logge
 // droppedLine returns the log line that reports n dropped lines. It is written at every log level.
 func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
 	var b bytes.Buffer
-	r := slog.NewRecord(time.Now(), slog.LevelWarn, fmt.Sprintf("%d log lines were dropped: the reader of the log was too slow or gone", n), 0)
+	r := slog.NewRecord(time.Now(), slog.LevelWarn, noun.Counted(n, "log line")+" dropped: the reader of the log was too slow or gone", 0)
 	r.AddAttrs(slog.Int64(logkey.Count, n))
 	_ = lines(&b).Handle(context.Background(), r) // writing to a buffer never fails
 	return b.Bytes()

@@ -11,10 +11,10 @@ type Span struct {
 	Until time.Time `json:"until,omitzero" find:"until" former:"to" label:"Until" hint:"2026-11-21"` // exclusive
 }
 
-// ErrSpan is returned when a Span ends before it begins.
-var ErrSpan = errors.New("the selection ends before it begins")
+// ErrSpan is returned when a Span is empty, because its end is not after its beginning.
+var ErrSpan = errors.New("the selection contains no time: its end must be after its beginning")
 
-// Validate returns ErrSpan if s ends before it begins.
+// Validate returns ErrSpan if s is empty.
 func (s Span) Validate() error {
 	if !s.Since.IsZero() && !s.Until.IsZero() && !s.Since.Before(s.Until) {
 		return ErrSpan

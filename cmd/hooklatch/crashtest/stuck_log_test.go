@@ -214,7 +214,7 @@ func TestALogThatNobodyReadsHoldsNothing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return strings.Contains(read.String(), "log lines were dropped")
+		return strings.Contains(read.String(), "dropped: the reader of the log")
 	}, patience, 10*time.Millisecond, "the log says what was dropped")
 	require.Eventually(t, func() bool {
 		_, body := g.probe(t)

@@ -71,8 +71,8 @@ func chooseLook(r *request) error {
 	chosen, valid := readLook(r.PostForm)
 	if !valid {
 		return &problem{
-			status: http.StatusBadRequest, heading: "Unknown time zone",
-			text: "Use a name from the IANA database, such as Europe/Berlin, America/New_York or UTC.",
+			status: http.StatusBadRequest, heading: "Unknown time zone or theme",
+			text: "Use a name from the IANA database, such as Europe/Berlin, America/New_York or UTC, and one of the themes of the form.",
 		}
 	}
 	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: a loopback address has no TLS, and it is not a secret

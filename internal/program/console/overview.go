@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/alarm"
@@ -126,7 +127,7 @@ func (p overviewPage) Growth() string {
 	if days == 0 {
 		return "growth is shown after one day"
 	}
-	return fmt.Sprintf("%+.1f %% in %d days", 100*float64(grew)/float64(max(p.bytes()-grew, 1)), days)
+	return fmt.Sprintf("%+.1f %% in %s", 100*float64(grew)/float64(max(p.bytes()-grew, 1)), noun.Counted(days, "day"))
 }
 
 // Volume formats a number of bytes.

@@ -66,7 +66,7 @@ func New(opts Options) *Queue {
 // line is plain text. A second call only changes report.
 func (q *Queue) Start(report func(lines int64) []byte) {
 	if report == nil {
-		report = func(lines int64) []byte { return fmt.Appendf(nil, "%d lines were dropped\n", lines) }
+		report = func(lines int64) []byte { return fmt.Appendf(nil, "lines dropped: %d\n", lines) }
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,11 +137,11 @@ func (q *Queue) Trouble() error {
 	defer q.mu.Unlock()
 	switch stuck := time.Since(q.writing); {
 	case !q.writing.IsZero() && stuck >= stuckAfter:
-		return fmt.Errorf("the log on %s: its reader has taken nothing for %s; %d lines were dropped so far", q.opts.Name, stuck.Round(time.Second), q.dropped)
+		return fmt.Errorf("the log on %s: its reader has taken nothing for %s; lines dropped so far: %d", q.opts.Name, stuck.Round(time.Second), q.dropped)
 	case q.failure != nil:
-		return fmt.Errorf("the log on %s: %w; %d lines were dropped so far", q.opts.Name, q.failure, q.dropped)
+		return fmt.Errorf("the log on %s: %w; lines dropped so far: %d", q.opts.Name, q.failure, q.dropped)
 	case q.overflow > 0:
-		return fmt.Errorf("the log on %s: its reader is too slow; %d lines were dropped so far", q.opts.Name, q.dropped)
+		return fmt.Errorf("the log on %s: its reader is too slow; lines dropped so far: %d", q.opts.Name, q.dropped)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func TestAFailingStreamIsTriedAgain(t *testing.T) {
 		}
 		require.EqualValues(t, 3, q.Dropped())
 		require.Zero(t, q.Waiting())
-		require.EqualError(t, q.Trouble(), "the log on stderr: broken pipe; 3 lines were dropped so far")
+		require.EqualError(t, q.Trouble(), "the log on stderr: broken pipe; lines dropped so far: 3")
 		out.failure = nil
 		line(q, 4)
 		synctest.Wait()
