@@ -35,10 +35,10 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	}
 }
 
-// secrets warns of a source's secrets that have expired or will expire soon, and reports a source
-// without a valid secret.
+// secrets warns of a source's secrets that have expired or will expire soon, and of a time soon in
+// which no secret is valid. It reports a source without a valid secret.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
-	usable, later := 0, 0
+	var periods []period
 	for i, one := range s.Secrets {
 		end := one.NotAfter
 		if !end.IsZero() && p.OldSecretRetries {
@@ -52,29 +52,35 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 		case !end.IsZero() && now.Add(soon).After(end):
 			c.add(doctor.Warning, "secrets", fmt.Sprintf("%s is accepted only until %s", which, shown(end)),
 				"make sure that the sender signs with another secret by then; the metric hooklatch.secrets.matched shows which secret it uses")
+		case end.IsZero():
+			end = now.Add(2 * soon)
 		}
-		if one.NotBefore.After(now) {
-			continue
-		}
-		usable++
-		if end.IsZero() || now.Add(soon).Before(end) {
-			later++
-		}
+		periods = append(periods, period{one.NotBefore, end})
 	}
+	covered := coveredUntil(periods, now)
 	switch {
 	case p.Keyless && len(s.Secrets) == 0:
-	case usable == 0:
+	case covered.Equal(now):
 		c.add(doctor.Problem, "secrets", fmt.Sprintf("source %q has no secret that is valid now: all its deliveries are answered 503", name),
 			"add the secret that the sender signs with now")
-	case later == 0 && !followed(s, now):
-		c.add(doctor.Warning, "secrets", fmt.Sprintf("source %q has no secret that is still valid in %s: all its deliveries will then be answered 503", name, config.FormatDuration(soon)),
+	case !covered.After(now.Add(soon)):
+		c.add(doctor.Warning, "secrets", fmt.Sprintf("source %q has no secret that is valid after %s: all its deliveries will then be answered 503", name, shown(covered)),
 			"add the next secret, or extend not_after")
 	}
 }
 
-// followed reports whether another secret becomes valid soon.
-func followed(s config.Source, now time.Time) bool {
-	return slices.ContainsFunc(s.Secrets, func(one config.Secret) bool {
-		return one.NotBefore.After(now) && one.NotBefore.Before(now.Add(soon))
-	})
+// period is the time in which a secret is valid. A zero begin means always before end.
+type period struct{ begin, end time.Time }
+
+// coveredUntil returns the end of the time from now on in which always one of the periods holds, or
+// now if none does.
+func coveredUntil(periods []period, now time.Time) time.Time {
+	slices.SortFunc(periods, func(a, b period) int { return a.begin.Compare(b.begin) })
+	covered := now
+	for _, one := range periods {
+		if !one.begin.After(covered) && one.end.After(covered) {
+			covered = one.end
+		}
+	}
+	return covered
 }

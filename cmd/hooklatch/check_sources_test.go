@@ -37,12 +37,27 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 			"the last one soon", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}]}",
 			[]string{
 				`warning secret 1 of source "a" is accepted only until 2026-11-27 00:00:00.000Z`,
-				`warning source "a" has no secret that is still valid in 7d: all its deliveries will then be answered 503`,
+				`warning source "a" has no secret that is valid after 2026-11-27 00:00:00.000Z: all its deliveries will then be answered 503`,
 			},
 		},
 		{
 			"the last one soon, with the next", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-26T00:00:00Z}]}",
 			[]string{`warning secret 1 of source "a" is accepted only until 2026-11-27 00:00:00.000Z`},
+		},
+		{
+			"a gap before the next", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-25T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-26T00:00:00Z}]}",
+			[]string{
+				`warning secret 1 of source "a" is accepted only until 2026-11-25 00:00:00.000Z`,
+				`warning source "a" has no secret that is valid after 2026-11-25 00:00:00.000Z: all its deliveries will then be answered 503`,
+			},
+		},
+		{
+			"the next ends soon, too", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-25T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-24T00:00:00Z, not_after: 2026-11-26T00:00:00Z}]}",
+			[]string{
+				`warning secret 1 of source "a" is accepted only until 2026-11-25 00:00:00.000Z`,
+				`warning secret 2 of source "a" is accepted only until 2026-11-26 00:00:00.000Z`,
+				`warning source "a" has no secret that is valid after 2026-11-26 00:00:00.000Z: all its deliveries will then be answered 503`,
+			},
 		},
 		{
 			"none now", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-20T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-22T00:00:00Z}]}",

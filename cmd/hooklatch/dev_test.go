@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -235,6 +236,22 @@ sources: {payments: {provider: stripe, secrets: [SECRET]}}
 	list := command{env: send.env}
 	require.Zero(t, list.run(t.Context(), "events", "list", "--config", path), list.stderr.String())
 	require.Contains(t, list.stdout.String(), "payments")
+	d.end(t)
+
+	// The password of the user's own database is not printed.
+	own, err := url.Parse(pgtest.URL(t, pgtest.New(t, pgtest.Empty())))
+	require.NoError(t, err)
+	password, has := own.User.Password()
+	require.True(t, has)
+	ctx, stop = context.WithCancel(t.Context())
+	d = &running{stop: stop, ended: make(chan int, 1)}
+	d.env = map[string]string{"DATABASE_URL": own.String()}
+	go func() { d.ended <- d.run(ctx, "dev", "--config", path, "--dir", reachableDir(t)) }()
+	require.Eventually(t, func() bool {
+		return strings.Contains(d.stdout.String(), "Ctrl-C stops everything.") || len(d.ended) > 0
+	}, patience, tick)
+	require.Contains(t, d.stdout.String(), "other commands need the same DATABASE_URL", d.stderr.String())
+	require.NotContains(t, d.stdout.String()+d.stderr.String(), password)
 	d.end(t)
 
 	var c command
