@@ -18,7 +18,7 @@ type sdkRun struct {
 	NPM      []string `json:"npm"` // packages
 }
 
-// sdktest is the module whose tests run the senders' SDKs.
+// sdktest is the directory of the module whose tests run the senders' SDKs.
 const sdktest = "../../sdktest/"
 
 // requirement matches a go.mod line that requires a module.

@@ -56,7 +56,7 @@ func write() error {
 	return nil
 }
 
-// render renders all pages, by file name.
+// render returns the text of each page, by file name.
 func render() (map[string]string, error) {
 	functions := template.FuncMap{
 		"add":  func(a, b int) int { return a + b },
@@ -99,7 +99,7 @@ func render() (map[string]string, error) {
 // other is the page about a sender that a generic provider serves.
 type other struct{ Name, Title string }
 
-// copyOthers adds the handwritten pages.
+// copyOthers adds the handwritten pages to rendered, and lists them.
 func copyOthers(rendered map[string]string) ([]other, error) {
 	files, err := fs.Glob(others, "others/*.md.tmpl")
 	if err != nil {

@@ -84,7 +84,8 @@ func newPage(name string, sdks []string) (page, error) {
 	return pg, nil
 }
 
-// span describes a duration to readers.
+// span writes a duration in words, such as 1 hour 30 minutes. It returns none for less than a
+// second.
 func span(d time.Duration, none string) string {
 	units := []struct {
 		name string

@@ -8,16 +8,16 @@ const (
 	Basic  = "Basic "
 )
 
-// Challenges for senders that send the secret without a registered scheme.
+// Challenges for senders that send the secret. Token is for a secret without a registered scheme.
 const (
 	tokenChallenge  = "Token"
 	bearerChallenge = "Bearer"
 	basicChallenge  = "Basic"
 )
 
-// CutPrefix returns the text after a prefix. A prefix that ends in a space is an
-// authentication scheme: case and the number of following spaces are ignored (RFC 9110, 11.1
-// and 11.4).
+// CutPrefix returns the text after a prefix, and whether the value has the prefix. A prefix that
+// ends in a space is an authentication scheme: case and the number of following spaces are ignored
+// (RFC 9110, 11.1 and 11.4).
 func CutPrefix(value, prefix string) (string, bool) {
 	scheme, ok := strings.CutSuffix(prefix, " ")
 	if !ok {

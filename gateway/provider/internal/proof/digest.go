@@ -44,7 +44,7 @@ type scanner struct {
 	at   int
 }
 
-// Value hashes the value at the scanner's position, without the members at some paths.
+// Value hashes the value at the scanner's position, without the members at the given paths.
 func (s *scanner) Value(without [][]string) digest {
 	s.space()
 	switch s.text[s.at] {

@@ -90,7 +90,7 @@ func (d *Document) lookup(pointer string) gjson.Result {
 	return d.text.Lookup(pointer)
 }
 
-// JSON returns the root of the body's JSON.
+// JSON returns the document's JSON value: the whole body, or the list item.
 func (d *Document) JSON() (gjson.Result, error) {
 	if err := d.readJSON(); err != nil {
 		return gjson.Result{}, err
@@ -179,7 +179,7 @@ const (
 // Lookup returns the value at a JSON pointer. The value may not exist.
 func Lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }
 
-// Scalar returns a string's or an integer's text.
+// Scalar returns a string's or an integer's text, and false for any other value.
 func Scalar(v gjson.Result) (string, bool) {
 	switch v.Type {
 	case gjson.String:

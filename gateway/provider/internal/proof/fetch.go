@@ -20,9 +20,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits for one fetch. Meanwhile, the sender waits for our response. If a fetch takes longer than
-// a verification may take, the gateway asks the sender to retry. The fetch continues, and the next
-// attempt finds the document in the cache.
+// Limits for fetches. The sender waits for our response during a fetch. If a fetch takes longer
+// than a verification may take, the gateway asks the sender to retry. The fetch continues, and the
+// next attempt finds the document in the cache.
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; key sets and certificate chains take up a few kB
@@ -34,8 +34,8 @@ const (
 var (
 	errFetchBusy     = errors.New("too many fetches at the same time")
 	errFetchTooLarge = errors.New("the document is larger than 256 KiB")
-	// ErrNoDocument means that the sender has no document at a URL. If the URL was in a
-	// request, we are not at fault.
+	// ErrNoDocument means that the sender has no document at a URL. If the URL came from a
+	// request, callers refuse the request.
 	ErrNoDocument = errors.New("the document does not exist")
 )
 
@@ -62,18 +62,18 @@ type kept struct {
 	fetchedAt time.Time
 	triedAt   time.Time
 	failure   error
-	pinned    bool // true if it has verified a request
+	pinned    bool // true if the document has verified a request
 }
 
 const (
-	// StaleFor is how long after its fetch a document is still used if a new fetch fails.
+	// StaleFor is the age up to which a document is used while a new fetch runs or fails.
 	StaleFor = 24 * time.Hour
 	// AfterFailure is the shortest time from a failed fetch of a document to the next fetch.
 	AfterFailure = 2 * time.Second
 )
 
-// NewFetcher returns a fetcher for hosts: a name ("api.example.com"), or all subdomains of a name
-// ("*.example.com").
+// NewFetcher returns a fetcher for hosts. Each host is a name ("api.example.com"), or stands for
+// all subdomains of a name ("*.example.com").
 func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 	return NewFetcherFor(o, func(host string) bool {
 		for _, allowed := range hosts {
@@ -110,8 +110,9 @@ func TransportOf(o provider.Options) http.RoundTripper {
 
 // Cached returns the document at rawURL. A document that was fetched within ttl before now comes
 // from the cache. So does a document that is less than StaleFor old, while Cached fetches a new
-// one in the background. Otherwise Cached waits for the fetch. Errors: *VerifyError (foreign_url)
-// if the URL is not the sender's; any other error is our own or the network's fault.
+// one in the background. Otherwise Cached waits for the fetch, unless the previous fetch has just
+// failed or the budget is used up. Errors: *VerifyError (foreign_url) if the URL is not the
+// sender's; ErrNoDocument; any other error is our own or the network's fault.
 //
 // by is the client for which we fetch. The fetch counts against that client's budget.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
@@ -136,8 +137,8 @@ func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.
 	return wait(ctx, f.flight(ctx, by, rawURL, now))
 }
 
-// Proven marks a document that has verified a request, so that it stays cached while it is
-// used.
+// Proven marks a document that has verified a request. Such a document is evicted last, and its
+// fetches do not count against the budget.
 func (f *Fetcher) Proven(rawURL string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -271,7 +272,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 	return document, nil
 }
 
-// look returns a URL's cached state.
+// look returns a URL's cached state, or an error if the URL is not the sender's.
 func (f *Fetcher) look(rawURL string) (kept, error) {
 	if err := f.own(rawURL); err != nil {
 		return kept{}, err

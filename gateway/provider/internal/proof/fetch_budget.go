@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// Limits for the fetches that unknown senders can cause: certificates and keys that a request
-// refers to before it is verified. Documents that have verified something are not limited.
+// Limits for the fetches that unverified requests can cause: certificates and keys that a request
+// refers to before it is verified. Documents that have verified a request are not limited.
 // Senders change their keys a few times a year, so one client never needs more.
 const (
 	askedInMinute          = 60 // by all of a source's clients together; unknown senders may use only a part of them
@@ -31,8 +31,8 @@ func AskerOf(r *provider.Request) Asker { return Asker{Client: r.Client, Known: 
 // ourselves is the Asker for documents that the configuration or verified content refers to.
 var ourselves = Asker{Known: true}
 
-// ErrFetchBudget means that a key or a certificate was not fetched, so it is unknown
-// whether the request is genuine.
+// ErrFetchBudget means that a key or a certificate was not fetched because the budget is used
+// up, so it is unknown whether the request is genuine.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
 // FetchBudget counts a source's fetches in the current minute. Its zero value is ready for

@@ -110,8 +110,8 @@ func (f Field) Text(d *Document) (string, error) {
 	return text, nil
 }
 
-// Find returns the field's text unchanged, or "" if it is missing. A repeated value, a list or
-// an object is an error. Errors: *EventError.
+// Find returns the field's text unchanged, or "" if it is missing or null. A repeated value, or a
+// JSON value that is neither a string nor an integer, is an error. Errors: *EventError.
 func (f Field) Find(d *Document) (string, error) {
 	switch {
 	case f.Fixed != "":
@@ -219,8 +219,8 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	}, nil
 }
 
-// kind returns an event's type. Only an id is required of a sender: a type that is missing, empty,
-// too long or not a string becomes the fallback, or UnknownType.
+// kind returns an event's type. Only an id is required of a sender: a type that is missing or that
+// Text refuses becomes the fallback, or UnknownType. A type that is too long becomes UnknownType.
 func (f Facts) kind(d *Document) (string, error) {
 	kind, err := f.Kind.Text(d)
 	if err != nil && f.Fallback != (Field{}) {
@@ -249,7 +249,7 @@ var errNoTime = errors.New("no time")
 // unit. As seconds it would be after the year 5000.
 const millisecondsFrom = 1e11
 
-// Time returns the field's time, or zero: an event without a usable time is still an event.
+// Time returns the time at c, or zero: an event without a usable time is still an event.
 func (c Clock) Time(d *Document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
-// FuzzPairs reads signature headers: every value found is in the header.
+// FuzzPairs checks that every value that is read from a signature header is in that header.
 func FuzzPairs(f *testing.F) {
 	f.Add("t=1,v1=ab,v1=cd,v0=ef")
 	f.Add("v1,AAAA v1a,BBBB")
@@ -39,7 +39,8 @@ func FuzzPairs(f *testing.F) {
 	})
 }
 
-// FuzzEncoding checks that two strings that differ in one bit never decode to the same bytes.
+// FuzzEncoding checks that two strings that differ in one bit never decode to the same bytes,
+// except for hex strings that differ in case.
 func FuzzEncoding(f *testing.F) {
 	f.Add("00ff", uint16(3))
 	f.Add("AA==", uint16(9))
@@ -75,7 +76,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzDigest hashes any JSON, and hashes it again after re-encoding.
+// FuzzDigest checks that JSON keeps its digest when it is encoded again.
 func FuzzDigest(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"\u0000\ud800\\"}],"c":1e400, "a" : ""}`)
 	f.Add(` [ ] `)

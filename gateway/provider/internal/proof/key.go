@@ -20,7 +20,7 @@ const MaxText = 255
 // KeyRule builds a document's dedup key. Errors: *EventError.
 type KeyRule func(d *Document) (string, error)
 
-// Verbatim uses the id as the sender spells it.
+// Verbatim returns a rule that uses the id as the sender spells it.
 func Verbatim(f Field) KeyRule {
 	return func(d *Document) (string, error) {
 		id, err := f.Text(d)
@@ -34,7 +34,8 @@ func Verbatim(f Field) KeyRule {
 	}
 }
 
-// Composite joins several values. All fields must be present, except those with IfAny.
+// Composite returns a rule that joins several values. All fields must be present, except those
+// with IfAny.
 func Composite(fields ...Field) KeyRule {
 	return func(d *Document) (string, error) {
 		parts := make([]string, len(fields))
@@ -49,7 +50,7 @@ func Composite(fields ...Field) KeyRule {
 }
 
 // part returns the value at f as a key part. If the part is optional (IfAny), its value may be of
-// any JSON type, and is hashed unless it is a usable string.
+// any JSON type, and is hashed unless Text accepts it. A missing value becomes "".
 func (f Field) part(d *Document) (string, error) {
 	text, err := f.Text(d)
 	if err == nil || !f.ifAny {
@@ -62,12 +63,12 @@ func (f Field) part(d *Document) (string, error) {
 	return hashPrefix + hex.EncodeToString(content[:]), nil
 }
 
-// Hashed hashes the values of some fields into a key. All fields must be present, except those
-// with IfAny. White space and the order of keys in JSON do not count.
+// Hashed returns a rule that hashes the values of some fields. All fields must be present, except
+// those with IfAny. White space and the order of keys in JSON do not matter.
 func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
 
-// HashedSome is Hashed with additional fields that may be missing. A missing value differs from
-// null and from an empty string.
+// HashedSome is Hashed with additional fields that may be missing. In JSON, a missing value differs
+// from null and from an empty string.
 func HashedSome(required []Field, optional ...Field) KeyRule {
 	fields := slices.Concat(required, optional)
 	return func(d *Document) (string, error) {
@@ -88,14 +89,15 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 	}
 }
 
-// Whole hashes the complete item into a key, except for the members that change with each
-// attempt. It is for senders that send no id.
+// Whole returns a rule that hashes the complete item, except for the members that change with each
+// attempt. The rule is for senders that send no id.
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
 // KeyHasMore is the note about senders whose keys had fewer fields in earlier versions.
 const KeyHasMore = "Earlier versions of Hooklatch built the key from fewer fields: a delivery that is retried across the upgrade may be accepted twice."
 
-// OrWhole applies a rule, or Whole if a part of the rule's key is missing or unusable.
+// OrWhole returns a rule that applies another rule, or Whole if a part of that rule's key is
+// missing or unusable.
 func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	whole := Whole(attempt...)
 	return func(d *Document) (string, error) {
@@ -107,8 +109,8 @@ func OrWhole(rule KeyRule, attempt ...string) KeyRule {
 	}
 }
 
-// WholeForm hashes a form into a key. It leaves out the fields named in attempt, which differ
-// between attempts to send one delivery.
+// WholeForm returns a rule that hashes a form, without the fields named in attempt. These fields
+// differ between attempts to send one delivery.
 func WholeForm(attempt ...string) KeyRule {
 	return func(d *Document) (string, error) {
 		fields, err := d.Form()
@@ -131,7 +133,8 @@ func isUnreadable(err error) bool {
 	return ok && unusable.Unreadable
 }
 
-// digest hashes the value at f, or returns false if it is missing.
+// digest hashes the value at f. It returns false if the value is missing, or is an empty header or
+// form field.
 func (f Field) digest(d *Document) (digest, bool, error) {
 	if f.Header != "" || f.Form != "" || f.Fixed != "" {
 		text, err := f.Find(d)

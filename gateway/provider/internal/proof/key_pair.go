@@ -32,7 +32,7 @@ type KeyPair struct {
 	Read func(s secret.Value) (any, error)
 	// Proves reports whether signature is a key's signature of message.
 	Proves func(key crypto.PublicKey, message, signature []byte) bool
-	// hash is the digest that the signer gets, or crypto.Hash(0) for the message itself.
+	// hash is the hash function whose digest is signed, or 0 if the message itself is signed.
 	hash crypto.Hash
 }
 
@@ -168,7 +168,7 @@ func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []b
 		}
 		for _, signature := range signatures {
 			if k.Proves(PublicOf(key), message, signature) {
-				return i, nil // everything compared here is public
+				return i, nil // an early return reveals no secret: all compared values are public
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/MicahParks/jwkset"
 )
 
-// PublishedKey is the key of a sender that signs JSON Web Tokens.
+// PublishedKey is a public key of a sender that signs JSON Web Tokens.
 type PublishedKey struct {
 	id        string
 	algorithm string // the key's only algorithm; empty: any that fits its type
@@ -46,7 +46,7 @@ const (
 
 var errNoKeys = errors.New("the key set has no usable public key")
 
-// KeysByURL finds keys in the key set at a URL.
+// KeysByURL returns a function that finds keys in the key set at a URL.
 func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 	var mu sync.Mutex
 	var parsed []PublishedKey
@@ -82,7 +82,7 @@ func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 	}
 }
 
-// KeysInFile finds keys in a key set file that is read once.
+// KeysInFile reads a key set file once and returns a function that finds keys in it.
 func KeysInFile(path string) (KeyFinder, error) {
 	document, err := os.ReadFile(path)
 	if err != nil {
@@ -129,8 +129,8 @@ func parseKeySet(document []byte) ([]PublishedKey, error) {
 	return keys, nil
 }
 
-// ParseKey reads the public half of one JSON Web Key. It ignores the key's certificates, because
-// the key itself comes from the sender.
+// ParseKey reads the public half of one JSON Web Key. It returns false if the key is not usable for
+// signatures. It ignores the key's certificates, because the key itself comes from the sender.
 func ParseKey(text []byte) (PublishedKey, bool) {
 	var given struct {
 		jwkset.JWKMarshal
@@ -150,8 +150,8 @@ func ParseKey(text []byte) (PublishedKey, bool) {
 	return PublishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key(), Issuer: given.Issuer}, true
 }
 
-// usable refuses keys that offer no security: short ones (RFC 7518, 3.3) and points that are
-// not on their curve.
+// usable reports whether a key has a known type and offers security: an RSA key must not be short
+// (RFC 7518, 3.3), and an ECDSA key must be a point on its curve.
 func usable(key any) bool {
 	switch k := key.(type) {
 	case *rsa.PublicKey:

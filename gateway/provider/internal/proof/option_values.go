@@ -11,7 +11,7 @@ import (
 )
 
 // Tolerance returns the difference that a source allows between the signed time and now;
-// standard is the scheme's default. 0 means no limit.
+// standard is the scheme's default. The result 0 means no limit.
 func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 	switch {
 	case o.Tolerance < 0:

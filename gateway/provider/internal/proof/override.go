@@ -44,7 +44,7 @@ func Override(p *provider.Provider, o provider.Options) error {
 			if events[i].ID, err = rule(d); err != nil {
 				return nil, d.Blame(err)
 			}
-			if !inBody && len(events) > 1 { // all events would get the id in the one header or field
+			if !inBody && len(events) > 1 { // otherwise all events would get the same id, from one header or form field
 				events[i].ID = Join(events[i].ID, e.Item)
 			}
 		}
@@ -93,8 +93,8 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	return Verbatim(field), []Field{field}
 }
 
-// contentWithout hashes the event's content into a key, except for the values at some
-// pointers. For a form the pointers are field names.
+// contentWithout returns a rule that hashes the event's content, except for the values at some
+// pointers. For a form, a pointer such as /name is the name of a field.
 func contentWithout(pointers []string) KeyRule {
 	var fields []string
 	for _, pointer := range pointers {

@@ -69,7 +69,6 @@ func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 	return answer, nil
 }
 
-// textType is the content type of plain text.
 const textType = "text/plain; charset=utf-8"
 
 // reservedHeaders returns the headers that frame a response and the headers that Hooklatch

@@ -24,8 +24,8 @@ var EventOptions = []string{"each", "event_id", ignoreOption, "type", "occurred_
 // wholeBody is the value of Options.Each for a body that is itself the list.
 const wholeBody = "body"
 
-// NewOwnEvents reads the event options. signedID is the id's default; the zero Field means
-// none.
+// NewOwnEvents reads the event options. signedID is the default location of the id; the zero Field
+// means no default.
 func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 	g := &OwnEvents{signedID: signedID}
 	if err := g.readList(o.Each); err != nil {
@@ -66,7 +66,7 @@ func (g *OwnEvents) readList(each string) error {
 	return nil
 }
 
-// id returns the key rule.
+// id returns the key rule, and sets g.parts to the fields that the rule reads.
 func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	rule, parts, err := ownKey(o)
 	switch {
@@ -137,8 +137,8 @@ func (g *OwnEvents) Events(r *provider.Request) ([]provider.Event, error) {
 	return g.facts.Events(r)
 }
 
-// Headers lists the headers that describe events, in canonical form. Each may appear
-// only once in a request.
+// Headers lists the unsigned headers that describe events, in canonical form. Each may appear only
+// once in a request.
 func (g *OwnEvents) Headers() []string {
 	var names []string
 	for _, f := range append(slices.Clone(g.parts), g.facts.Kind) {
@@ -154,7 +154,7 @@ func (g *OwnEvents) UnsignedID() bool {
 	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }
 
-// Sample builds a body with every value at the location that the options set.
+// Sample builds a request with every value at the location that the options set.
 func (g *OwnEvents) Sample(eventType, id string, now time.Time) *provider.Request {
 	id = cmp.Or(id, FreshID("evt_"))
 	d := newDraft()

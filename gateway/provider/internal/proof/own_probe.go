@@ -21,7 +21,7 @@ type ownProbe struct {
 	provider.ProbeOptions
 
 	header  string // the header to echo, in canonical form
-	methods string // the endpoint's methods, for Allow
+	methods string // the endpoint's methods, for the header Allow
 	verify  func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error)
 	events  func(r *provider.Request) ([]provider.Event, error)
 }

@@ -20,7 +20,7 @@ type Readings struct {
 	tries *rate.Limiter
 }
 
-// NewReadings returns a scheme's readings.
+// NewReadings returns readings that allow one comparison a second (see tries).
 func NewReadings(all ...KeySpelling) *Readings {
 	return &Readings{all: all, tries: rate.NewLimiter(rate.Every(time.Second), 1)}
 }
@@ -39,8 +39,8 @@ func (k KeySpelling) SecretAs(s secret.Value, encoding string) (secret.Value, er
 	return secret.Value{}, fmt.Errorf("encoding is %q; allowed: %s", encoding, strings.Join(known, ", "))
 }
 
-// hint describes the encoding with which a secret would match one of the signatures. It is empty if
-// none matches, or if the limit on comparisons is reached.
+// hint describes the encoding with which a secret would match one of the signatures. It returns ""
+// if no secret would match, or if the limit on comparisons is reached.
 func (k KeySpelling) hint(secrets []secret.Value, given [][]byte, macs func(key []byte) [][]byte) string {
 	if k.Readings == nil || !k.Readings.tries.Allow() {
 		return ""

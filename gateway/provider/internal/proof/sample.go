@@ -22,7 +22,7 @@ type Object map[string]any
 // SampleJSON builds an unsigned JSON delivery. headers are pairs of name and value.
 func SampleJSON(body any, headers ...string) *provider.Request {
 	text, err := json.Marshal(body)
-	if err != nil { // impossible: samples contain only strings, numbers and objects
+	if err != nil { // impossible: json.Marshal accepts every value in a sample
 		panic(fmt.Sprintf("sample: %v", err))
 	}
 	return Sample(text, JSONType, headers...)
@@ -48,7 +48,8 @@ func NumberOf(id string) int64 {
 	return int64(binary.BigEndian.Uint32(sum[:]))
 }
 
-// CommitOf does for a git commit what NumberOf does for a number.
+// CommitOf returns the git commit in a sample, computed from the event's id for the same reason as
+// in NumberOf.
 func CommitOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:20]) // as long as git's hashes

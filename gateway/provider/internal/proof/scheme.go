@@ -34,7 +34,7 @@ type Scheme struct {
 
 	Encoding Encoding
 	Template Template
-	// The fields below are for an HMAC.
+	// Hash and Secret declare an HMAC.
 	Hash   func() hash.Hash
 	Secret KeySpelling
 	// Public replaces the HMAC with a key pair's signatures.
@@ -58,12 +58,12 @@ type Pairs struct {
 	Separator string // text between pairs
 	Assign    string // text between key and value
 	Signature string // a signature's key; other keys are ignored, to prevent a downgrade
-	Timestamp string // the time's key, at most one; empty for none
+	Timestamp string // the time's key, which may appear only once; empty for none
 }
 
-// TimedBody declares the scheme that Stripe introduced and others adopted. One header contains
-// the time and an HMAC-SHA256 of time and body, t=...,v1=... Several v1 may be present while a
-// secret is rotated. The secret itself is the key.
+// TimedBody declares the scheme that Stripe introduced and others adopted. One header, such as
+// t=...,v1=..., contains the time and an HMAC-SHA256 of time and body. The header may contain
+// several v1 while a secret is rotated. The secret itself is the key.
 func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	return &Scheme{
 		Headers:   []HeaderNames{{Signature: header}},
@@ -90,7 +90,7 @@ func SignedBody(header, prefix string, encoding Encoding) *Scheme {
 	}
 }
 
-// SignedBy returns p with the functions of a sender that signs with one scheme.
+// SignedBy sets p's functions for a sender that signs with one scheme, and returns p.
 func SignedBy(s *Scheme, p *provider.Provider) *provider.Provider {
 	p.Verify, p.CheckSecret, p.Sign = s.Verify, s.CheckSecret, s.Sign
 	return p
@@ -103,7 +103,7 @@ type Claim struct {
 	SignedAt      time.Time
 }
 
-// Names returns the header family that h uses.
+// Names returns the header family that h uses, or the first family if h uses none.
 func (s *Scheme) Names(h http.Header) HeaderNames {
 	for _, names := range s.Headers {
 		if len(h[s.signature(names)]) > 0 {
@@ -184,8 +184,8 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// TokenByType extends a replay token with the unsigned header that contains the type: the sender
-// sends one body under several types, and each of them is an event.
+// TokenByType extends a replay token with the unsigned header that contains the type. It is for
+// senders that send one body under several types, each of which is an event.
 func TokenByType(token func(*provider.Request) string, header string) func(*provider.Request) string {
 	return func(r *provider.Request) string {
 		content := token(r)

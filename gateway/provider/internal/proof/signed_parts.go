@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// brackets begin the JSON containers that senders send.
+// brackets contains the characters with which a JSON object or list begins.
 const brackets = "{["
 
 // isDivisible reports whether a signed text can be split in only one way into its id, time and

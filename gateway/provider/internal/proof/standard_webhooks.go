@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// WebhookNames returns the headers in the specification.
+// WebhookNames returns the headers in the specification of Standard Webhooks.
 func WebhookNames() HeaderNames {
 	return HeaderNames{Signature: "Webhook-Signature", Timestamp: "Webhook-Timestamp", ID: "Webhook-Id"}
 }
@@ -26,8 +26,8 @@ func SvixNames() HeaderNames {
 	return HeaderNames{Signature: "Svix-Signature", Timestamp: "Svix-Timestamp", ID: "Svix-Id"}
 }
 
-// StandardScheme declares the specification's scheme for some header families. Sign uses the
-// first family.
+// StandardScheme declares the HMAC scheme of Standard Webhooks for some header families. Sign uses
+// the first family unless the request uses another one.
 func StandardScheme(key KeySpelling, tolerance time.Duration, headers ...HeaderNames) *Scheme {
 	return &Scheme{
 		Headers:   headers,
@@ -43,7 +43,7 @@ func StandardScheme(key KeySpelling, tolerance time.Duration, headers ...HeaderN
 
 const whsecPrefix = "whsec_"
 
-// StandardSecret returns the specification's spelling of a key.
+// StandardSecret returns the spelling of a key in Standard Webhooks.
 func StandardSecret() KeySpelling { return KeySpelling{Encoding: Base64, Prefix: whsecPrefix} }
 
 // StandardWebhooks builds the provider for some header families. A named sender that follows the
@@ -82,9 +82,10 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`; " +
-				"or the same with `svix-`. The secret is base64 after `whsec_`; `secret_encoding: raw` uses it as is. Or Ed25519 over " +
-				"the same text, as `v1a`: the secret is then the sender's public key, base64 after `whpk_`.",
+			Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` in `webhook-signature`. The id and the time are in `webhook-id` " +
+				"and `webhook-timestamp`. Headers that begin with `svix-` are accepted too. The secret is `whsec_` followed by the key in " +
+				"base64; with `secret_encoding: raw`, the text of the secret is the key. A sender may instead use Ed25519 over the same " +
+				"text, as `v1a`. The secret is then `whpk_` followed by the sender's public key in base64.",
 			KeyRule: "The header `webhook-id` (or `svix-id`), which is signed and the same for every retry.",
 			Setup: []string{
 				"Give the sender {url} as the endpoint URL.",
@@ -92,12 +93,13 @@ func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Pro
 			},
 			Notes: []string{
 				"Many senders use this scheme. Senders with a separate provider have other retry times.",
-				"The specification allows bodies in any format. The type is then `unknown`, unless `type` names a header.",
+				"The specification allows bodies in any format. If the body is not JSON, the type is `unknown`, unless `type` names a header.",
 				"Secrets and public keys may be mixed, and a sender may sign with several: one valid signature is enough.",
-				"Some senders do not decode their own secret: `secret_encoding: raw` applies to all secrets of a source, and " +
-					"`{value: ..., encoding: raw}` to one of them. The log says so when a signature matches that way.",
-				"Senders that keep messages for a long time can replay them for longer than the floor: raise the retention for such " +
-					"senders.",
+				"Some senders use the text of the secret as the key, without decoding it. For such a sender, set `secret_encoding: raw` " +
+					"for all secrets of a source, or write one secret as `{value: ..., encoding: raw}`. If a signature would match with " +
+					"another encoding, the log names that encoding.",
+				"Senders that keep messages for a long time can replay them after the minimum retention of dedup rows. Raise the " +
+					"retention for such senders.",
 			},
 			Backfill: "Use the sender's own API, if it has one.",
 			Docs:     "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",

@@ -43,7 +43,7 @@ func (t *StaticToken) Verify(_ context.Context, r *provider.Request, secrets []s
 	}
 	index, err := t.Match(secrets, given)
 	if plain := strings.ReplaceAll(given, " ", "+"); isReason(err, provider.ReasonWrongToken) && t.Query != "" && plain != given {
-		index, err = t.Match(secrets, plain) // a token that contains + and was pasted into the URL without escaping
+		index, err = t.Match(secrets, plain) // the token may contain + and may have been pasted into the URL without escaping
 	}
 	return provider.Verified{SecretIndex: index}, err
 }

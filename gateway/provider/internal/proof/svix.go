@@ -11,13 +11,13 @@ import (
 // Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
 const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
 
-// Values that all senders through Svix share.
+// Texts for the pages of all senders that deliver through Svix.
 const (
-	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `svix-signature`, with `svix-id` and `svix-timestamp` (or the " +
-		"same with `webhook-`). The secret is base64 after `whsec_`."
+	SvixSigning = "HMAC-SHA256 over `id.time.body`, in base64, as `v1` in `svix-signature`. The id and the time are in `svix-id` and " +
+		"`svix-timestamp`. Headers that begin with `webhook-` are accepted too. The secret is `whsec_` followed by the key in base64."
 	SvixKeyRule = "The header `svix-id` (msg_...), which is signed and the same for every retry and replay."
 	SvixReplays = "Unconfirmed: messages can be replayed for as long as the sender keeps them, 90 days by default. If you replay " +
-		"messages, raise the retention of keys to that time."
+		"messages, raise the retention of dedup rows to that time."
 	SvixTries = "Svix retries seven times within 27.6 hours. A response of 410 disables the endpoint; Hooklatch never sends this " +
 		"response."
 )

@@ -17,7 +17,7 @@ const (
 	InMethod    = "{method}"
 )
 
-// Placeholders lists the placeholders in messages.
+// Placeholders is the list of placeholders, for use in messages.
 const Placeholders = "{ts}, {id}, {body}, {url} and {method}"
 
 // Template is the signed text: literal parts and placeholders, in order.

@@ -32,8 +32,8 @@ type Walk struct {
 // ErrNoJSON means that a Walk found something unreadable or unexpected.
 var ErrNoJSON = errors.New("the body is not the expected JSON")
 
-// TooMany returns the error that refuses a request that contains more of something than we read
-// from an unknown sender.
+// TooMany returns the error for a request that contains more than we read from an unknown sender.
+// what names the parts that are too many.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "too many to read before the request is verified: " + what}
 }
@@ -46,7 +46,7 @@ func (w *Walk) Members(visit func(name string) error) error {
 		if !ok || !w.Take(':') {
 			return ErrNoJSON
 		}
-		name, _ := Plain(raw) // no name that we look for is that long
+		name, _ := Plain(raw) // "" if Plain refuses the name: we look for no such name
 		return w.visit(func() error { return visit(name) })
 	})
 }
@@ -162,7 +162,7 @@ func (w *Walk) quoted() ([]byte, bool) {
 	return raw, err == nil
 }
 
-// Take skips white space and then c, if c is next.
+// Take skips white space, and then c if c is next. It reports whether c was next.
 func (w *Walk) Take(c byte) bool {
 	w.space()
 	if w.at < len(w.Text) && w.Text[w.at] == c {
@@ -208,7 +208,7 @@ func Glance(body []byte, name string) string {
 	return found
 }
 
-// SomeFields reads the named fields of an unverified form and decodes no others.
+// SomeFields reads the named fields of an unverified form and decodes no other values.
 func SomeFields(body []byte, names ...string) (url.Values, error) {
 	if bytes.Count(body, []byte("&")) >= MaxFields {
 		return nil, TooMany("fields")
@@ -232,5 +232,5 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 	return fields, nil
 }
 
-// ErrNoForm means that a form field is not escaped correctly.
+// ErrNoForm means that a form field is not escaped correctly or contains a semicolon.
 var ErrNoForm = errors.New("the body is not a readable form")

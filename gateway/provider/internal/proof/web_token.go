@@ -32,7 +32,7 @@ type WebToken struct {
 	Claims      map[string]string
 	BodyHash    string        // claim with the body's SHA-256 in hex; empty: none
 	MaxAge      time.Duration // maximum age since iat; 0: only exp counts
-	Leeway      time.Duration // allowed difference between the two clocks
+	Leeway      time.Duration // allowed difference between the sender's clock and ours
 
 	Single []string // additional headers that the provider's rules read; see Scheme
 }
@@ -40,7 +40,7 @@ type WebToken struct {
 const (
 	// maxWebToken is the longest token, in bytes. Real ones have 1 to 2 kB.
 	maxWebToken = 16 << 10
-	// StandardLeeway is the usual difference allowed between the two clocks.
+	// StandardLeeway is the usual difference allowed between the sender's clock and ours.
 	StandardLeeway = time.Minute
 )
 
@@ -94,8 +94,9 @@ func (w *WebToken) token(r *provider.Request) (string, error) {
 	return token, nil
 }
 
-// Proven checks a token without its request: the signer, the audience and the time. Callers also
-// use it for tokens elsewhere in a request. Errors: the same as from Provider.Verify.
+// Proven checks a token without its request: signature, time, issuer, audience and required claims.
+// It returns the claims and the index of the secret that signed the token (see Match). Callers also
+// use Proven for tokens elsewhere in a request. Errors: the same as from Provider.Verify.
 func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Value, now time.Time) (jwt.MapClaims, int, error) {
 	token, claims, signature, err := w.Read(text)
 	if err != nil {
@@ -109,7 +110,8 @@ func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Val
 	return claims, index, w.valid(claims, now)
 }
 
-// Read parses a token. Nothing in it is verified yet.
+// Read parses a token and returns it with its claims and its signature. None of these is verified
+// yet.
 func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) {
 	if len(text) > maxWebToken {
 		return nil, nil, nil, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "longer than 16 KiB"}
@@ -133,7 +135,7 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	return token, claims, signature, nil
 }
 
-// Plausible refuses a request by its token's claims about time and body, so that no key is
+// Plausible refuses a request by its token's claims about time, URL and body, so that no key is
 // fetched for a request that would be refused anyway. It verifies nothing.
 func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	text, err := w.token(r)

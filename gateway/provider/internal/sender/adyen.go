@@ -29,8 +29,8 @@ const (
 	adyenSignature = adyenItem + "/additionalData/hmacSignature"
 )
 
-// adyenSigned returns the names of an item's signed fields, in the order in which they are joined
-// with ":". A missing field is signed as an empty string.
+// adyenSigned returns the JSON pointers to an item's signed fields, in the order in which their
+// values are joined with ":". A missing field is signed as an empty string.
 func adyenSigned() []string {
 	return []string{
 		"/pspReference", "/originalReference", "/merchantAccountCode", "/merchantReference", "/amount/value", "/amount/currency",
@@ -57,7 +57,7 @@ func Adyen(provider.Options) (*provider.Provider, error) {
 		Verify:    a.verify,
 		Events:    proof.EventRule(adyenEvents).Events,
 		Handshake: a.handshake,
-		// The older API requires this text, the newer one accepts any 2xx.
+		// The older API requires this response; the newer API accepts any 2xx.
 		Answer:      func(*provider.Request) *provider.Answer { return adyenAccepted() },
 		CheckSecret: a.platform.CheckSecret,
 		Sign:        a.sign,
@@ -76,11 +76,11 @@ func aboutAdyen() provider.About {
 			RetryWindow: provider.Documentation,
 			Resend:      provider.Nobody,
 		},
-		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in its additionalData.hmacSignature. " +
+		Signing: "Payment webhooks: HMAC-SHA256 of eight fields of each item, in the item's additionalData.hmacSignature. " +
 			"Platform, balance and management webhooks: HMAC-SHA256 of the body, in the header HmacSignature.",
-		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success, or a hash of the signed text if pspReference is a " +
-			"name with colons, as in a report. Others: type, data.id and data.sequenceNumber, or a hash of type, data and the time where " +
-			"these are missing.",
+		KeyRule: "Payments: merchantAccountCode, pspReference, eventCode and success, or a hash of the signed text if pspReference is " +
+			"the name of a report and a signed field contains a colon. Others: type, data.id and data.sequenceNumber, or a hash of type, " +
+			"data, eventId, environment and the times if data.id or data.sequenceNumber is missing.",
 		Setup: []string{
 			"Open Developers, Webhooks in the Customer Area and add a webhook (for example Standard webhook) with the URL {url} and the method JSON.",
 			"Under Security, generate an HMAC key and use the hexadecimal text shown there as the secret of the source.",
@@ -89,7 +89,7 @@ func aboutAdyen() provider.About {
 		Notes: []string{
 			"Only eight fields of a payment are signed. A change of the reason, the time or additionalData in transit goes unnoticed.",
 			"Choose JSON: the HTTP POST (form) and SOAP formats are refused.",
-			"Adyen may resend an outcome with different unsigned fields; it is the same event.",
+			"Adyen may resend an outcome with different unsigned fields. Such a delivery is a duplicate.",
 			"A failed webhook delays the webhooks that are queued after it (unconfirmed).",
 			"Unconfirmed: eventCode with pspReference identifies an event, and so does data.id with data.sequenceNumber.",
 		},
@@ -170,8 +170,8 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{SecretIndex: able[0]}, nil
 }
 
-// prove returns the indexes in able of the secrets that verify the item in raw. It returns an
-// error if no secret does.
+// prove returns the indexes from able whose secrets verify the item in raw. It returns an error if
+// no secret verifies the item.
 func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
 	if len(raw) > maxAdyenItem {
 		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item may be"}
@@ -277,8 +277,8 @@ func adyenEvents(d *proof.Document) ([]provider.Event, error) {
 var adyenPlain = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
 // adyenKey builds the key only from the signed text. An item in which text was moved from one
-// field to the next therefore has the same key. A report's reference is its name, which is the
-// same in all merchant accounts.
+// field to the next therefore has the same key. The key contains the account, because a report's
+// reference is its name, which is the same in all merchant accounts.
 func adyenKey(d *proof.Document) (string, error) {
 	item, err := d.JSON()
 	if err != nil {

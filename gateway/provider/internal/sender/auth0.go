@@ -65,7 +65,7 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 }
 
 // verify accepts the secret in the form that the stream uses: after Bearer, in base64 after
-// Basic, or as it is.
+// Basic, or without a scheme.
 func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
 	if err != nil {
@@ -132,7 +132,7 @@ func auth0List() *provider.List {
 		Credential: "Authorization: Bearer {token}", Rate: 1,
 		Check: &provider.EndpointFacts{
 			Path: "/api/v2/event-streams/{endpoint}", URL: "destination.configuration.webhook_endpoint", On: "status", OnIs: []string{"enabled"}, Types: "subscriptions.#.event_type",
-			WhoTurnsOff: "Auth0 switches a stream off after failures in a row; a user can too.",
+			WhoTurnsOff: "Auth0 switches a stream off after repeated failures; a user can also switch it off.",
 		},
 	}
 }

@@ -100,7 +100,7 @@ func aboutSNS() provider.About {
 		},
 		Notes: []string{
 			"Raw message delivery has no signature and is refused.",
-			"The certificate must come from `sns.<region>.amazonaws.com` under the name that AWS uses, and be issued to SNS. AWS serves " +
+			"The certificate must come from `sns.<region>.amazonaws.com`, have the file name that AWS uses, and be issued to SNS. AWS serves " +
 				"the certificate without its chain, so Hooklatch trusts it because of the host. If a chain comes with it, the chain is " +
 				"verified.",
 			"The gateway must reach `sns.<region>.amazonaws.com` over HTTPS, for the certificate and for the confirmation.",
@@ -208,7 +208,7 @@ func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err er
 	return 0, false, &provider.VerifyError{Reason: refused, Detail: "not a topic of the source"}
 }
 
-// snsMessage holds the fields that describe a message in its body.
+// snsMessage holds the parts of a message that are needed to verify it.
 type snsMessage struct {
 	topic, certificate string
 	hash               crypto.Hash

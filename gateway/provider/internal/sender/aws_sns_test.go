@@ -43,7 +43,7 @@ func TestSNSByCertificate(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{prooftest.SNSHost + "SimpleNotificationService-hooklatch.pem": 1}, fetch.Fetched, "fetched once")
 
-	// Version 1 is the same with SHA-1.
+	// Version 1 signs the same text with SHA-1.
 	r := message(snsNotification)
 	root, err := proof.ParseJSON(r.Body)
 	require.NoError(t, err)

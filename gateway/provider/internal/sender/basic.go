@@ -5,7 +5,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Basic accepts requests with a user and a password.
+// Basic accepts requests with a user name and a password.
 func Basic(o provider.Options) (*provider.Provider, error) {
 	p, err := proof.ByToken(o, &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true})
 	if err != nil {
@@ -20,7 +20,7 @@ func Basic(o provider.Options) (*provider.Provider, error) {
 			RetryWindow: provider.Configured,
 			Resend:      provider.Configured,
 		},
-		Signing: "Nothing is signed: the request carries user and password (RFC 7617). The secret is `user:password`; it is " +
+		Signing: "Nothing is signed: the request carries a user name and a password (RFC 7617). The secret is `user:password`; it is " +
 			"compared in constant time.",
 		KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 		Setup: []string{

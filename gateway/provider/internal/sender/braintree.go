@@ -70,14 +70,14 @@ func aboutBraintree() provider.About {
 			Resend:      provider.Nobody,
 		},
 		Signing: "HMAC-SHA1 of the payload, keyed with the hash of the private key, in the form field bt_signature after the public key.",
-		KeyRule: "Braintree sends no event id: kind, timestamp and the id of the subject (or a hash of the subject, where it has none).",
+		KeyRule: "Braintree sends no event id. Hooklatch builds one from kind, timestamp and the id of the subject, or a hash of the subject if it has no id.",
 		Setup: []string{
 			"Open Settings, API in the Control Panel. The secret of the source is the public and the private key with a colon between them: public_key:private_key.",
 			"While Hooklatch runs, open Settings, Webhooks, create a webhook with the destination URL {url}, and select the " +
 				"notifications. Braintree checks the URL with a challenge, which Hooklatch answers.",
 		},
 		Notes: []string{
-			"In the sandbox Braintree retries for 3 hours only.",
+			"In the sandbox, Braintree retries for only 3 hours.",
 			"Notifications of one kind about one subject in the same second are one event.",
 		},
 		Docs: "https://developer.paypal.com/braintree/docs/guides/webhooks/overview",

@@ -15,7 +15,7 @@ import (
 
 const braintreeTestKey = "integration_public_key:integration_private_key"
 
-// TestBraintreePayload flips bits in the payload and in the signature.
+// TestBraintreePayload checks that a flipped bit in the payload or in the signature is refused.
 func TestBraintreePayload(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Braintree, provider.Options{})
@@ -35,8 +35,8 @@ func TestBraintreePayload(t *testing.T) {
 	require.Error(t, p.CheckSecret(secret.New(":private")))
 }
 
-// TestBraintreeChallengeIsNoOracle checks that a response signs only strings that look like a
-// challenge, and nothing that could be a payload.
+// TestBraintreeChallengeIsNoOracle checks that a signed challenge, delivered as a payload, passes
+// verification but contains no event.
 func TestBraintreeChallengeIsNoOracle(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Braintree, provider.Options{})

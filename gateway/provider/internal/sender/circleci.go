@@ -35,8 +35,8 @@ func CircleCI(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Nobody,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the body, in hex, as `v1` of the header `circleci-signature`. Other versions are ignored. No time is signed.",
-			KeyRule: "`/id` of the body, which names the event. `/webhook/id` names the webhook, and other ids name the pipeline, the " +
+			Signing: "HMAC-SHA256 over the body, in hex, as `v1` in the header `circleci-signature`. Other versions are ignored. No time is signed.",
+			KeyRule: "`/id` of the body, which identifies the event. `/webhook/id` identifies the webhook, and other ids the pipeline, the " +
 				"workflow and the job.",
 			Setup: []string{
 				"Open Project Settings, Webhooks, Add Webhook. Enter the URL {url}, and choose the events.",

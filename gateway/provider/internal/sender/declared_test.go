@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// declared returns a provider as its sender's file declares it.
+// declared returns a provider as its file declares it, without the catalog's defaults.
 func declared(t testing.TB, declare func(provider.Options) (*provider.Provider, error), o provider.Options) *provider.Provider {
 	t.Helper()
 	p, err := declare(o)

@@ -38,7 +38,7 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 	d := &discord{scheme: proof.Scheme{
 		Headers:   []proof.HeaderNames{{Signature: "X-Signature-Ed25519", Timestamp: "X-Signature-Timestamp"}},
 		Encoding:  proof.Hex,
-		Template:  proof.Template{proof.InTimestamp, proof.InBody}, // digits, then a brace: nothing can move between them
+		Template:  proof.Template{proof.InTimestamp, proof.InBody}, // unambiguous: digits, then a body that begins with a brace
 		Public:    proof.Ed25519Keys(proof.KeySpelling{Encoding: proof.Hex}),
 		Unit:      proof.Seconds,
 		Tolerance: proof.Tolerance(o, 0),
@@ -56,8 +56,8 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "Ed25519 over the time followed by the body, in hex in the header `X-Signature-Ed25519`. The time is in " +
-				"`X-Signature-Timestamp`; Discord publishes no tolerance, so by default its age is not checked.",
-			KeyRule: "Interactions: `/id` of the body. Webhook events have no id: a hash of `/application_id`, `/event/type`, " +
+				"`X-Signature-Timestamp`. Discord publishes no tolerance, so by default Hooklatch does not check the age of a request.",
+			KeyRule: "Interactions: `/id` of the body. Webhook events, which have no id: a hash of `/application_id`, `/event/type`, " +
 				"`/event/timestamp` and `/event/data`.",
 			Setup: []string{
 				"Open the application in the Developer Portal, General Information: the public key (64 hex digits) is the secret of the " +
@@ -71,7 +71,7 @@ func Discord(o provider.Options) (*provider.Provider, error) {
 					"send the real answer, with the token in the stored body.",
 				"Autocompletion needs its choices in the response: Hooklatch answers with an empty list and stores nothing.",
 				"Discord never resends interactions. It retries events for 10 minutes, then sends an email, and may stop sending events.",
-				"To send samples, set the secret to the private key: its 32 bytes and those of the public key, 128 hex digits.",
+				"To send samples, set the secret to the private key followed by the public key, 128 hex digits in all.",
 			},
 			Docs: "https://docs.discord.com/developers/events/webhook-events",
 		},

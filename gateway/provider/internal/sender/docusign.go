@@ -39,8 +39,8 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 of the body with each key of the account, in the headers X-DocuSign-Signature-1, -2 and so on. One valid signature is enough.",
-			KeyRule: "DocuSign sends no event id: a hash of the whole body without retryCount. " +
-				"For XML: the envelope, TimeGenerated and the envelope's status.",
+			KeyRule: "DocuSign sends no event id. For JSON: a hash of the whole body without retryCount. " +
+				"For XML: the envelope's id, TimeGenerated and the envelope's status.",
 			Setup: []string{
 				"Open Settings, Connect, Connect Keys in DocuSign eSignature. Add a key and use it, as shown, as the secret of the " +
 					"source.",
@@ -50,7 +50,7 @@ func DocuSign(provider.Options) (*provider.Provider, error) {
 			},
 			Notes: []string{
 				proof.KeyHasMore,
-				"Aggregate messages in JSON and SOAP are refused: choose individual messages as JSON, or XML.",
+				"SOAP messages are refused, and aggregate messages in JSON are not supported: choose individual messages as JSON, or XML.",
 				"XML contains the state of an envelope, not the change. The event type is envelope- and that state (envelope-sent, " +
 					"envelope-completed, ...), even if only a recipient acted.",
 				"Unconfirmed: resent XML keeps its TimeGenerated.",

@@ -38,7 +38,7 @@ func Dropbox(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in hex, in the header X-Dropbox-Signature. No time is signed.",
-			KeyRule: "The account and a number that Hooklatch adds: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
+			KeyRule: "The account and a random text that Hooklatch adds: each account of each delivery is an event. Dropbox sends no id, and two deliveries " +
 				"with the same content are two changes.",
 			Setup: []string{
 				"Configure the source first. Then open the app in the App Console, Webhooks, and add the URI {url}: Hooklatch answers " +

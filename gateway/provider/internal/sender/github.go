@@ -37,7 +37,7 @@ func GitHub(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Others,
 			},
 			Signing: "HMAC-SHA256 over the body, in hex after `sha256=`, in `X-Hub-Signature-256`. The SHA-1 signature is ignored.",
-			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a user redelivers. It is not signed.",
+			KeyRule: "The header `X-GitHub-Delivery`, which stays the same when a user redelivers the event. It is not signed.",
 			Setup: []string{
 				"Open Repository, organization or App > Settings > Webhooks > Add webhook, and enter the payload URL {url}.",
 				"Choose the content type `application/json` (a form is also accepted), and enter a secret that you choose. GitHub never " +
@@ -110,7 +110,7 @@ func githubList() *provider.List {
 		Base:     "https://api.github.com",
 		Endpoint: `repos/[^/\s]+/[^/\s]+/hooks/[0-9]+|orgs/[^/\s]+/hooks/[0-9]+|app`, Example: "repos/OWNER/REPO/hooks/ID, orgs/ORG/hooks/ID or app",
 		Aliases:    map[string]string{"app": "app/hook"},
-		Rights:     "Webhooks: read and write, on the repository or organization; read is enough with `via: pull`. A classic token has the scope `write:repo_hook` or `admin:org_hook`. With `endpoint: app` the token is the private key of the App, and `app` its client id.",
+		Rights:     "Webhooks: read and write, on the repository or organization; read is enough with `via: pull`. A classic token has the scope `write:repo_hook` or `admin:org_hook`. With `endpoint: app`, the token is the private key of the App, and `app` is its client id.",
 		Scopes:     "X-OAuth-Scopes", // for classic tokens; docs.github.com, "Scopes for OAuth apps"
 		Credential: "Authorization: Bearer {token}",
 		Headers:    map[string]string{"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},

@@ -47,11 +47,11 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Others,
 				Resend:      provider.Nobody,
 			},
-			Signing: "With a signing token (a secret that begins with `whsec_`): HMAC-SHA256 over `id.time.body`, in base64, as `v1` of " +
+			Signing: "With a signing token (a secret that begins with `whsec_`): HMAC-SHA256 over `id.time.body`, in base64, as `v1` in " +
 				"`webhook-signature`. With a secret token, nothing is signed: the header `X-Gitlab-Token` carries the secret itself. The " +
 				"secret is never stored or logged.",
-			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which has the same value and is signed. GitLab before 17.4 has " +
-				"neither: a hash of `X-Gitlab-Event` and of the body as JSON. `X-Gitlab-Webhook-UUID` names the webhook, and recursive " +
+			KeyRule: "The header `Idempotency-Key`, or `webhook-id`, which has the same value and is signed. For GitLab before 17.4, " +
+				"which sends neither: a hash of `X-Gitlab-Event` and the body. `X-Gitlab-Webhook-UUID` identifies the webhook, and recursive " +
 				"webhooks share `X-Gitlab-Event-UUID`.",
 			Setup: []string{
 				"Open Settings, Webhooks, Add new webhook in the project or group. Enter the URL {url}, and choose the triggers.",
@@ -93,8 +93,9 @@ func gitlabSigns(s secret.Value) bool {
 	return strings.HasPrefix(s.Reveal(), proof.StandardSecret().Prefix)
 }
 
-// verify checks the signature if the request has one and a signing token is configured,
-// otherwise the secret token. A signing token is never accepted as a secret token.
+// verify checks the signature if a signing token is configured and either the request is signed
+// or no secret token is configured, otherwise the secret token. A signing token is never accepted
+// as a secret token.
 func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var of [2]struct { // secret tokens, signing tokens
 		secrets []secret.Value
@@ -214,7 +215,7 @@ func gitlabList() *provider.List {
 	return &provider.List{
 		Base:     "https://gitlab.com/api/v4",
 		Endpoint: `(?:projects|groups)/[^/\s]+/hooks/[0-9]+`, Example: "projects/ID/hooks/ID",
-		Rights:     "a token with the scope `api` and the role Maintainer.",
+		Rights:     "the scope `api` and the role Maintainer.",
 		Credential: "PRIVATE-TOKEN: {token}",
 		Rate:       2, BackDays: 7,
 		Path: "/{endpoint}/events?per_page=20&page={cursor}",

@@ -113,8 +113,8 @@ func GooglePubSub(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// verify verifies a token with the source's own keys if it has any, otherwise with Google's
-// published keys.
+// verify verifies a token with the source's own keys, or with Google's published keys if the
+// token names none of the source's.
 func (p *pubsub) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	verified, err := p.token.ByOwnKeys(ctx, r, secrets, now)
 	if !proof.IsUnknownKey(err) {

@@ -13,14 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// HmacOptions are the signature options.
+// HmacOptions lists the options of provider hmac that describe the signature.
 var HmacOptions = []string{
 	"tolerance", "secret_encoding", "header", "algorithm", "encoding", "prefix", "template", "timestamp_header",
 	"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator",
 }
 
-// HMAC builds the scheme that the options describe: an HMAC over a template. The other files in
-// this package declare such schemes for named senders.
+// HMAC builds the scheme that the options describe: an HMAC over a template. Many other files in
+// this package declare such a scheme for one sender.
 func HMAC(o provider.Options) (*provider.Provider, error) {
 	s, err := hmacScheme(o)
 	if err != nil {

@@ -81,7 +81,7 @@ func aboutHubSpot() provider.About {
 		Setup: []string{
 			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
 			"Use the client secret of the app (Auth) as the secret of the source.",
-			"Set public_url of the gateway to exactly the URL that HubSpot calls: it is signed.",
+			"Set `public_url` of the source to exactly the URL that HubSpot calls, or `gateway.public_url` to its part before /webhooks: the URL is signed.",
 			"Create the subscriptions and activate them.",
 		},
 		Notes: []string{

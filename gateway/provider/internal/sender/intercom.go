@@ -65,7 +65,7 @@ func Intercom(provider.Options) (*provider.Provider, error) {
 	}), nil
 }
 
-// probed responds to senders that check whether an endpoint exists.
+// probed answers the HEAD request with which a sender checks whether the endpoint exists.
 func probed(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if r.Method != http.MethodHead {
 		return nil, nil

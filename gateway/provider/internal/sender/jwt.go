@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// JwtOptions are the token options.
+// JwtOptions lists the options of provider jwt that describe the token.
 var JwtOptions = []string{
 	"tolerance", "header", "prefix", "audience", "issuer", "jwks_url", "jwks_file", "algorithms", "claims", "body_hash_claim", "max_age",
 }
@@ -42,8 +42,8 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Configured,
 			},
 			Signing: "A JSON Web Token (RFC 7519) in a header: HS256, HS384 or HS512 with a shared secret, or RS*, PS*, ES* and EdDSA " +
-				"with keys published as a JSON Web Key Set. Hooklatch checks issuer, audience, times and further claims, and the hash of " +
-				"the body if the token contains it.",
+				"with keys published as a JSON Web Key Set. Hooklatch checks issuer, audience, times and further claims and, with " +
+				"`body_hash_claim`, the hash of the body.",
 			KeyRule: "The configured `event_id`: a header, a JSON pointer, a form field, several of them joined, or a hash of several.",
 			Setup: []string{
 				"Configure the sender to call {url} with a token issued for your `audience`.",
@@ -69,7 +69,7 @@ func JWT(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// jwtToken builds the declaration that the options describe.
+// jwtToken returns the token scheme that the options describe.
 func jwtToken(o provider.Options) (*proof.WebToken, error) {
 	w := &proof.WebToken{Header: proof.Authorization, Prefix: proof.Bearer, Audience: o.Audience, Claims: o.Claims, BodyHash: o.BodyHashClaim}
 	if o.Header != "" {

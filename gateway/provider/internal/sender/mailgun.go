@@ -82,15 +82,15 @@ func aboutMailgun() provider.About {
 		Signing: "HMAC-SHA256 of a time and a random token, in the body next to them. The event itself is not signed: anyone who saw one delivery " +
 			"can send any event with its signature.",
 		KeyRule: "event-data.id, which is unique only within a day, and event-data.timestamp. Mail forwarded by a route: recipient and Message-Id, " +
-			"or a hash of the fields where it has none. Webhooks of the older format, which are forms: a hash of the fields. " +
-			"The token belongs to the attempt.",
+			"or a hash of the fields if it has no Message-Id. Webhooks of the older format, which are forms: a hash of the fields. " +
+			"The token is not part of the key.",
 		Setup: []string{
 			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
 				"forward(\"{url}\") in a route.",
 			"Use the HTTP webhook signing key (Settings, API security) as the secret of the source.",
 		},
 		Notes: []string{
-			"The replay guard holds another event that arrives with a known signature until an operator decides; `replay_guard: refuse` answers it 401.",
+			"The replay guard holds another event that arrives with a known signature until an operator decides; `replay_guard: refuse` answers it with 401.",
 			"Mailgun treats 200 as success and 406 as a request not to retry; it retries after any other status.",
 			"It is unconfirmed whether a retry carries a new time and token. The tolerance is therefore a day by default, and the token " +
 				"is not the event id.",
@@ -198,8 +198,8 @@ func mailgunFields(r *provider.Request) (url.Values, error) {
 	return fields, err
 }
 
-// mailgunForm reads the form that a route forwards. It returns false if the body is not such a
-// form.
+// mailgunForm reads the fields of forwarded email or of a webhook of the older format. It returns
+// false if the body is not a form.
 func mailgunForm(r *provider.Request) (url.Values, bool, error) {
 	if proof.IsForm(r) {
 		fields, err := (&proof.Document{R: r}).Form()

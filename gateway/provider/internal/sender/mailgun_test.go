@@ -53,7 +53,7 @@ func TestMailgunFormsHaveALimit(t *testing.T) {
 	}
 }
 
-// TestMailgunProof flips bits in the signed text.
+// TestMailgunProof checks that a flipped bit in the time, the token or the signature is refused.
 func TestMailgunProof(t *testing.T) {
 	t.Parallel()
 	p := declared(t, Mailgun, provider.Options{Tolerance: -time.Second})

@@ -26,14 +26,14 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: graphapi.Signing,
-		KeyRule: "A delivery has many events. Messages of Messenger and Instagram: `mid`, with echo or deleted if it is one. Items " +
+		KeyRule: "A delivery may have many events. Messages of Messenger and Instagram: `mid`, followed by echo or deleted for an echo or a deletion. Items " +
 			"without an id: a hash of the entry's id and time and of the content. The content is the field and value of a change, or the " +
 			"whole item of a conversation.",
 		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
 		Notes: append(graphapi.Notes(),
 			proof.KeyHasMore,
 			"Meta retries for 36 hours, immediately at first, then less and less often. After that the update is lost.",
-			"A change without an id is a duplicate only if the time of its entry is the same: two equal changes are two events. "+
+			"A change without an id is a duplicate only if the time of its entry is the same. Equal changes at different times are separate events. "+
 				"Unconfirmed: a retry keeps that time.",
 		),
 		Docs: "https://developers.facebook.com/docs/graph-api/webhooks",

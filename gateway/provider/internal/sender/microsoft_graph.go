@@ -56,8 +56,8 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 			Signing: "Nothing is signed. Every item of /value repeats the clientState of its subscription, in the body. With `app_ids`, " +
 				"the validationTokens of deliveries with resource data are also verified. These are JSON Web Tokens of Microsoft " +
 				"(RS256), issued for your application by the service that sends change notifications.",
-			KeyRule: "id of each item of /value. Without it a hash of subscriptionId, changeType, resource and the etag of resourceData. Items with " +
-				"neither, and items about the subscription itself, are a new event each time.",
+			KeyRule: "id of each item of /value. For an item without an id: a hash of subscriptionId, changeType, resource and the etag of resourceData. " +
+				"Items with neither id nor etag, and items about the subscription itself, are new events each time.",
 			Setup: []string{
 				"Choose a clientState of at most 128 characters: it is the secret of the source. Each subscription may have a different " +
 					"clientState; list them all.",
@@ -77,7 +77,7 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 					"a delivery is refused if one of its tokens fails, or if it has no token for the tenant of an item.",
 				"Tokens are verified with the keys of Microsoft's public cloud, not with those of its national clouds.",
 			},
-			Backfill: "Delta queries.",
+			Backfill: "Delta queries return the objects that have changed since the previous query.",
 			Docs:     "https://learn.microsoft.com/en-us/graph/change-notifications-delivery-webhooks",
 		},
 		Verify: func(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
@@ -111,7 +111,7 @@ func graphValidation(_ context.Context, r *provider.Request, _ []secret.Value, _
 type graphDelivery struct {
 	tokens    []string
 	tenants   []string
-	encrypted bool // true if it contains resource data
+	encrypted bool // true if an item contains resource data
 }
 
 // verifyGraph requires a known clientState in every item, and at least one item: an empty list is

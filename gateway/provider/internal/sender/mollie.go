@@ -72,7 +72,7 @@ func aboutMollie() provider.About {
 			"A classic webhook contains only an id: fetch the object from the API to learn its state.",
 			"A retry of a classic webhook is a new event, because nothing distinguishes it from the next change. Make the work " +
 				"idempotent, or set dedup: content to merge copies that arrive within a short time.",
-			"For 24 hours after the secret was changed, Mollie signs with the old and the new one.",
+			"For 24 hours after the secret is changed, Mollie signs with the old and the new one.",
 			"Hooklatch answers 200 for every id: any other response would reveal which ids exist.",
 		},
 		Backfill: "GET /v2/events/{id} of the Webhook Events API returns one event, and payments can be listed.",

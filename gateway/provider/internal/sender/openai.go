@@ -27,8 +27,8 @@ func OpenAI(o provider.Options) (*provider.Provider, error) {
 			RetryWindow: provider.Nobody,
 			Resend:      provider.Nobody,
 		},
-		Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` of `webhook-signature`, with `webhook-id` and `webhook-timestamp`. " +
-			"The secret is base64 after `whsec_`; With `secret_encoding: raw`, the secret is used as is.",
+		Signing: "HMAC-SHA256 over `id.time.body`, in base64, as `v1` in `webhook-signature`, with `webhook-id` and `webhook-timestamp`. " +
+			"The secret is `whsec_` followed by the key in base64. With `secret_encoding: raw`, the whole secret is the key.",
 		KeyRule: "The header `webhook-id`, which is signed and the same for every retry. `/data/id` names the response or the batch, not " +
 			"the event.",
 		Setup: []string{

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// PagerDuty declares webhooks V3.
+// PagerDuty declares PagerDuty's V3 webhooks.
 // Source: github.com/PagerDuty/developer-docs docs/webhooks; go-pagerduty
 // webhookv3.
 func PagerDuty(provider.Options) (*provider.Provider, error) {

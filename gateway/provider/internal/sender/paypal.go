@@ -92,7 +92,7 @@ func PayPal(o provider.Options) (*provider.Provider, error) {
 				"Open the app in the Developer Dashboard, Apps & Credentials. Choose Webhooks, Add Webhook, enter the URL {url}, and " +
 					"choose the events.",
 				"The webhook id shown in the list is the secret of the source: only deliveries to this webhook verify with it.",
-				"The gateway must reach api.paypal.com (and api.sandbox.paypal.com, cacerts.digicert.com) over https. If it may not, append a space and " +
+				"The gateway must reach api.paypal.com (and api.sandbox.paypal.com, cacerts.digicert.com) over https. If your network does not allow this, append a space and " +
 					"PayPal's public key (base64 of its DER, or PEM) to the webhook id.",
 			},
 			Notes: []string{
@@ -236,7 +236,7 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 			public = published
 		}
 		if matched < 0 && proof.ProvesRSA(public, crypto.SHA256, c.message(webhook, r.Body), c.signature) == nil {
-			matched, byPublished = i, public == published // everything compared here is public
+			matched, byPublished = i, public == published // no constant time: all compared values are public
 		}
 	}
 	switch {
@@ -274,7 +274,7 @@ func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string
 }
 
 // withIssuer adds the issuer's certificate to a lone certificate. Without the issuer's
-// certificate, no chain leads to a trusted authority.
+// certificate, the chain to a trusted authority may be incomplete.
 func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, now time.Time) ([]byte, error) {
 	first, rest := pem.Decode(chain)
 	if second, _ := pem.Decode(rest); first == nil || second != nil {

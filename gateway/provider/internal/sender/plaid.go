@@ -50,7 +50,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "A JSON Web Token (ES256) in the header Plaid-Verification, with the SHA-256 of the body and the time. The key comes from " +
+			Signing: "A JSON Web Token (ES256) in the header Plaid-Verification, with the time and the SHA-256 of the body. The key comes from " +
 				"Plaid's API and is kept for an hour.",
 			KeyRule: "The content and the signed time of the attempt: Plaid sends no event id, and most of its webhooks have the same " +
 				"content each time something changes. Webhooks that contain a timestamp are identified by their content only.",
@@ -61,7 +61,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 					"and tests.",
 			},
 			Notes: []string{
-				"A resent delivery carries a new time and is another event, except for webhooks with a timestamp. To merge copies that arrive close together, set dedup: content on the source.",
+				"A resent webhook that contains a timestamp is a duplicate. Any other resent webhook is another event, because its signed time is new. To merge copies that arrive close together, set dedup: content on the source.",
 				"A key that has verified a delivery is kept in the database (sender_keys), so a restart does not depend on Plaid's API. " +
 					"Without the API, the key can be used for a day.",
 				"The first delivery with a new key waits at most a second for Plaid's API; then Hooklatch answers 503 and Plaid retries.",
@@ -141,7 +141,7 @@ func checkPlaid(s secret.Value) error {
 	return err
 }
 
-// noKeys finds no keys.
+// noKeys finds no keys. verify searches the keys of each account instead.
 func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
 
 // key builds an event's key. The content identifies a webhook with a timestamp. Other webhooks
@@ -166,7 +166,7 @@ func (p *plaid) key(d *proof.Document) (string, error) {
 	payload, _, _ := strings.Cut(rest, ".")
 	text, err := proof.Base64URL.Decode(payload)
 	if err != nil || json.Unmarshal(text, &claims) != nil || claims.IssuedAt == "" {
-		return "", &provider.EventError{Message: "header " + plaidToken + " says no time"}
+		return "", &provider.EventError{Message: "header " + plaidToken + " contains no time (iat)"}
 	}
 	return proof.HashOf(about, claims.IssuedAt.String()), nil
 }

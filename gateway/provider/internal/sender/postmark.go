@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Postmark declares Postmark's webhooks, which are not signed: the URL contains a user and a
-// password. Source: postmarkapp.com/developer/webhooks/webhooks-overview.
+// Postmark declares Postmark's webhooks, which are not signed: the URL contains a user name
+// and a password. Source: postmarkapp.com/developer/webhooks/webhooks-overview.
 func Postmark(provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true}
 	return &provider.Provider{
@@ -40,7 +40,7 @@ func aboutPostmark() provider.About {
 			RetryWindow: provider.Others,
 			Resend:      provider.Nobody,
 		},
-		Signing: "Nothing is signed: the request carries user and password (basic authentication). They are compared in constant time.",
+		Signing: "Nothing is signed: the request carries a user name and a password (basic authentication). They are compared in constant time.",
 		KeyRule: "Postmark sends no event id. Bounces and spam complaints: RecordType and ID. Inbound mail: MessageID. Other records: a " +
 			"hash of the whole body. MessageID alone identifies the mail, not the event.",
 		Setup: []string{
@@ -55,7 +55,7 @@ func aboutPostmark() provider.About {
 			"Anyone who sees one request can forge any other. In front of the gateway, allow only Postmark's addresses.",
 			"One delivery is one event.",
 			"Unconfirmed: records other than bounces and inbound mail are retried after 1, 5 and 15 minutes. Bounces and inbound mail " +
-				"are retried ten times within some hours.",
+				"are retried ten times within several hours.",
 		},
 		Backfill: "GET /bounces and GET /messages/outbound go back 45 days (unconfirmed).",
 		Docs:     "https://postmarkapp.com/developer/webhooks/webhooks-overview",

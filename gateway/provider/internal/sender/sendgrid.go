@@ -48,7 +48,7 @@ func SendGrid(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "ECDSA (P-256, SHA-256) of the time and the body in the header X-Twilio-Email-Event-Webhook-Signature.",
-			KeyRule: "sg_event_id of each event; where a test leaves it out, a hash of the whole event. " +
+			KeyRule: "sg_event_id of each event. For a test event without sg_event_id: a hash of the whole event. " +
 				"sg_message_id and smtp-id belong to the mail, not to the event.",
 			Setup: []string{
 				"Open Settings, Mail Settings, Event Webhooks and create a webhook with the Post URL {url}.",

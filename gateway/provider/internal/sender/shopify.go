@@ -43,12 +43,12 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256`, or `Shopify-Hmac-Sha256` of the newer events. " +
+			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256` or, for the newer events, `Shopify-Hmac-Sha256`. " +
 				"The key is the client secret of the app; for webhooks made in the admin it is the secret shown there.",
-			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without it use `X-Shopify-Webhook-Id`. " +
+			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without an event id use `X-Shopify-Webhook-Id`. " +
 				"These headers are not signed.",
 			Setup: []string{
-				"Subscribe to topics in `shopify.app.toml` or with the Admin API with the address {url}, or under Settings > Notifications > Webhooks.",
+				"Subscribe to topics with the address {url}: in `shopify.app.toml`, with the Admin API, or under Settings > Notifications > Webhooks.",
 				"The secret is the client secret of the app (Dev Dashboard > app > Settings), or the secret shown under the list of " +
 					"webhooks in the admin.",
 			},
@@ -59,7 +59,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 				"XML bodies are also accepted. Conditions and keys of routes can only read JSON.",
 				"A delivery may arrive a day late. Shopify waits one second for the connection.",
 			},
-			Backfill: "There is no list of events. To find missed events, compare with the Admin API by `updated_at`.",
+			Backfill: "There is no list of events. To find missed events, compare your data with the Admin API by `updated_at`.",
 			Docs:     "https://shopify.dev/docs/apps/build/webhooks",
 		},
 		Events:     func(r *provider.Request) ([]provider.Event, error) { return namesOf(r).events(r) },

@@ -44,8 +44,8 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over `v0:time:body`, in hex after `v0=`, in `X-Slack-Signature`, with `X-Slack-Request-Timestamp`.",
-			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions and slash commands: `trigger_id`, or the hash of time " +
-				"and body; Slack never repeats them. The same applies to other forms.",
+			KeyRule: "`event_id` of the Events API, which is in the signed body. Interactions, slash commands and other forms: `trigger_id`, or a " +
+				"hash of time and body, because Slack never repeats these requests.",
 			Setup: []string{
 				"Open api.slack.com/apps > your app > Basic Information > App Credentials: the signing secret is the secret of the " +
 					"source.",
@@ -131,8 +131,8 @@ func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 	return proof.Facts{ID: slackTrigger(proof.InForm("trigger_id")), Kind: proof.InForm("type")}.Of(d) // an unknown kind
 }
 
-// slackTrigger uses the trigger id if present. Slack never repeats interactions, so without
-// the id the signed time and content identify the event.
+// slackTrigger returns the rule that uses the trigger id if present. Slack never repeats
+// interactions, so without the id the signed time and content identify the event.
 func slackTrigger(trigger proof.Field) proof.KeyRule {
 	return func(d *proof.Document) (string, error) {
 		if id := trigger.Optional(d); id != "" {

@@ -47,7 +47,7 @@ func Square(provider.Options) (*provider.Provider, error) {
 				"Open the application in the Developer Console, Webhooks, Subscriptions, Add subscription. Enter the URL {url}, and " +
 					"choose the API version and the events.",
 				"The subscription shows the signature key: it is the secret of the source.",
-				"Set `gateway.public_url` (or `public_url` of the source) to exactly the URL shown there: every byte of the URL is signed.",
+				"Set `public_url` of the source to exactly the URL shown there, or `gateway.public_url` to its part before /webhooks: every byte of the URL is signed.",
 			},
 			Notes: []string{
 				"Sandbox and production have separate subscriptions and keys: use two sources. `livemode: true` of a source refuses " +

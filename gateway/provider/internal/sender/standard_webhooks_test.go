@@ -29,7 +29,7 @@ func standardPair(seed string) (private, public string) {
 	return whsk + base64.StdEncoding.EncodeToString(key.Seed()), whpk + base64.StdEncoding.EncodeToString(key[ed25519.SeedSize:])
 }
 
-// standardDelivery returns a delivery that several secrets sign, in one header.
+// standardDelivery returns a delivery whose signature header has one signature for each signer.
 func standardDelivery(t *testing.T, p *provider.Provider, signers ...string) *provider.Request {
 	t.Helper()
 	r := p.Sample("", "msg_1", prooftest.Now())

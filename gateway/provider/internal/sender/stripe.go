@@ -36,7 +36,7 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Documentation,
 			},
-			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` of `Stripe-Signature`. There are several `v1` while the secret is rolled; " +
+			Signing: "HMAC-SHA256 over `t.body`, in hex, as `v1` in `Stripe-Signature`. There are several `v1` while the secret is rolled; " +
 				"other versions are ignored. The whole secret, with its `whsec_`, is the key.",
 			KeyRule: "`id` of the event (`evt_...`), which is in the signed body. This applies to snapshot and thin events.",
 			Setup: []string{
@@ -70,9 +70,9 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// checkStripeSecret refuses the keys that Stripe's dashboard shows next to the signing secret. An
-// API key would never verify a delivery, and the key to the account would be stored in one more
-// location.
+// checkStripeSecret returns a check that also refuses the keys that Stripe's dashboard shows next
+// to the signing secret. An API key would never verify a delivery, and the key to the account would
+// be stored in one more location.
 func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
 	return func(s secret.Value) error {
 		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {
@@ -175,7 +175,7 @@ func stripeList() *provider.List {
 		Ref: "/id", Time: "/created",
 		Check: &provider.EndpointFacts{
 			Path: "/v1/webhook_endpoints/{endpoint}", URL: "url", On: "status", OnIs: []string{"enabled"}, Types: "enabled_events", Version: "api_version",
-			WhoTurnsOff: "Stripe switches an endpoint off after days of failed deliveries; a user can too. It does not send the events of that time later.",
+			WhoTurnsOff: "Stripe switches an endpoint off after days of failed deliveries; a user can also switch it off. Stripe does not send the events of that time later.",
 		},
 	}
 }

@@ -24,13 +24,13 @@ func Svix(o provider.Options) (*provider.Provider, error) {
 		Signing: proof.SvixSigning,
 		KeyRule: proof.SvixKeyRule,
 		Setup: []string{
-			"In the sender's webhook portal add an endpoint with the URL {url}, and choose the events.",
+			"In the sender's webhook portal, add an endpoint with the URL {url}, and choose the events.",
 			"Copy the signing secret of the endpoint (`whsec_...`): it is the secret of the source.",
 		},
 		Notes: []string{
 			proof.SvixTries,
 			proof.SvixReplays,
-			"The type of an event is read from /type of the body, where most senders have it; `type` names another place.",
+			"The type of an event is read from /type of the body, where most senders put it; `type` names another location.",
 			"Unconfirmed: the response deadline is 15 s.",
 		},
 		Backfill: "Recover in the portal resends all messages that failed after a date, with the same ids.",

@@ -45,7 +45,7 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 				"Anyone who sees one request can forge any other: use TLS on the whole path.",
 				"After a week without updates the next `update_id` is random: rely neither on its order nor on gaps.",
 				"Up to `max_connections` (40) updates arrive at the same time, in any order.",
-				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for an answer.",
+				"Telegram keeps updates for 24 hours. Unconfirmed: it waits about 60 s for a response.",
 				"Hooklatch's response is empty: Telegram would run a method call in the response, but the result would be lost.",
 			},
 			Backfill: "`getWebhookInfo` says how many updates are pending. `getUpdates` works only while no webhook is set.",

@@ -19,7 +19,7 @@ import (
 
 const twilioSignature = "X-Twilio-Signature"
 
-// twilioSecret is the auth token as the console shows it.
+// twilioSecret reads the auth token as the console shows it.
 var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
 // Twilio declares Twilio's webhooks. Twilio signs the public URL followed by a form's fields. For
@@ -47,10 +47,10 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Setup: []string{
 				"Open Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret of " +
 					"the source.",
-				"Set {url} as status callback, or as the webhook of the number, the service or the sink.",
+				"Set {url} as the status callback, or as the webhook of the number, the service or the sink.",
 			},
 			Notes: []string{
-				"The URL is signed: `public_url` must be exactly the URL that Twilio calls, also behind a proxy.",
+				"The URL is signed: `public_url` of the source, or `gateway.public_url` followed by /webhooks/ and its name, must be exactly the URL that Twilio calls, even behind a proxy.",
 				"Callbacks by GET are also accepted. The query of their URL is stored as the body, a form.",
 				"Every status of a message has the same `MessageSid`, which alone is therefore not an event id.",
 				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
@@ -71,7 +71,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		Sign:        signTwilio,
 		Sample:      sampleTwilio,
 		SignsURL:    true,
-		UnsignedID:  true, // the key of a conversation event without a time contains the token
+		UnsignedID:  true, // some keys contain the token, which is not signed
 		ReplayToken: twilioReplayToken,
 		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
 		Deadline:    15 * time.Second,

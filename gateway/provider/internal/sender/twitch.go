@@ -57,8 +57,8 @@ func Twitch(o provider.Options) (*provider.Provider, error) {
 			KeyRule: "The signed header Twitch-Eventsub-Message-Id; for drop.entitlement.grant, which is batched, the id of each event.",
 			Setup: []string{
 				"Choose a secret of 10 to 100 ASCII characters: it is the secret of the source.",
-				"Create the subscription: POST https://api.twitch.tv/helix/eventsub/subscriptions. In transport, set method to webhook " +
-					"and callback to {url}, and give the secret.",
+				"Create the subscription: POST https://api.twitch.tv/helix/eventsub/subscriptions. In transport, set method to webhook, " +
+					"callback to {url}, and secret to your secret.",
 				"Twitch calls the URL immediately, and Hooklatch answers the challenge: configure the source first.",
 			},
 			Notes: []string{

@@ -43,7 +43,7 @@ func Typeform(provider.Options) (*provider.Provider, error) {
 				"Unconfirmed: the deadline is 30 s, and Typeform retries every few minutes for about 10 hours. A response of 404 or 410 " +
 					"switches off the webhook immediately.",
 			},
-			Backfill: "GET /forms/{form_id}/responses?since=&after=&page_size=1000.",
+			Backfill: "GET /forms/{form_id}/responses?since=&after=&page_size=1000 lists the responses to a form.",
 			Docs:     "https://www.typeform.com/developers/webhooks/secure-your-webhooks/",
 		},
 		Events:      f.Events,

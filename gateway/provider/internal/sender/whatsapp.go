@@ -27,9 +27,9 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 			Resend:      provider.Nobody,
 		},
 		Signing: graphapi.Signing,
-		KeyRule: "A delivery has many events. A message: its id (wamid...). A status: the id of its message and the status, because " +
-			"sent, delivered and read share one id. A status of a group also has the participant, and a status of a payment has the " +
-			"payment. Other fields have no id: a hash of the entry's id and time, the field and the value.",
+		KeyRule: "A delivery may have many events. A message: its id (wamid...). A status: the id of its message and the status, because " +
+			"sent, delivered and read share one id. The key of a group status also contains the participant, and the key of a payment " +
+			"status the payment. Other fields, which have no id: a hash of the entry's id and time, the field and the value.",
 		Setup: graphapi.Setup("WhatsApp"),
 		Notes: append(graphapi.Notes(),
 			"WhatsApp retries for 7 days, less and less often. It keeps no history from which to fetch missed events.",

@@ -30,7 +30,7 @@ func WorkOS(o provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the time in milliseconds, a dot and the body, in hex after `v1=` in the header " +
-				"`WorkOS-Signature`. Hooklatch refuses a time that differs by more than 180 s, as WorkOS's libraries do.",
+				"`WorkOS-Signature`. Hooklatch refuses a time that differs from its own by more than 180 s, as WorkOS's libraries do.",
 			KeyRule: "`/id` of the body (event_...).",
 			Setup: []string{
 				"Open Dashboard, Webhooks, Create Webhook. Enter the endpoint URL {url}, and choose the events.",

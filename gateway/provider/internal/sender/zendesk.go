@@ -59,7 +59,7 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 				"X-Zendesk-Webhook-Invocation-Id. X-Zendesk-Webhook-Id belongs to the webhook, not to the event.",
 			Setup: []string{
 				"Open Apps and integrations, Webhooks in the Admin Center and create a webhook with the endpoint URL {url}.",
-				"Choose Zendesk events, or Trigger or automation and connect it to one.",
+				"Choose Zendesk events. Or choose Trigger or automation, and connect the webhook to one.",
 				"Reveal the signing secret of the webhook and use it, as shown, as the secret of the source.",
 			},
 			Notes: []string{

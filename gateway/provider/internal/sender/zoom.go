@@ -65,7 +65,7 @@ func aboutZoom() provider.About {
 			Resend:      provider.Nobody,
 		},
 		Signing: "HMAC-SHA256 of the time and the body in the header x-zm-signature.",
-		KeyRule: "Zoom sends no event id: a hash of event, event_ts and payload. The header x-zm-trackingid belongs to the request.",
+		KeyRule: "Zoom sends no event id. Hooklatch uses a hash of event, event_ts and payload. The header x-zm-trackingid identifies the request, not the event.",
 		Setup: []string{
 			"Open your app in the Zoom App Marketplace, Features, Access, and use its Secret Token as the secret of the source.",
 			"While Hooklatch runs, add an event subscription with the endpoint URL {url} and press Validate: Hooklatch answers the " +
