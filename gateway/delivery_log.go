@@ -35,7 +35,7 @@ const (
 const maxLoggedPath = 100
 
 // deliveryLog logs the outcome of deliveries: one line for each event and one for each
-// refused request. Duplicates and refusals are throttled. It never logs a query string, a
+// refused request. Duplicates and refusals are throttled. No line contains a query string, a
 // header or a body.
 type deliveryLog struct {
 	logger     *slog.Logger
@@ -74,8 +74,8 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
 }
 
-// allow reports whether to write a line, and how many lines were suppressed since the last
-// written line.
+// allow returns how many lines were suppressed since the last written line, and true. If no line may
+// be written now, it returns 0 and false.
 func (t *throttle) allow() (suppressed int64, ok bool) {
 	if !t.limiter.AllowN(t.now(), 1) {
 		t.suppressed.Add(1)
@@ -135,7 +135,7 @@ func (l *deliveryLog) suspect(ctx context.Context, src *source, remote string, e
 	l.write(ctx, slog.LevelWarn, message, suppressed, attrs)
 }
 
-// maxEventAttrs is the number of attributes in an event's log line.
+// maxEventAttrs is the initial capacity for the attributes of an event's log line.
 const maxEventAttrs = 9
 
 func eventAttrs(src *source, e outbox.AcceptedEvent) []slog.Attr {
@@ -215,8 +215,8 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush logs how many suppressed lines have not been reported yet. Only Stop calls it. While the
-// gateway runs, the metrics count every delivery.
+// flush logs how many suppressed lines have not been reported yet. Only Stop calls it, because no
+// later line can report them.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {

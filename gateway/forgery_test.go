@@ -104,8 +104,8 @@ func forgedPayment(t *testing.T, body []byte, id string) []byte {
 	return withCRC(t, forged, crc32.ChecksumIEEE(body))
 }
 
-// PayPal signs a checksum of the body, and anyone can construct another body with the same
-// checksum.
+// PayPal signs a checksum of the body, and an attacker can construct another body with the same
+// checksum. The gateway refuses such a body.
 func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)

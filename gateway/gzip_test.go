@@ -181,7 +181,7 @@ func TestAPackedDeliveryIsAcceptedFromTheQuarantine(t *testing.T) {
 	}
 }
 
-// Some senders put the charset into Content-Encoding. The body is not encoded then.
+// Some senders put the charset into the Content-Encoding of a body that is not encoded.
 func TestACharsetIsNotAContentEncoding(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Limits for the addresses that a process remembers for sources without a quarantine. For
-// other sources the database stores the addresses.
+// Limits for the addresses that a process remembers: see Gateway.acquaintances. For sources with
+// a quarantine, the database stores the addresses.
 const (
 	rememberedOrigins = 16_384
 	rememberedFor     = 30 * 24 * time.Hour

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// held makes the first call of Accept wait until release is called.
+// held makes the first call of Accept close entered and wait until release is called.
 func (b *testBundle) held(t *testing.T) (entered chan struct{}, release func()) {
 	t.Helper()
 	entered, released := make(chan struct{}), make(chan struct{})
@@ -69,7 +69,7 @@ func TestDrain(t *testing.T) {
 	require.ErrorContains(t, b.gateway.Start(), "stopped")
 }
 
-// requireDraining waits until Stop has begun, when Handler refuses requests.
+// requireDraining waits until Stop has begun and Handler refuses requests.
 func requireDraining(t *testing.T, b *testBundle) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -187,7 +187,7 @@ func TestSetSourcesUnderTraffic(t *testing.T) {
 // succeeds.
 func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
 	t.Parallel()
-	chunk := strings.Repeat("x", 256<<10) // at the required rate, it lasts for 25 s
+	chunk := strings.Repeat("x", 256<<10) // takes 25 s at the required rate
 	for name, request := range map[string]struct{ header, body string }{
 		"with a length": {"Content-Length: 1000000\r\n\r\n", chunk},
 		"chunked":       {"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(chunk), chunk)},

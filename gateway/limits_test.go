@@ -199,7 +199,7 @@ func TestMaxBodyOfAForm(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, b.post(t, "own", body(51), form).status, "the source's own limit applies to forms too")
 }
 
-// RFC 9112, 6.3: Transfer-Encoding overrides Content-Length. The gateway closes the connection.
+// Transfer-Encoding overrides Content-Length (RFC 9112, 6.3). The gateway closes the connection.
 // It never reads the bytes after the body, which a proxy might have taken for the next request.
 func TestContentLengthAndChunkedTogether(t *testing.T) {
 	t.Parallel()

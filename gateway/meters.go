@@ -17,7 +17,7 @@ import (
 // result is a request's outcome, used as a metric label.
 type result string
 
-// The results form a fixed set.
+// A request has exactly one of these results.
 const (
 	resultAccepted      result = "accepted"       // at least one event was new
 	resultDuplicate     result = "duplicate"      // every event is a duplicate
@@ -30,13 +30,13 @@ const (
 	resultEncoding      result = "encoding"       // 415
 	resultMethod        result = "method"         // 405
 	resultUnknownSource result = "unknown_source" // 404
-	resultUnread        result = "unread"         // malformed, or its header is too large: 400, 431, ...
-	resultUnavailable   result = "unavailable"    // 503: overload, database, drain
-	resultFault         result = "fault"          // 500: a bug of ours
+	resultUnread        result = "unread"         // refused by net/http, such as a malformed request or a large header: 400, 431, ...
+	resultUnavailable   result = "unavailable"    // 503: overload, no database, or a drain
+	resultFault         result = "fault"          // 500: a bug in Hooklatch
 )
 
-// noSource is the label for requests to unknown sources, because a client can choose any name.
-// No configured name begins with an underscore.
+// noSource is the label for all requests to unknown sources. Their names are not labels, because a
+// client can choose any name. No configured name begins with an underscore.
 const noSource = measure.Unknown
 
 func sourceLabels(source, kind string) []attribute.KeyValue {

@@ -53,8 +53,8 @@ func (rx *reception) observeReply(r *reply) {
 	}
 	for _, e := range events {
 		if e.Status == outbox.Duplicate {
-			// The times come from two clocks, the database's and ours, so the difference may
-			// be negative.
+			// The times come from two clocks, the database's and this process's, so the
+			// difference may be negative.
 			late := max(now.Sub(e.FirstReceivedAt), 0)
 			g.meters.duplicates.Add(1, src.counted.source)
 			g.meters.duplicateDelay.Record(rx.ctx, late.Seconds(), src.counted.source)

@@ -31,8 +31,8 @@ type Options struct {
 
 	// Address to listen on, host:port. Defaults to :8080, every address.
 	Listen string `yaml:"listen,omitempty"`
-	// Listener, if set, replaces Listen: another process keeps its port open. Leave and Stop
-	// close it.
+	// Listener, if set, replaces Listen, for a port that another process, such as systemd,
+	// keeps open. Leave and Stop close Listener.
 	Listener net.Listener `yaml:"-"`
 	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. Its GetCertificate may
 	// change certificates while the gateway runs. Nil serves plain HTTP, for a proxy that
@@ -165,7 +165,7 @@ func (o Options) Validate() error {
 	return c.Err()
 }
 
-// checkShare checks one share of MaxInFlight.
+// checkShare checks that a share of MaxInFlight is at least 1 and at most MaxInFlight.
 func (o Options) checkShare(c *option.Check, field string, share int) {
 	c.AtLeast(field, int64(share), 1)
 	if o.MaxInFlight > 0 && share > o.MaxInFlight {

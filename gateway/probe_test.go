@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// genericOptions returns options for each generic provider, with the event id at /id.
+// genericOptions returns options for each generic provider. The event id is at /id if it is
+// configurable.
 func genericOptions() map[string]provider.Options {
 	byID := provider.EventID{Pointer: "/id"}
 	return map[string]provider.Options{
@@ -27,7 +28,8 @@ func genericOptions() map[string]provider.Options {
 	}
 }
 
-// ownEndpoint starts a gateway with one source of a generic provider.
+// ownEndpoint starts a gateway with one source of a generic provider. It also returns the provider
+// and the source's secret.
 func ownEndpoint(t *testing.T, name string, change func(*provider.Options)) (*testBundle, *provider.Provider, secret.Value) {
 	t.Helper()
 	opts := genericOptions()[name]
@@ -100,7 +102,7 @@ type probeCase struct {
 	status                     int
 	answer                     string
 	headers                    map[string]string // headers of the response
-	delivery                   bool              // true if it is treated as a delivery and refused
+	delivery                   bool              // true if the gateway treats the request as a delivery and refuses it
 }
 
 func probeCases(echo string) []probeCase {
@@ -191,7 +193,7 @@ func TestAProbeIsAnsweredAndStoresNothing(t *testing.T) {
 	}
 }
 
-// Every generic provider distinguishes its ping from a delivery whose signature was lost.
+// Every generic provider distinguishes an unsigned ping from a delivery whose signature was lost.
 func TestEveryGenericProviderAnswersAnUnsignedPing(t *testing.T) {
 	t.Parallel()
 	for name := range genericOptions() {

@@ -44,8 +44,8 @@ func testKey(p *provider.Provider, of string) (secret.Value, bool) {
 	return secret.Value{}, false
 }
 
-// Every provider's own sample is signed as the provider signs it, and sent to a gateway behind a
-// proxy that terminates TLS. The gateway accepts it once, and refuses it with another key.
+// The test signs each provider's sample as the provider does, and sends it to a gateway with an
+// https PublicURL. The gateway accepts the event once, and refuses it with another key.
 func TestEveryProviderOverHTTP(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {

@@ -120,8 +120,9 @@ func TestRemoteAddress(t *testing.T) {
 	}
 }
 
-// Some proxies write the port into X-Forwarded-For. Without the address, all senders behind such a
-// proxy would share one address, and the first accepted delivery would make all of them known.
+// Some proxies write the port into X-Forwarded-For. If the gateway ignored such a header, all
+// senders behind the proxy would share one address, and the first accepted delivery would make all
+// of them known.
 func TestTheAddressOfAForwardedForWithPorts(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) {

@@ -231,7 +231,7 @@ func TestADeliveryWithoutABodyIsKeptInQuarantine(t *testing.T) {
 		p       *provider.Provider
 		r       *provider.Request
 		id      string
-		without string // another request without a body, which has no event
+		without string // a header; without it the request has no event
 	}{
 		{"its URL", twilio, status, "SM1:delivered", ""},
 		{"its headers", byHeaders, calendar, "c1:7", "X-Goog-Channel-Id"},

@@ -30,11 +30,11 @@ type reception struct {
 	ctx     context.Context // carries the span
 	span    trace.Span
 	started time.Time
-	secrets *usable            // the secrets accepted when the request arrived
+	secrets *usable            // accepted at arrival; for a quarantined delivery, accepted now
 	retry   provider.RetryInfo // retry information from a verified request's sender
 
 	flight   flight
-	request  *provider.Request // as sent; nil until it is read completely
+	request  *provider.Request // for the quarantine; nil until the body is read completely
 	signed   *provider.Request // the form that the signature covers
 	inFlight bool
 	bodyRead bool
@@ -264,7 +264,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 		return replyTo(outbox.Acceptance{}, answer), nil
 	}
 	// The outbox gets the request's context: if the client hangs up, Accept returns at once. The
-	// outbox still commits the delivery, and never with this context.
+	// outbox may still commit the delivery, with a context of its own.
 	acceptance, err := rx.source.cell.Accepter.Accept(rx.ctx, rx.delivery(request, events))
 	rx.handedOver, rx.unawaited = true, errors.Is(err, outbox.ErrUnavailable)
 	if err != nil {

@@ -77,7 +77,7 @@ func refuseProof(err error) *refusal {
 	return refuseUnavailable("proof", err)
 }
 
-// Reasons of a replay guard.
+// Reasons for refusal by the replay guard.
 const (
 	reasonReplayed = "replayed"
 	reasonForged   = "replayed_with_other_content"

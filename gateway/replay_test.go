@@ -48,8 +48,9 @@ func (s *stored) outcomes(t *testing.T) map[string]string {
 	return outcomes
 }
 
-// GitHub signs neither the id nor the type. By default, a body that repeats may be a genuine
-// event (workflow_dispatch), but a signature that repeats with another type is not.
+// GitHub signs neither the id nor the type. By default, the gateway accepts a repeated signature
+// with a new id, because the event may be genuine (workflow_dispatch). It holds a repeated
+// signature with another type.
 func TestCapturedGitHubDelivery(t *testing.T) {
 	t.Parallel()
 	for guard, want := range map[gateway.ReplayGuard]map[string]string{
@@ -104,7 +105,7 @@ func TestWhatIsHeldIsToldOf(t *testing.T) {
 	require.Equal(t, map[string]int64{"source=code": 1}, b.counts(t, "hooklatch.replays"))
 }
 
-// Pressing a button in GitHub twice sends the same bytes twice.
+// GitHub sends the same bytes under two ids if a user starts a workflow twice.
 func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	t.Parallel()
 	source := githubSource(t, "")
@@ -151,8 +152,9 @@ func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	require.Equal(t, map[string]int{"code": replays, "refusing": replays, "other": 20}, told)
 }
 
-// A shop sends one body under several topics, such as a new order that is already paid. Each topic
-// is an event, and none of them is a forgery. The same topic under another id is still flagged.
+// A shop sends one body under several topics, for example for a new order that is already paid.
+// Each topic is an event, and none of them is a forgery. The same topic under another id still
+// counts as a replay.
 func TestOneBodyUnderSeveralTopicsIsNoForgery(t *testing.T) {
 	t.Parallel()
 	woocommerce := provider.Options{ // as in docs/providers/woocommerce.md

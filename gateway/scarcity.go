@@ -17,8 +17,8 @@ const (
 	headStart = 250 * time.Millisecond
 )
 
-// flight is one delivery in flights. flights.mu guards its fields, except the fields that the
-// body's reader writes.
+// flight is one delivery in flights. flights.mu guards its fields, except connection, due and
+// thrownOut.
 type flight struct {
 	from    origin
 	cell    string       // the source's cell, or "" if all sources have one database
@@ -32,10 +32,10 @@ type flight struct {
 	placed   bool // true if it has a commit slot
 	place    int  // index in flights.bodies
 
-	// The body's reader writes these fields.
+	// The body's reader uses these fields while another delivery may evict the body.
 	connection *http.ResponseController
 	due        atomic.Int64 // see dueAt; in nanoseconds after began
-	thrownOut  atomic.Bool  // written under flights.mu
+	thrownOut  atomic.Bool  // written under flights.mu when the body is evicted
 }
 
 // received records how much of a body has arrived, converted to time at the required rate.
@@ -62,7 +62,8 @@ var aLongTimeAgo = time.Unix(1, 0)
 
 // makeRoom evicts the slowest body in each share that is full. A delivery from an unknown sender
 // evicts only unknown senders' bodies. A known sender's delivery evicts a known sender's body only
-// if the share contains no unknown sender's body.
+// if the share contains no unknown sender's body. makeRoom returns admitted, or the reason for a
+// refusal if no body can be evicted. f.mu is held.
 func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	for {
 		share, reason := f.takenShare(one, of)

@@ -79,8 +79,9 @@ func TestSlowestBodyGivesWay(t *testing.T) {
 	})
 }
 
-// Under any sequence of calls, no stage and no share exceeds its limit, and nothing is counted
-// twice. A known sender is refused only if known senders hold the slots.
+// No stage and no share exceeds its limit under any sequence of calls, and nothing is counted
+// twice. While all commit slots are free, a known sender is refused only because of the limit for
+// its address.
 func TestSharesHoldWhateverComes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

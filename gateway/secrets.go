@@ -39,7 +39,7 @@ var errNoValidSecret = errors.New("every secret of the source has expired or is 
 // keyring holds a source's secrets in the order of its configuration.
 type keyring struct {
 	secrets []Secret // NotAfter includes the sender's RetryWindow
-	// always holds all secrets if none has a time limit, which is the usual case.
+	// always holds all secrets if none has a time limit, which is the usual case. Otherwise nil.
 	always *usable
 }
 

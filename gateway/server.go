@@ -95,8 +95,8 @@ func (l serverLog) Handle(ctx context.Context, record slog.Record) error {
 	return l.Handler.Handle(ctx, record)
 }
 
-// Start serves on Options.Listener, or binds Options.Listen, until Stop. An error about binding
-// names the address.
+// Start serves in the background until Stop, on Options.Listener or on the address Options.Listen.
+// An error about binding names the address.
 func (g *Gateway) Start() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

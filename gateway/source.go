@@ -28,8 +28,8 @@ type Source struct {
 	// Secrets lists the accepted secrets; several during a rotation. At least one is required,
 	// unless the provider is Keyless.
 	Secrets []Secret
-	// MaxBody overrides the source's body limit, in bytes. Zero means the largest of
-	// Options.MaxBody, Provider.MaxBody and, for a form, Provider.MaxForm (but at most
+	// MaxBody is the source's body limit, in bytes. Zero means the largest of Options.MaxBody,
+	// Provider.MaxBody and, for a form, Provider.MaxForm (which counts as at most
 	// Options.MaxBuffered).
 	MaxBody int64
 	// Gzip accepts bodies with Content-Encoding: gzip. They are stored unpacked.
@@ -108,7 +108,7 @@ func newSourceSet(sources []Source, opts Options) (*sourceSet, error) {
 	return &set, nil
 }
 
-// limit returns the largest allowed body of a request with this content type.
+// limit returns the maximum body size, in bytes, of a request with this content type.
 func (s *source) limit(contentType string) int64 {
 	if payload.IsForm(contentType, nil) {
 		return s.maxForm

@@ -14,8 +14,8 @@ var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Se
 
 // storedHeaders returns a delivery's headers without any value that is or repeats a secret
 // (I12). A proxy in front may copy the called URL, token included, into its own headers.
-// Several values of one name stay separate. If all headers may be stored, it returns header
-// itself, which must not change afterwards.
+// Several values of one name stay separate. If all headers may be stored, storedHeaders returns
+// header itself, which must not change afterwards.
 func (s *source) storedHeaders(header http.Header) map[string][]string {
 	if !s.hidesAny(header) {
 		return header

@@ -56,8 +56,8 @@ func TestATokenIsStoredThroughNoHeader(t *testing.T) {
 	}, headers)
 }
 
-// A provider without SecretHeaders and SecretQuery never sends its secret. If a header equals
-// the configured secret, the value is a public name, and the gateway stores it.
+// A provider without SecretHeaders and SecretQuery never sends its secret. The gateway therefore
+// stores a header whose value happens to equal the configured secret.
 func TestPublicSecretsStayInHeaders(t *testing.T) {
 	t.Parallel()
 	p := signer()

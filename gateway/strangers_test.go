@@ -58,7 +58,7 @@ func (b *testBundle) hang(ctx context.Context, source, address string) {
 
 const (
 	knownSender   = "203.0.113.77" // had an accepted delivery before the attack
-	unknownSender = "192.0.2."     // had no accepted delivery
+	unknownSender = "192.0.2."     // prefix of addresses without an accepted delivery
 )
 
 // Unknown senders at 5, 50 and 500 addresses open deliveries that never arrive, to any source.
@@ -99,7 +99,7 @@ func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 
 // TestHangingBodiesDelayNobody attacks for three minutes from each number of addresses, and
 // measures latency. The 99th percentile of a known sender's deliveries is at most five times
-// that without the attack, or 250 ms.
+// its value without the attack, or at most 250 ms if that is more.
 func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it measures
 	if os.Getenv("HOOKLATCH_LONG") != "1" {
 		t.Skip("set HOOKLATCH_LONG=1 on a quiet machine: the test measures for ten minutes")

@@ -86,7 +86,7 @@ func dialed(t *testing.T, secure bool) (*testBundle, func(*testing.T) net.Conn) 
 	}
 }
 
-// A sender that speaks HTTP to an HTTPS port gets a response and is logged.
+// A sender that speaks HTTP to an HTTPS port gets a response, and its request is logged.
 func TestHTTPToAPortOfHTTPSIsLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	b, _ := overTLS(t)

@@ -141,7 +141,8 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// private returns the private networks that a base_url set by the operator may reach.
+// private returns the private networks that a base_url set by the operator may reach, or nil for
+// the provider's own base URL.
 func (s Settings) private() []netip.Prefix {
 	if s.List != nil && s.BaseURL == s.List.Base {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// firstNumber is GitHub's number for the first delivery. As floats, it and the next number are
-// equal.
+// firstNumber is GitHub's number for the first delivery. It is the smallest positive integer that a
+// float64 cannot represent.
 const firstNumber = 9007199254740993
 
 func (w *world) githubPage(out http.ResponseWriter, r *http.Request) any {
@@ -44,7 +44,7 @@ func (w *world) githubPage(out http.ResponseWriter, r *http.Request) any {
 	return items
 }
 
-// delivery returns the delivery with that number, or nil.
+// delivery returns the delivery with the number ref, or nil.
 func (w *world) delivery(ref string) *happened {
 	n, _ := strconv.ParseUint(ref, 10, 64)
 	w.mu.Lock()

@@ -14,9 +14,9 @@ import (
 )
 
 // handle recovers the missing events among items, in the order in which they happened. behind is
-// the pass's position after all items. It is committed with the last batch. If the pass is lost
-// before that commit, the next pass begins at the position that the last completed call of handle
-// committed.
+// the pass's position after all items. It is committed with the last batch, unless the order is
+// partial. If the pass is lost before that commit, the next pass begins at the position that the
+// last completed call of handle committed.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -127,7 +127,7 @@ func (p *pass) bring(ctx context.Context, missing []*Item, move coverage.Move) e
 	return p.pull(ctx, missing, move)
 }
 
-// pull stores items from the list.
+// pull fetches the missing items from the list, stores the usable ones and commits move.
 func (p *pass) pull(ctx context.Context, missing []*Item, move coverage.Move) error {
 	var whole []*Item
 	for _, i := range missing {
@@ -168,7 +168,7 @@ func (p *pass) accept(ctx context.Context, items []*Item, move coverage.Move) er
 				p.run.Altered++
 			}
 			if len(a.Events) == 0 {
-				p.run.Invalid++ // its id or type cannot be stored
+				p.run.Invalid++ // the event's id or type cannot be stored
 			}
 		}
 		if err := p.coverage().MoveTx(ctx, tx, p.row, move); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/fault"
 )
 
-// told is one event in a history.
+// told is an event in a history, with the fate that was drawn for it.
 type told struct {
 	*happened
 	fate
@@ -29,8 +29,7 @@ type history struct {
 	list  listing
 	fault *fault.Fault
 
-	// The fields below are guarded by the world's mu, because the API's handlers are part of
-	// the history.
+	// The fields below are guarded by the world's mu, because the API's handlers also use them.
 	told      map[string]*told
 	late      []*happened // webhooks that are still on their way
 	hidden    []*happened
@@ -44,8 +43,9 @@ type history struct {
 	failures  []error        // errors of webhooks
 }
 
-// happens makes events happen. Events that happen during a pass may be listed behind its
-// position, and are not punctual.
+// happens creates events with the given fates, and delivers the webhooks that are not late. An
+// event that happens during a pass is not punctual: the list may show it where the pass has
+// already read.
 func (h *history) happens(fates []fate) {
 	var now []*happened
 	for _, f := range fates {
@@ -83,8 +83,8 @@ func (h *history) deliverSoon(webhooks []*happened) {
 	})
 }
 
-// settle waits for the webhooks that are being delivered, and writes the list's events to
-// the database: see watched.
+// settle waits for the webhooks that are being delivered, and inserts the punctual events into
+// the table "listed": see watched.
 func (h *history) settle() {
 	h.t.Helper()
 	h.arriving.Wait()
@@ -128,7 +128,7 @@ func (h *history) pass(deep bool) error {
 		defer h.mu.Unlock()
 		h.kill = before
 		h.working--
-		if h.now.Before(read) { // a busy machine began the pass late: later events must happen after its period
+		if h.now.Before(read) { // on a busy machine, the pass began late: later events must happen after its period
 			h.now = read
 		}
 	}()

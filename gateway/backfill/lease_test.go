@@ -63,7 +63,7 @@ func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 }
 
 // A pass that takes longer than its first lease keeps its list while it makes progress. A pass
-// whose process was lost does not keep it.
+// whose process was lost does not keep its list.
 func TestAPassThatGetsOnKeepsItsList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

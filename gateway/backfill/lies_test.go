@@ -106,7 +106,7 @@ func TestListsThatLieMoveNothing(t *testing.T) {
 	}
 }
 
-// A provider's request for a pause is honored, even by the next process.
+// A provider's request for a pause is honoured, even by the next process.
 func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "github", "repos/acme/shop/hooks/1")

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// newFaulty returns a database in which the COMMITs of passes can be made to fail. acquired is
-// called before each use of a connection, and may be nil.
+// newFaulty returns a database, and a fault that can make the COMMITs of its passes fail. The
+// passes' pool calls acquired before each use of a connection; acquired may be nil.
 func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	t.Helper()
 	pool := pgtest.New(t)
@@ -36,8 +36,8 @@ func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	return database{pool: pool, outbox: newOutbox(t, pool), passes: newOutbox(t, faulty)}, f
 }
 
-// A pass begins once, ends once and is counted once, even if one of its COMMITs gets no answer. If
-// a gateway starts during the pass, the list is due again after it.
+// A pass begins once, ends once and is counted once, even if one of its COMMITs gets no response.
+// If a gateway starts during the pass, the list is due again after it.
 func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {
@@ -104,7 +104,7 @@ func TestEachCommitOfAPassMayBeLost(t *testing.T) {
 }
 
 // The COMMIT that begins a pass is lost and rolled back. Another process begins a pass before
-// the first process repeats its transaction. Two passes with the same number would both write.
+// the first process repeats its transaction. If both passes had the same number, both could write.
 func TestAPassWhoseBeginIsLostLeavesTheListToAnother(t *testing.T) {
 	t.Parallel()
 	var meanwhile atomic.Pointer[func()]

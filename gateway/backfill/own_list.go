@@ -30,7 +30,8 @@ type OwnList struct {
 	Time string `yaml:"time,omitempty"`
 	// Location of the item's unique name. Required with {last}.
 	Ref string `yaml:"ref,omitempty"`
-	// Location of the next page's cursor or URL. Defaults to the header Link.
+	// Location of the next page's cursor or URL. With {last}: location of a boolean that is true
+	// if more items follow. Defaults to the header Link.
 	Next string `yaml:"next,omitempty"`
 	// Order of the list: newest_first, oldest_first or feed. A feed has a cursor, which is
 	// stored, and shows the events after the cursor. Defaults to newest_first.

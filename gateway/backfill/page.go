@@ -30,7 +30,6 @@ type query struct {
 	cursor, last string
 }
 
-// page is one page of a list.
 type page struct {
 	items []Item
 	next  string // cursor or URL of the next page; empty after the last page
@@ -96,7 +95,8 @@ func (p *pass) page(ctx context.Context, q query) (page, error) {
 	return out, nil
 }
 
-// next returns the cursor or URL of the list's next page, or "" after the last page.
+// next returns the URL, cursor or number of the list's next page or, with Next.More, the ref of the
+// last item. It returns "" after the last page.
 func (p *pass) next(a answer, q query, items []Item) string {
 	switch n := p.list.Next; {
 	case n.Link:
@@ -177,7 +177,8 @@ func timeAt(root gjson.Result, place string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("an item has no time at %s", place)
 }
 
-// item reads one item in the list.
+// item reads one item in the list. If the item contains its complete request, item also rebuilds
+// that request: see shape.
 func (p *pass) item(raw gjson.Result) (Item, error) {
 	i := Item{raw: raw}
 	var err error

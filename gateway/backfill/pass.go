@@ -44,7 +44,7 @@ type pass struct {
 	version       string                    // payload version that our endpoint receives
 	gateway       bool                      // true if a running gateway can receive redeliveries
 	waiting       map[identity.EventID]bool // events with an outstanding redelivery; redeliver requests no second one
-	move          coverage.Move             // the position that is committed
+	move          coverage.Move             // the position that was committed last
 	stored        time.Duration             // duration of the batch's transaction; 0: it stored no event
 }
 
@@ -211,8 +211,9 @@ func (p *pass) end(ctx context.Context, err error) error {
 	return p.coverage().End(ctx, p.row, end)
 }
 
-// tell logs missing events that the pass found, or why the list could not be read. A silent
-// repair would hide the outage that made it necessary.
+// tell updates the metrics and logs unlisted events. It also logs the missing events that the pass
+// found, or why the list could not be read: a silent repair would hide the outage that made it
+// necessary.
 func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
 	p.tellUnlisted(ctx)

@@ -52,9 +52,9 @@ func watermark(name string) (isBehind, column string) {
 }
 
 // An event's webhook may arrive once, twice, late, during a pass, or never. Passes are killed at
-// any point, overtaken or refused, or lose the answer to their COMMIT. At the end, each event is
-// stored once and dispatched once, and is counted as recovered if no webhook delivered it. A
-// watermark is never beyond a listed event that is not stored.
+// any point, overtaken or refused, or lose a COMMIT response. At the end, each event is stored once
+// and dispatched once, and is counted as recovered if no webhook delivered it. A watermark is never
+// beyond a listed event that is not stored.
 func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	for name, list := range listings() {
@@ -88,7 +88,8 @@ func TestPropertyListedEventsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// begin sets the provider's clock back by more than the history's duration.
+// begin subscribes to one type, makes meet handle the requests, and sets the provider's clock back
+// by more than the history's duration.
 func (h *history) begin() {
 	h.t.Helper()
 	h.subscribe(h.list.eventType)
@@ -172,7 +173,8 @@ func (h *history) untilWhole(deep bool) {
 	}
 }
 
-// requireAll compares the stored events with the listed ones.
+// requireAll checks that each event is stored, dispatched and counted as the property requires,
+// and that no watermark moved beyond an event that was not stored.
 func (h *history) requireAll() {
 	h.t.Helper()
 	var all []string

@@ -12,8 +12,8 @@ import (
 
 // Each provider has a thousand events. The webhooks of 100 never arrive, 50 arrive twice, and 20
 // arrive late, during a pass or after it. Each event is stored once and dispatched once, and the
-// passes count exactly the events that no webhook had delivered before. Types without a
-// subscription are not stored.
+// passes count exactly the events that no webhook had delivered before. Events of types without
+// a subscription are not stored.
 func TestEachProvidersListBringsWhatItsWebhooksDidNot(t *testing.T) {
 	t.Parallel()
 	for name, c := range listings() {

@@ -65,7 +65,7 @@ func (c *collection) crowded() error {
 
 // walk reads a list without a time filter, from its newest item down to since or to the start
 // of the previous walk. If the list is too long for one pass, walk stores what it read, and
-// the next pass continues there. The watermark moves only at the end.
+// the next pass continues where walk stopped. The watermark moves only at the end.
 func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
 	if !p.row.PassUntil.IsZero() && p.order.By == "" {
 		until = p.row.PassUntil
@@ -122,7 +122,8 @@ func (p *pass) beginMark(ctx context.Context) error {
 	return p.accept(ctx, nil, move)
 }
 
-// pause stores what was read and leaves the rest to the next pass.
+// pause stores what was read and leaves the rest to the next pass. It never returns nil: after
+// success it returns errBudget, which ends the pass.
 func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor string, mark walkMark) error {
 	behind := coverage.Move{PassUntil: until, PageToken: mark.token(cursor), Mark: p.move.Mark}
 	if err := p.handle(ctx, items, behind); err != nil {
@@ -142,8 +143,8 @@ func inOrder(items []Item, tolerance time.Duration) error {
 	return nil
 }
 
-// aged reports whether the provider refused an earlier pass's cursor: providers forget
-// cursors.
+// aged reports whether err may be the refusal of a cursor that the provider has forgotten since
+// an earlier pass.
 func aged(err error) bool {
 	refusal, is := errors.AsType[*statusError](err)
 	return is && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusUnprocessableEntity}, refusal.status)

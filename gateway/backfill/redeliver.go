@@ -22,8 +22,9 @@ const (
 	maxWaiting = 1_000
 )
 
-// redeliver requests deliveries again. Each request is recorded before it is sent: if the
-// process is lost in between, the try is counted and the next pass sees it.
+// redeliver requests the redelivery of missing items, unless one is already outstanding. Each
+// request is recorded before it is sent: if the process is lost in between, the try is counted and
+// the next pass sees it.
 func (p *pass) redeliver(ctx context.Context, missing []*Item, move coverage.Move) error {
 	var asked []coverage.Redelivery
 	for _, i := range missing {
@@ -34,8 +35,8 @@ func (p *pass) redeliver(ctx context.Context, missing []*Item, move coverage.Mov
 	return p.ask(ctx, asked, move)
 }
 
-// ask requests redeliveries, and then commits move. While no gateway could receive them it
-// requests nothing and counts no try.
+// ask requests redeliveries, and then commits move. While no gateway can receive them, ask only
+// records them, and counts no try.
 func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move coverage.Move) error {
 	tries, err := p.coverage().Ask(ctx, p.row.Stream, asked...)
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move covera
 		}
 		tried, open := tries[r.EventID]
 		if !open {
-			continue // already given up
+			continue // the redelivery has ended
 		}
 		p.waiting[r.EventID] = true
 		r.Tries = tried + 1

@@ -25,7 +25,7 @@ const (
 
 // Settings configure how a source's list is read.
 type Settings struct {
-	// Credential for the provider's API, with the read permission that the provider's page
+	// Credential for the provider's API, with the permissions that the provider's page
 	// describes. For a GitHub App, the app's private key. Required.
 	Token secret.Value `yaml:"token,omitempty"`
 	// Your endpoint at the provider, as the provider's page describes it.
@@ -33,8 +33,8 @@ type Settings struct {
 	// URL of the API, if it differs from the provider's public URL. It may lead to a private
 	// address.
 	BaseURL string `yaml:"base_url,omitempty"`
-	// Accounts whose events are listed one by one, if the credential can read several accounts
-	// (Stripe Connect). Defaults to the account of the credential.
+	// Accounts whose lists are read, one after another, if the credential can read several
+	// accounts (Stripe Connect). Defaults to the account of the credential.
 	Accounts []string `yaml:"accounts,omitempty"`
 	// Client id of a GitHub App, with endpoint: app.
 	App string `yaml:"app,omitempty"`
@@ -109,7 +109,7 @@ func (s Settings) back() time.Duration {
 }
 
 // Validate checks settings after WithDefaults. remembered is how long an event's key is
-// remembered. Its error is option.Faults.
+// remembered; 0: forever. The error of Validate is option.Faults.
 func (s Settings) Validate(remembered time.Duration) error {
 	var c option.Check
 	if s.Token.IsZero() {

@@ -31,8 +31,8 @@ func (m sliceMark) token() string {
 	return string(text)
 }
 
-// sliceMarkOf returns an interrupted pass's mark. It returns false if there is no mark with the
-// same value of Deep.
+// sliceMarkOf returns an interrupted pass's mark. It returns false if there is no valid mark whose
+// Deep equals deep.
 func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	if row.PassUntil.IsZero() || json.Unmarshal([]byte(row.PageToken), &m) != nil {
 		return m, false
@@ -88,7 +88,7 @@ func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) er
 }
 
 // interrupt records that a slice did not fit into the budget. The next pass begins with half
-// of the slice.
+// of the slice. An operator's pass records nothing.
 func (p *pass) interrupt(ctx context.Context, until time.Time, mark sliceMark) error {
 	if p.order.By != "" {
 		return nil

@@ -21,9 +21,9 @@ func (p *pass) compares(deep bool) bool {
 }
 
 // compareHeld counts the events of one slice that a webhook delivered and that the list does
-// not contain. Either the token belongs to a different account than the webhook, or a third
-// party knows the signing secret. The events stay unchanged, because an operator must decide
-// about them.
+// not contain. If there are any, either the token belongs to a different account than the webhook,
+// or a third party knows the signing secret. The events stay unchanged, because an operator must
+// decide about them.
 func (p *pass) compareHeld(ctx context.Context, items []Item, since, until time.Time) error {
 	if soon := p.run.Until.Add(-p.source.Settings.Overlap); until.After(soon) {
 		until = soon

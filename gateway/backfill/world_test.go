@@ -128,7 +128,7 @@ func newWorldOn(t reporter, db database, source, name, endpoint string) *world {
 	return w
 }
 
-// process returns another process that runs passes.
+// process returns a Backfill for one source, as another process would create it.
 func (w *world) process(source func() Source) *Backfill {
 	w.t.Helper()
 	b, err := New(Options{Outbox: w.passes, Sources: func() []Source { return []Source{source()} }, Budget: time.Hour, GatewayGone: time.Hour})

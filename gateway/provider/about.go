@@ -53,8 +53,8 @@ const (
 	// Vector means that our tests verify a published test vector. The delivery in catalog/testdata
 	// says where the vector was published. Vector applies to signatures and handshakes only.
 	Vector
-	// SDK means that, in sdktest's tests, a library signs requests that we verify, or verifies
-	// requests that we sign. SDK applies to signatures only.
+	// SDK means that, in sdktest's tests, a library signs requests that Hooklatch verifies, or
+	// verifies requests that Hooklatch signs. SDK applies to signatures only.
 	SDK
 	// Others means third parties that quote the sender in their code and documentation.
 	Others

@@ -11,8 +11,8 @@ import (
 type KeyStore interface {
 	// Kept returns the stored keys.
 	Kept(ctx context.Context) ([]KeptKey, error)
-	// Keep stores a key asynchronously and replaces a stored key with the same ID. It does not
-	// wait, and a failure is only logged.
+	// Keep stores a key asynchronously and replaces a stored key with the same ID. A failure is
+	// only logged.
 	Keep(key KeptKey)
 }
 

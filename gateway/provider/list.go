@@ -41,9 +41,9 @@ type List struct {
 	Seconds bool
 	// Items is the location of the list in a response.
 	Items string
-	// Next leads to the next page.
+	// Next describes how the list continues after a page.
 	Next Next
-	// Order is the order of the items.
+	// Order is the order in which the API returns the items.
 	Order Order
 
 	// Ref is the location of the item's name at the sender, for Fetch, Redeliver and {last}.
@@ -63,8 +63,8 @@ type List struct {
 	// Fetch is the URL of one item with its request, if the list omits the request.
 	Fetch string
 	// Body is the location of the webhook's body in an item or in Fetch's response. A JSON string
-	// contains the body; any other JSON value is the body. Wrap is the body around it and contains
-	// {item}.
+	// contains the body; any other JSON value is the body. If Wrap is set, the webhook's body is
+	// Wrap with this text in place of {item}.
 	Body, Wrap string
 	// RequestHeaders is the location of the webhook's headers, an object.
 	RequestHeaders string
@@ -84,18 +84,18 @@ func (l *List) Sliced() bool {
 	return strings.Contains(l.Path, "{since}") && strings.Contains(l.Path, "{until}")
 }
 
-// Next describes how a list continues. At most one field is set; if none is, the list has one
-// page.
+// Next describes how a list continues. At most one field is set, besides PerPage; if none is, the
+// list has one page.
 type Next struct {
 	Link    bool   // true for the header Link, rel="next" (RFC 8288)
-	URL     string // location of the complete URL
+	URL     string // location of the next page's complete URL
 	Cursor  string // location of {cursor}
 	More    string // location of a boolean; the next page begins after {last}
 	Numbers bool   // true if {cursor} counts pages from 1, until a page is not full
 	PerPage int    // page size for Numbers
 }
 
-// Order is a list's order.
+// Order is the order in which an API returns a list's items.
 type Order int
 
 // Values of Order.
@@ -120,6 +120,6 @@ type EndpointFacts struct {
 	Until   string            // end of the period for which the endpoint is off
 	Types   string            // the subscribed types; "*" means every type
 	Version string            // version of the payload format
-	// WhoTurnsOff explains who turns an endpoint off, and how to turn it on again.
+	// WhoTurnsOff explains who turns an endpoint off, in complete sentences.
 	WhoTurnsOff string
 }

@@ -13,20 +13,21 @@ import (
 )
 
 // Options are a source's settings for its provider. Every provider accepts only the options
-// that apply to it; New refuses the others.
+// that apply to it; catalog.New refuses the others.
 type Options struct {
 	// Tolerance is the maximum difference between the signed time and the gateway's clock, in both
-	// directions. 0 is the provider's default (300 s), and a negative value means off. Only for
-	// schemes that sign a time.
+	// directions. 0 is the provider's default, usually 300 s. A negative value, off in the
+	// configuration, means no limit. Only for schemes that sign a time.
 	Tolerance time.Duration `yaml:"tolerance,omitempty"`
 
 	// SecretEncoding is the encoding of the key in the configured secret: raw, base64 or hex. Only
-	// for providers standard-webhooks (base64 or raw; default base64) and hmac (default raw).
+	// for providers standard-webhooks and openai (base64 or raw; default base64), and hmac (default
+	// raw).
 	SecretEncoding string `yaml:"secret_encoding,omitempty"`
 
-	// Audience is the audience that the token must have. The provider's default is the endpoint's
-	// URL, if the endpoint has one. Required for provider jwt, and also for other providers that
-	// verify JSON Web Tokens.
+	// Audience is the audience that the token must have. Required for provider jwt with published
+	// keys. Only for providers jwt and google-pubsub. Default: the endpoint's URL for
+	// google-pubsub, any audience for jwt with secrets.
 	Audience string `yaml:"audience,omitempty"`
 	// Issuer is the issuer that the token must have. Only for provider jwt.
 	Issuer string `yaml:"issuer,omitempty"`
@@ -40,7 +41,8 @@ type Options struct {
 	// Algorithms are the signature algorithms that the token may use, such as RS256, ES256 or
 	// EdDSA. Only for provider jwt. Default: HS256 with secrets, otherwise RS256 and ES256.
 	Algorithms []string `yaml:"algorithms,omitempty"`
-	// Claims that the token must have, with their values. Only for provider jwt.
+	// Claims that the token must have, with their values. Only for providers jwt and google-pubsub,
+	// which requires email.
 	Claims map[string]string `yaml:"claims,omitempty"`
 	// BodyHashClaim is the name of the claim that contains the body's SHA-256 in hex. Without this
 	// option the token does not protect the body. Only for provider jwt.
@@ -52,25 +54,25 @@ type Options struct {
 	// Header.
 	Query string `yaml:"query,omitempty"`
 
-	// AppIDs are your applications for which Graph issues validation tokens. With AppIDs a
-	// delivery's tokens are verified, and a delivery with resource data must have tokens. Only for
-	// provider microsoft-graph.
+	// AppIDs are the ids of your applications for which Graph issues validation tokens. With
+	// AppIDs, a delivery's tokens are verified, and a delivery with resource data must have tokens.
+	// Only for provider microsoft-graph.
 	AppIDs []string `yaml:"app_ids,omitempty"`
-	// Tenants are the tenants from which validation tokens are accepted. Default: any tenant. Only
-	// for provider microsoft-graph, with AppIDs.
+	// Tenants are the ids of the tenants from which validation tokens are accepted. Default: any
+	// tenant. Only for provider microsoft-graph, with AppIDs.
 	Tenants []string `yaml:"tenants,omitempty"`
 
-	// VerifyToken is the token that the sender shows when it checks the endpoint, as you entered it
+	// VerifyToken is the token that the sender sends when it checks the endpoint, as you entered it
 	// at the sender. Only for providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
 	// The remaining options describe a custom scheme of provider hmac. Providers token and jwt
-	// also accept Header and Prefix. Providers token, basic and jwt also accept Each and the
-	// options that follow it, up to Probe.
+	// also accept Header and Prefix, and okta accepts Header. Providers token, basic and jwt also
+	// accept Each and the options that follow it, up to Probe.
 
 	// Header is the name of the header that carries the signature or the token. Required for hmac.
-	// Default: for token and jwt, Authorization with the prefix "Bearer ". For hmac a name that
-	// ends in -{n}, such as X-Sig-{n}, stands for several headers, numbered from 1.
+	// Default: Authorization for okta, and with the prefix "Bearer " for token and jwt. For hmac, a
+	// name that ends in -{n}, such as X-Sig-{n}, stands for several headers, numbered from 1.
 	Header string `yaml:"header,omitempty"`
 	// Algorithm of the HMAC: sha1, sha256 or sha512. Default sha256.
 	Algorithm string `yaml:"algorithm,omitempty"`
@@ -103,18 +105,18 @@ type Options struct {
 	// one item of the list.
 	Each string `yaml:"each,omitempty"`
 	// EventID is the location of the event's id: deliveries with the same id are the same
-	// event. Required for a custom scheme, unless the id is signed (IDHeader). For every other
-	// provider EventID replaces the documented key.
+	// event. Required for a custom scheme, unless IDHeader or dedup.ignore is set. For every other
+	// provider, EventID replaces the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
-	// Ignore are JSON pointers to values that change between attempts of an event. The id is a hash
-	// of the rest of the event. Ignore cannot be combined with EventID. In the configuration,
+	// Ignore lists JSON pointers to values that change between attempts of an event. The id is a
+	// hash of the rest of the event. Ignore cannot be combined with EventID. In the configuration,
 	// Ignore is part of dedup.
 	Ignore []string `yaml:"-"`
 	// Type is the location of the event's type. Default: /type of a JSON body if present,
-	// otherwise "unknown". Also for standard-webhooks.
+	// otherwise "unknown". Also for standard-webhooks, svix and google-pubsub.
 	Type Field `yaml:"type,omitempty"`
 	// OccurredAt is the location of the event's time. Default: none, so the time of receipt is
-	// used. Also for standard-webhooks.
+	// used. Also for standard-webhooks and svix.
 	OccurredAt Clock `yaml:"occurred_at,omitempty"`
 
 	// Answer is the response to a verified delivery, for a sender that accepts no
@@ -149,15 +151,15 @@ type EventID struct {
 	Header  string `yaml:"header,omitempty"`  // Name of a request header.
 	Pointer string `yaml:"pointer,omitempty"` // JSON pointer (RFC 6901) into the body.
 	Form    string `yaml:"form,omitempty"`    // Field of a form body; for a file, the hash of its bytes.
-	// Join are the locations of the values that are joined into the id: JSON pointers, header:NAME
-	// and form:NAME. All values must be present.
+	// Join is the list of locations of the values that are joined into the id: JSON pointers,
+	// header:NAME and form:NAME. All values must be present.
 	Join []string `yaml:"join,omitempty"`
-	// Fields are the values that do not change when the event is sent again: JSON
-	// pointers, header:NAME and form:NAME. The id is a hash of these values; white
+	// Fields are the locations of the values that do not change when the event is sent again:
+	// JSON pointers, header:NAME and form:NAME. The id is a hash of these values; white
 	// space and the order of keys do not matter. All values must be present.
 	Fields []string `yaml:"fields,omitempty"`
-	// Optional are further values for the hash; each may be missing. Only with
-	// Fields.
+	// Optional is a list of locations of further values for the hash; each value may be
+	// missing. Only with Fields.
 	Optional []string `yaml:"optional,omitempty"`
 }
 

@@ -47,8 +47,8 @@ type Provider struct {
 	// signature of a signed check. Errors: the same as from Verify and Events. May be nil.
 	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
 
-	// Methods lists the methods that the endpoint accepts: POST, and GET if a handshake needs
-	// it. The catalog fills in POST if a declaration sets none.
+	// Methods lists the methods that the endpoint accepts: POST, and GET or HEAD if a delivery
+	// or a handshake uses it. The catalog fills in POST if a declaration sets none.
 	Methods []string
 
 	// Answer replaces the gateway's JSON 200 for an accepted delivery if the sender requires
@@ -86,8 +86,8 @@ type Provider struct {
 	// SecretHeaders lists headers that carry the secret itself, or a signature that also fits
 	// other bodies. They are never stored or logged, and neither are Authorization and Cookie.
 	SecretHeaders []string
-	// SecretQuery lists URL parameters that carry the secret itself. No query is stored or
-	// logged, nor any header that repeats one of these parameters.
+	// SecretQuery lists URL parameters that carry the secret itself. If the list is not empty,
+	// no query is stored or logged, nor any header that repeats one of these parameters.
 	SecretQuery []string
 
 	// SignsURL is true if the signature covers the called URL. The source must be configured
@@ -142,7 +142,8 @@ type Provider struct {
 	// operator can make the sender resend. Zero: not at all.
 	RetryWindow, ResendWindow time.Duration
 	// OldSecretRetries is true if retries are signed with the secret that was valid when the
-	// event happened. A replaced secret stays accepted for RetryWindow.
+	// event happened. A replaced secret stays accepted for RetryWindow after
+	// gateway.Secret.NotAfter.
 	OldSecretRetries bool
 }
 

@@ -73,7 +73,7 @@ func (e entry) options() []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.accepts, proof.OverrideOptions))))
 }
 
-// acceptOnly refuses every option except the accepted ones.
+// acceptOnly returns an *OptionError for the first option that the provider does not accept.
 func (e entry) acceptOnly(o provider.Options) error {
 	accepted := e.options()
 	for _, g := range givenIn(o) {

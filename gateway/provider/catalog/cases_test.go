@@ -23,7 +23,7 @@ func TestCases(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			marks := map[string]map[string]string{} // by kind
+			marks := map[string]map[string]string{} // event ids by kind and mark
 			for _, c := range deliveriesOf(t, name).cases {
 				if marks[c.kind] == nil {
 					marks[c.kind] = map[string]string{}
@@ -44,7 +44,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// Each file belongs to an existing provider.
+// Each file in testdata belongs to an existing provider.
 func TestEveryFileIsOfAProvider(t *testing.T) {
 	t.Parallel()
 	all, err := allDeliveries()

@@ -146,12 +146,12 @@ type Description struct {
 
 	// Options lists the names of the accepted options, in alphabetical order.
 	Options []string
-	// Example is YAML with example values for the required options. Empty: no option is
-	// required.
+	// Example is YAML with example values for the required options. It is empty if no option
+	// is required.
 	Example string
 }
 
-// Describe describes a provider. It returns an *OptionError for an unknown name.
+// Describe returns the description of the named provider, or an *OptionError for an unknown name.
 func Describe(name string) (Description, error) {
 	d := Description{Example: examples()[name]}
 	var opts provider.Options

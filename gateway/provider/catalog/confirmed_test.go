@@ -65,7 +65,7 @@ func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 			p, _, r := c.received(t, name)
 			wrong := of.source.Secrets[0]
 			if slices.Contains(c.source.Secrets, wrong) {
-				wrong = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff" // hex, and base64
+				wrong = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff" // valid as hex and as base64
 			}
 			_, err := p.Verify(t.Context(), r, []secret.Value{secretOf(wrong)}, c.source.Clock)
 			require.ErrorAs(t, err, new(*provider.VerifyError), "%s: any secret verifies %s", name, c.name)

@@ -62,8 +62,8 @@ type samples struct {
 	Needs []string `yaml:"needs"`
 	// Distinct lists, for each kind of delivery, the places by which the sender distinguishes
 	// events. The first list whose places are all present applies. * stands for every member of the
-	// body, and a place that begins with ? may be missing. Attempt lists the places that change
-	// from one attempt to the next.
+	// body. A place that begins with ? must be present, but does not distinguish events. Attempt
+	// lists the places that change from one attempt to the next.
 	Distinct [][]string `yaml:"distinct"`
 	Attempt  []string   `yaml:"attempt"`
 	// Type lists the places in a sample from which the event's type is read. Untyped is the
@@ -80,8 +80,8 @@ type delivery struct {
 	request *provider.Request
 	sign    *signSection // nil: the file contains the request as it arrived
 	want    outcome
-	// published says where a third party published the signed text and the signature, as a
-	// test vector. It is empty for all other deliveries.
+	// published names the publication that contains the signed text and the signature as a test
+	// vector, such as the sender's documentation. It is empty for all other deliveries.
 	published string
 }
 
@@ -293,8 +293,8 @@ func (s source) options(t testing.TB, name string) provider.Options {
 	return o
 }
 
-// published returns the documents that the sender publishes. Documents built from the tests'
-// keys are named after their content.
+// published returns the documents that the sender publishes, by URL. A name in braces, such as
+// {keys}, stands for a document built from the tests' keys.
 func (s source) published() prooftest.Published {
 	const name = "sns.amazonaws.com"
 	year := prooftest.Now().AddDate(1, 0, 0)
@@ -318,7 +318,7 @@ func (s source) published() prooftest.Published {
 	return published
 }
 
-// keys returns the tests' keys by the names that secrets use.
+// keys returns functions that encode the tests' keys, by the names that secrets use.
 func keys() map[string]func() string {
 	return map[string]func() string{
 		"{rsa}": prooftest.RSAPEM, "{rsa base64}": prooftest.RSABase64, "{ecdsa}": prooftest.ECDSAPEM, "{ed25519}": prooftest.Ed25519Hex,

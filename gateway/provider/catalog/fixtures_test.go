@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// configured returns options for every provider, and hmac in several shapes.
+// configured returns options for every provider, and for several shapes of hmac and token.
 func configured(t testing.TB) map[string]provider.Options {
 	t.Helper()
 	all := map[string]provider.Options{}

@@ -42,7 +42,8 @@ func TestFormsAreFormsWhateverTheParametersOfTheirType(t *testing.T) {
 	}
 }
 
-// identities returns the types of events, and their ids unless each reading makes a new id.
+// identities returns the types and items of events. It omits ids, because some providers make a new
+// id for each reading.
 func identities(events []provider.Event) []string {
 	var texts []string
 	for _, e := range events {

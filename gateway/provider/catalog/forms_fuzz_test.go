@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// form returns a delivery with a form.
+// form returns an unsigned POST request whose body is a form.
 func form(body string) *provider.Request {
 	return &provider.Request{Method: http.MethodPost, URL: prooftest.URL(""), Header: http.Header{"Content-Type": {payload.FormType}}, Body: []byte(body)}
 }

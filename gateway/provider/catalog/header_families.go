@@ -9,7 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// headersIn lists the headers that the options name, in canonical form.
+// headersIn lists the headers that the options name, in canonical form. A numbered header becomes a
+// pattern, such as X-Sig-*.
 func headersIn(o provider.Options) []string {
 	header, numbered := strings.CutSuffix(o.Header, "-{n}")
 	names := []string{header, o.TimestampHeader, o.IDHeader, o.Type.Header, o.EventID.Header}

@@ -77,7 +77,7 @@ func textOf(name string, r *provider.Request) requestText {
 }
 
 // addRequests seeds a fuzz target with a signed sample from each provider and with the
-// deliveries of some kinds.
+// deliveries of the given kinds.
 func addRequests(f *testing.F, all *catalogue, kinds ...string) {
 	add := func(name string, r *provider.Request) {
 		text := textOf(name, r)

@@ -14,7 +14,7 @@ import (
 // name.
 func TestShortSecretsAreRefused(t *testing.T) {
 	t.Parallel()
-	named := []string{"basic", "postmark", "braintree"} // name:password
+	named := []string{"basic", "postmark", "braintree"} // their secrets have the form name:password
 	for _, name := range Names() {
 		p := provide(t, name, configured(t)[name])
 		short := []string{"x", "aa", "1234567", "whsec_AAAA", "whsec_1234567", "0a", "u:1"}

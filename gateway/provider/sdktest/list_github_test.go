@@ -20,11 +20,11 @@ import (
 const (
 	githubOwner, githubRepo = "octocat", "hello-world"
 	githubHook              = 109948940
-	// firstDelivery and the next number are equal as floats.
+	// firstDelivery is the smallest positive integer that a float64 cannot represent.
 	firstDelivery = 1<<53 + 1
 )
 
-// githubList lists the deliveries of a repository's hook.
+// githubList describes the list of the deliveries of a repository's hook.
 func githubList() sdkList {
 	return sdkList{
 		provider: "github", endpoint: fmt.Sprintf("repos/%s/%s/hooks/%d", githubOwner, githubRepo, githubHook),
@@ -32,8 +32,8 @@ func githubList() sdkList {
 	}
 }
 
-// githubEvent returns a push as JSON, or a pull request as a form: GitHub lets the hook's
-// owner choose, and lists both as JSON.
+// githubEvent returns a push as JSON, or a pull request as a form. GitHub lets the hook's
+// owner choose the format, and lists both as JSON.
 func githubEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	id := fmt.Sprintf("0b989ba4-242f-11e5-81e1-%012d", n)

@@ -17,9 +17,9 @@ import (
 
 const gitlabProject, gitlabHook = 7, 1
 
-// gitlabHookEvent is an item in a hook's log. The client has no type for it and no method for its
-// list. The names are from docs.gitlab.com/api/project_webhooks, "Get a list of project webhook
-// events". Only the value of RequestData has one of the client's types.
+// gitlabHookEvent is an item in a hook's log. The client has no type for such items and no method
+// that lists them. The names are from docs.gitlab.com/api/project_webhooks, "Get a list of project
+// webhook events". Only the value of RequestData has one of the client's types.
 type gitlabHookEvent struct {
 	ID                int64             `json:"id"`
 	URL               string            `json:"url"`
@@ -32,7 +32,7 @@ type gitlabHookEvent struct {
 	ResponseStatus    string            `json:"response_status"`
 }
 
-// gitlabList returns the log of a project's hook.
+// gitlabList describes the log of a project's hook.
 func gitlabList() sdkList {
 	return sdkList{
 		provider: "gitlab", endpoint: fmt.Sprintf("projects/%d/hooks/%d", gitlabProject, gitlabHook), prefix: "/api/v4",
@@ -40,7 +40,8 @@ func gitlabList() sdkList {
 	}
 }
 
-// gitlabEvent returns a push, whose email addresses the log leaves out, or a merge request.
+// gitlabEvent returns a push, in which the log redacts the user's email address, or a merge
+// request.
 func gitlabEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	at = at.Truncate(time.Second)

@@ -16,7 +16,7 @@ import (
 
 const oktaHook = "who8vt36qfNpCGz9H1e6"
 
-// oktaList returns the System Log.
+// oktaList describes the System Log.
 func oktaList() sdkList {
 	return sdkList{provider: "okta", endpoint: oktaHook, event: oktaEvent, serve: serveOkta, read: readOkta}
 }

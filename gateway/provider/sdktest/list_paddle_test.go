@@ -23,7 +23,7 @@ import (
 const paddleSetting = "ntfset_01gkpjp8bkm3tm53kdgkx6sms7"
 
 // paddleAnswer is the envelope of every response. The SDK's own type for the envelope is
-// internal, but the SDK reads paddleAnswer too.
+// internal, so the fake uses paddleAnswer.
 type paddleAnswer struct {
 	Data any `json:"data"`
 	Meta struct {
@@ -39,7 +39,7 @@ type paddlePagination struct {
 	EstimatedTotal int    `json:"estimated_total"`
 }
 
-// paddleList lists a destination's notifications.
+// paddleList describes the list of a notification destination's notifications.
 func paddleList() sdkList {
 	return sdkList{provider: "paddle", endpoint: paddleSetting, event: paddleEvent, serve: servePaddle, read: readPaddle}
 }
@@ -128,7 +128,7 @@ func readPaddle(ctx context.Context, base string, since time.Time) (string, []st
 	return setting.Destination, refs, err
 }
 
-// The SDK for Node.js reads the same list.
+// Paddle's SDK for Node.js reads the endpoint and the list that servePaddle serves.
 func TestPaddleListWithNPM(t *testing.T) {
 	t.Parallel()
 	script := filepath.Join(installNPM(t, sdkPackages, "paddle_list.mjs"), "paddle_list.mjs")

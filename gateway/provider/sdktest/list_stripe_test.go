@@ -17,7 +17,7 @@ import (
 
 const stripeEndpoint = "we_1MPRUwLkdIwHu7ixHr4wXyZ"
 
-// stripeList lists an account's events.
+// stripeList describes the list of an account's events.
 func stripeList() sdkList {
 	return sdkList{provider: "stripe", endpoint: stripeEndpoint, event: stripeEvent, serve: serveStripe, read: readStripe}
 }

@@ -20,22 +20,22 @@ import (
 const (
 	// listEvents is the number of events in each list: more than fit on any list's page.
 	listEvents = 25
-	// listPage is the number of items that the fakes put on a page; GitLab has its own page
-	// size.
+	// listPage is the number of items that the fakes put on a page. GitLab's fake uses the
+	// number in the request.
 	listPage = 10
 	// listToken is the API credential.
 	listToken = "the token of the test"
 )
 
 // sdkList is a provider's API that lists its events. Its responses are serialized values of the
-// types in the provider's own SDK.
+// types in the provider's own SDK, as far as the SDK has them.
 type sdkList struct {
 	provider string
 	endpoint string // value of the setting `endpoint`
 	prefix   string // prefix of the API's paths
 	// event returns the n-th event: its unsigned webhook, and its item in the list.
 	event func(t *testing.T, n int, at time.Time) listEvent
-	// serve answers requests for the list a.
+	// serve registers the handlers of the fake API a on mux.
 	serve func(a *listAPI, mux *http.ServeMux)
 	// read lets the SDK read the list since a given time. It returns the URL to which the
 	// endpoint sends, and the items' refs.
@@ -45,24 +45,24 @@ type sdkList struct {
 // listEvent is an event that a provider reports twice: by webhook and in its list.
 type listEvent struct {
 	id, kind string
-	occurred time.Time // zero: neither the webhook nor the list contains the time
-	altered  string    // differences between the list and the webhook
+	occurred time.Time // the expected occurred_at; zero for NULL
+	altered  string    // the expected description of how the list differs from the webhook
 
-	ref     string    // the item's ref
+	ref     string    // the item's id in the list
 	at      time.Time // the time by which the list is filtered
 	webhook *provider.Request
-	item    any // a value of one of the SDK's types
+	item    any // the list's item: a value of the SDK's type, if the SDK has one
 }
 
 // listAPI is a fake of one endpoint at a provider.
 type listAPI struct {
 	endpointURL string
 	events      []listEvent // oldest first
-	// deliver sends an event's webhook again, by its ref.
+	// deliver sends the webhook of the event with a ref, as the provider does for a redelivery.
 	deliver func(ref string) error
 }
 
-// between returns the events in a period, oldest first.
+// between returns the events in a period, oldest first. If until is zero, the period has no end.
 func (a *listAPI) between(since, until time.Time) []listEvent {
 	var found []listEvent
 	for _, e := range a.events {
@@ -73,7 +73,7 @@ func (a *listAPI) between(since, until time.Time) []listEvent {
 	return found
 }
 
-// find returns the event with a ref.
+// find returns the event with a ref, or nil.
 func (a *listAPI) find(ref string) *listEvent {
 	if n := slices.IndexFunc(a.events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
 		return &a.events[n]
@@ -90,14 +90,14 @@ func pageBehind(events []listEvent, ref string) (page []listEvent, more bool) {
 	return events[:min(listPage, len(events))], len(events) > listPage
 }
 
-// newestFirst returns events in the reverse order.
+// newestFirst returns a copy of events in reverse order.
 func newestFirst(events []listEvent) []listEvent {
 	events = slices.Clone(events)
 	slices.Reverse(events)
 	return events
 }
 
-// answer writes a value of one of the SDK's types.
+// answer writes a value as a JSON response.
 func answer(w http.ResponseWriter, value any) {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -120,7 +120,8 @@ func (w *listWorld) pass(t *testing.T, source string, via backfill.Via) [4]int64
 	return [4]int64{runs[0].Listed, runs[0].Known, runs[0].Recovered, runs[0].Invalid}
 }
 
-// deliver signs an event's webhook and sends it. It returns the gateway's response.
+// deliver signs an event's webhook and sends it. It returns the Hooklatch-Status of the gateway's
+// response: accepted or duplicate.
 func (w *listWorld) deliver(ctx context.Context, source string, e *listEvent) (string, error) {
 	signed := &provider.Request{Method: http.MethodPost, Header: e.webhook.Header.Clone(), Body: e.webhook.Body}
 	if err := w.provider.Sign(signed, secret.New(whsec), time.Now()); err != nil {
@@ -181,7 +182,7 @@ func (w *listWorld) stored(t *testing.T, source identity.Source) map[string]stor
 	return events
 }
 
-// endpoints returns the state of the sources' endpoints, as the passes recorded it.
+// endpoints returns the state that the passes recorded for each source's endpoint.
 func (w *listWorld) endpoints(t *testing.T, sources ...string) map[string]string {
 	t.Helper()
 	rows, err := w.pool.Query(t.Context(), "SELECT source, endpoint FROM hooklatch.coverage WHERE source = ANY($1)", sources)

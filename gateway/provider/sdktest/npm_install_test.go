@@ -67,7 +67,7 @@ func requireNPM(t *testing.T) {
 }
 
 // cachedModules returns the node_modules directory of an installation of exactly the packages
-// in the lock file. It uses the user's cache if the installation exists there.
+// in the lock file. It installs them in the user's cache, unless the installation exists there.
 func cachedModules(t *testing.T, folder string) string {
 	t.Helper()
 	cache := t.TempDir()
@@ -102,8 +102,8 @@ func cachedModules(t *testing.T, folder string) string {
 	return filepath.Join(installed, "node_modules")
 }
 
-// pruneNPM removes installations of older lock files. It is housekeeping: an installation that
-// cannot be removed stays.
+// pruneNPM removes installations that have been unused for longer than keepNPM. An installation
+// that cannot be removed stays.
 func pruneNPM(cache string) {
 	entries, _ := filepath.Glob(filepath.Join(cache, "npm-*")) // the pattern is a constant
 	for _, entry := range entries {

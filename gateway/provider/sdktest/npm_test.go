@@ -36,7 +36,7 @@ import (
 const publicBase = "https://hooks.example.com"
 
 // npmCase describes what an npm SDK does for one source. The source has the case's name. All
-// SDKs verify what we sign; SDKs that can also sign send to the gateway.
+// SDKs verify what we sign. If an SDK can also sign, the test sends its requests to the gateway.
 type npmCase struct {
 	Name      string `json:"name"`
 	SDK       string `json:"sdk"`
@@ -63,7 +63,6 @@ func npmCases(t *testing.T) []npmCase {
 	return []npmCase{
 		{Name: "adyen", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true},
 		{Name: "adyen-platform", SDK: "@adyen/api-library", Secret: hexSecret, Signs: true, provider: "adyen", event: "balancePlatform.transfer.updated"},
-		// The SDK requires more fields in a subscription than our sample has.
 		{Name: "braintree", SDK: "braintree", Secret: "public_key:private_key", Signs: true},
 		{Name: "clerk", SDK: "svix", Secret: whsec, Signs: true},
 		{Name: "discord", SDK: "discord-interactions", Secret: hex.EncodeToString(discordKey), PublicKey: hex.EncodeToString(discordPublic)},
@@ -102,7 +101,7 @@ func (c npmCase) source(t *testing.T) gateway.Source {
 	}}
 }
 
-// request returns an event for the case, signed by us or unsigned.
+// request returns a delivery for the case, signed by us or unsigned.
 func (c npmCase) request(p *provider.Provider, sign bool) (*provider.Request, error) {
 	now := time.Now()
 	r := p.Sample(c.event, "", now)
@@ -198,9 +197,9 @@ func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options
 	return "http://" + g.Addr().String()
 }
 
-// serveRequests starts a server from which the script fetches each request just before it
-// uses it, because some SDKs accept a signature for only a few seconds. It returns the
-// server's base URL.
+// serveRequests starts a server and returns its base URL. The script fetches each request from
+// the server immediately before the SDK verifies or signs the request, because some SDKs accept
+// a signature for only a few seconds.
 func serveRequests(t *testing.T, cases []npmCase, sources []gateway.Source) string {
 	t.Helper()
 	type jsonRequest struct {

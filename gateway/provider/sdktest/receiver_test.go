@@ -92,8 +92,8 @@ func TestReceiversOfThePage(t *testing.T) {
 	}
 }
 
-// receiver is one of the page's programs, behind a proxy that turns first responses into
-// errors, and a worker that sends to the proxy.
+// receiver is one of the programs in docs/receiver.md, behind a proxy that turns first responses
+// into errors, and a worker that sends to the proxy.
 type receiver struct {
 	lines <-chan string
 	box   *outbox.Outbox
@@ -146,8 +146,8 @@ func startReceiver(t *testing.T, program *exec.Cmd) *receiver {
 	return r
 }
 
-// proxy starts a proxy for the receiver and returns its URL. It turns the response to the
-// first attempt of each effect into a 503.
+// proxy starts a proxy for the receiver and returns its URL. The proxy turns the response to
+// the first attempt of each effect into a 503.
 func (r *receiver) proxy(t *testing.T) string {
 	t.Helper()
 	target, err := url.Parse(r.url)

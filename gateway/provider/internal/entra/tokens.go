@@ -17,12 +17,12 @@ import (
 
 const (
 	host = "login.microsoftonline.com"
-	// KeysURL is the URL that publishes all tenants' keys.
+	// KeysURL is the URL at which Microsoft publishes all tenants' keys.
 	KeysURL = "https://" + host + "/common/discovery/v2.0/keys"
 )
 
-// Tokens verifies tokens that one Microsoft application obtains for our applications. Source:
-// learn.microsoft.com/graph/change-notifications-with-resource-data, "How to validate";
+// Tokens verifies tokens that one Microsoft application obtains for the operator's applications.
+// Source: learn.microsoft.com/graph/change-notifications-with-resource-data, "How to validate";
 // learn.microsoft.com/entra/identity-platform/access-tokens, "Validate the issuer" (also for
 // keys).
 type Tokens struct {
@@ -32,7 +32,8 @@ type Tokens struct {
 	tenants   []string // allowed tenants; none: any
 }
 
-// New reads the token options.
+// New returns Tokens for the options app_ids and tenants, or an *OptionError. publisher is the id
+// of the application that obtains the tokens.
 func New(o provider.Options, publisher string) (*Tokens, error) {
 	e := &Tokens{
 		token:     proof.WebToken{Algorithms: []string{"RS256"}, Keys: proof.KeysByURL(proof.NewFetcher(o, host), KeysURL), Leeway: proof.StandardLeeway},
@@ -63,7 +64,7 @@ func idsOf(field string, given []string) ([]string, error) {
 	return ids, nil
 }
 
-// Wanted reports whether tokens are verified.
+// Wanted reports whether tokens are verified: the option app_ids is set.
 func (e *Tokens) Wanted() bool { return len(e.apps) > 0 }
 
 // TenantOf verifies one token and returns the tenant that issued it. Errors: the same as from
@@ -75,7 +76,7 @@ func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (stri
 	}
 	tenant, _ := claims["tid"].(string) // selects the keys and issuers to try: nothing is verified yet
 	token := e.token
-	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // versions 1 and 2
+	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // of tokens of versions 1 and 2
 	token.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
 		keys, err := e.token.Keys(ctx, id, now)
 		return slices.DeleteFunc(slices.Clone(keys), func(k proof.PublishedKey) bool { return !signsFor(k, tenant) }), err
@@ -92,11 +93,11 @@ func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (stri
 	return tenant, e.madeBy(claims)
 }
 
-// madeBy checks which application obtained a token. Without the check, any application in the
-// tenant could obtain a token for ours.
+// madeBy checks which application obtained a token. Without the check, the gateway would accept a
+// token that any other application in the tenant obtained.
 func (e *Tokens) madeBy(claims jwt.MapClaims) error {
 	said := false
-	for _, name := range []string{"appid", "azp"} { // versions 1 and 2
+	for _, name := range []string{"appid", "azp"} { // claims in versions 1 and 2
 		publisher, there := claims[name]
 		if there && publisher != e.publisher {
 			return &provider.VerifyError{Reason: provider.ReasonWrongClaim, Detail: name}

@@ -40,8 +40,8 @@ func objectPart(d *proof.Document, levels int) string {
 	return cmp.Or(object, proof.UnknownType) + "."
 }
 
-// change describes one field change. Meta gives a change no id, so the time of its entry
-// distinguishes equal changes.
+// change extracts the events of one field change. Meta gives a change no id, so the time of its
+// entry distinguishes equal changes.
 func change(d *proof.Document) ([]provider.Event, error) {
 	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
 		return whatsAppMessages(d)

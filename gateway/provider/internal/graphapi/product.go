@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Signing explains the signature on a product's page.
+// Signing is the explanation of the signature for the page of each product.
 const Signing = "HMAC-SHA256 over the body, in hex after sha256= in the header `X-Hub-Signature-256`. No time is signed."
 
 // Setup returns the steps that set up a product's source in the App Dashboard.
@@ -39,7 +39,7 @@ func Notes() []string {
 
 const verifyToken = "hub.verify_token"
 
-// Product builds the provider that all Meta products share.
+// Product returns a provider with the fields that all Meta products share.
 func Product(o provider.Options) *provider.Provider {
 	s := &proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Hub-Signature-256"}},

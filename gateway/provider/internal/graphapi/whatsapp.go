@@ -11,8 +11,8 @@ import (
 // begin with the name of the field.
 const WhatsAppObject = "whatsapp_business_account"
 
-// whatsAppMessages finds messages and statuses in a change of the field messages. A change
-// with neither reports errors.
+// whatsAppMessages finds messages and statuses in a change of the field messages. A change that
+// contains neither is a report of errors, and becomes one event.
 func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	messages, err := d.At("/value/messages")
 	if err != nil {

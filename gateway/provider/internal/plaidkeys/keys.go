@@ -81,10 +81,10 @@ type accountKey struct {
 	stored    bool      // true if the store has this version
 }
 
-// fresh reports whether Plaid need not be queried again. usable reports whether a key may be
-// used while Plaid is unavailable.
+// fresh reports whether Plaid need not be queried again.
 func (k accountKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < proof.KeysFor }
 
+// usable reports whether a key may be used while Plaid is unavailable.
 func (k accountKey) usable(now time.Time) bool {
 	return len(k.keys) > 0 && now.Sub(k.fetchedAt) < proof.StaleFor
 }
@@ -99,8 +99,8 @@ var (
 	errAway      = errors.New("fetch the key from Plaid: the last attempt failed a moment ago")
 )
 
-// New returns Keys that fetch over the options' transport, by default the guarded one, and
-// store fetched keys in the options' store.
+// New returns Keys that fetch over proof.TransportOf(o). They store a fetched key in the options'
+// store after it has verified a delivery.
 func New(o provider.Options) *Keys {
 	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
@@ -245,7 +245,8 @@ func (k *Keys) post(ctx context.Context, name Name) ([]byte, error) {
 	return answer.Key, nil
 }
 
-// readKey reads Plaid's document about a key. It ignores an expired key.
+// readKey reads Plaid's document about a key. It returns no key if the document is nil or the key
+// has expired.
 func readKey(document []byte) ([]proof.PublishedKey, error) {
 	if document == nil {
 		return nil, nil

@@ -34,7 +34,7 @@ func NewIssuer(above *Issuer) *Issuer {
 	return &Issuer{Must(x509.ParseCertificate(der)), key}
 }
 
-// Leaf returns a PEM certificate for the tests' RSA key.
+// Leaf returns a PEM certificate for the tests' RSA key, signed by the authority.
 func (i *Issuer) Leaf(name string, until time.Time, issuers ...string) []byte {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
@@ -46,7 +46,7 @@ func (i *Issuer) Leaf(name string, until time.Time, issuers ...string) []byte {
 // PEM returns the authority's own certificate.
 func (i *Issuer) PEM() []byte { return certificatePEM(i.Certificate.Raw) }
 
-// SelfSigned returns a self-signed certificate.
+// SelfSigned returns a self-signed certificate for key, in PEM.
 func SelfSigned(name string, key crypto.Signer, until time.Time) []byte {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: Now().AddDate(-1, 0, 0), NotAfter: until}
 	return certificatePEM(Must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)))

@@ -52,7 +52,7 @@ func Must[T any](value T, err error) T {
 // RSAPEM returns the private RSAKey in the form that a configuration contains.
 func RSAPEM() string { return KeyPEM(RSAKey()) }
 
-// ECDSAPEM returns ECDSAKey in the same form.
+// ECDSAPEM returns the private ECDSAKey in the form that a configuration contains.
 func ECDSAPEM() string { return KeyPEM(ECDSAKey()) }
 
 // RSABase64 returns RSAKey as base64 without the PEM lines around it.
@@ -64,7 +64,7 @@ func ECDSABase64() string { return base64.StdEncoding.EncodeToString(pkcs8(ECDSA
 // Ed25519Hex returns Ed25519Key in hex: the seed, followed by the public key.
 func Ed25519Hex() string { return hex.EncodeToString(Ed25519Key().(ed25519.PrivateKey)) }
 
-// KeyPEM encodes a private key.
+// KeyPEM encodes a private key as PKCS #8 in PEM.
 func KeyPEM(key crypto.Signer) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8(key)}))
 }

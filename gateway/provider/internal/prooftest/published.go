@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Published responds to fetches with documents, by URL.
+// Published responds to a fetch with the URL's document, or with 404 if there is none.
 type Published map[string][]byte
 
 // RoundTrip implements http.RoundTripper.
@@ -24,7 +24,7 @@ func PublishedKeys(rawURL string) func() Published {
 	return func() Published { return Published{rawURL: KeySet(RSAKey(), ECDSAKey(), Ed25519Key())} }
 }
 
-// Counted counts fetches.
+// Counted is Published with a count of the fetches of each URL.
 type Counted struct {
 	Published
 

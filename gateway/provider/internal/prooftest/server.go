@@ -32,7 +32,7 @@ func NewServer(t *testing.T, respond http.HandlerFunc) *Server {
 	return s
 }
 
-// Transport connects to the server for every requested host.
+// Transport returns a transport that connects to the server for every requested host.
 func (s *Server) Transport() *http.Transport {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())

@@ -2,13 +2,14 @@ package prooftest
 
 import "time"
 
-// Topic of the messages that SNS signs in the tests, and its region's host.
+// SNSTopic is the topic of the messages that SNS signs in the tests. SNSHost is the URL of SNS in
+// the topic's region.
 const (
 	SNSTopic = "arn:aws:sns:us-east-1:123456789012:orders"
 	SNSHost  = "https://sns.us-east-1.amazonaws.com/"
 )
 
-// PublishedSNS publishes SNS's certificates and accepts a subscription confirmation.
+// PublishedSNS returns SNS's certificates and the response to a subscription confirmation, by URL.
 func PublishedSNS() Published {
 	const name = "sns.amazonaws.com"
 	return Published{

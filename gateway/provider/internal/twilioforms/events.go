@@ -116,7 +116,7 @@ func inURL(r *provider.Request) bool {
 	return len(r.Body) == 0 && r.Method == http.MethodGet && r.URL != nil
 }
 
-// Content returns the form that a GET callback has in its URL.
+// Content returns the form that a GET callback has in its URL, and nothing for any other request.
 func Content(r *provider.Request) (contentType string, body []byte) {
 	if !inURL(r) {
 		return "", nil

@@ -33,9 +33,9 @@ func MACs(key, params []byte, urls ...string) [][]byte {
 	return macs
 }
 
-// Signed returns the signed text after the URL. It refuses a body that is bound to the
-// signature neither by a hash in the URL nor by its own fields: any signature for the same URL
-// would fit it.
+// Signed returns the signed text after the URL: a form's fields, or nil if only the URL is signed.
+// It refuses a body that is bound to the signature neither by a hash in the URL nor by its own
+// fields: any signature for the same URL would fit it.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
 	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes the parameter's name
@@ -77,7 +77,7 @@ func hashed(hashes []string, body []byte) error {
 
 // sortedParams writes names and values without separators. Names are in byte order, and a
 // name's distinct values are sorted, as in Twilio's libraries. It reads the form as
-// url.ParseQuery does, but without building a map.
+// url.ParseQuery does, but without building a map, and returns false if the form is malformed.
 func sortedParams(form string) ([]byte, bool) {
 	type field struct{ name, value string }
 	fields := make([]field, 0, strings.Count(form, "&")+1)
