@@ -83,10 +83,10 @@ type Limits struct {
 }
 
 // Do runs f in its own transaction and commits it. It is for work that is too rare or too long to
-// share a transaction. After a temporary fault, a lock wait or an unknown outcome, Do retries on a
-// fresh connection, like a group commit, until limits.Timeout is over. Without limits.Once or
-// limits.Recurring, ctx does not cancel the transaction. If repeated is true, an earlier try may have
-// been committed: f must recognise its own rows. Errors: ErrUnavailable, and errors from f.
+// share a transaction. After a temporary fault, a lock wait or an unknown outcome, Do retries until
+// limits.Timeout is over. Without limits.Once or limits.Recurring, ctx does not cancel the
+// transaction. If repeated is true, an earlier try may have been committed: f must recognise its own
+// rows. Errors: ErrUnavailable, ErrPoolNotPrepared, and errors from f and from COMMIT.
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
 	settings := shared(lockTimeout)
 	settings.statement = cmp.Or(limits.Statement, settings.statement)
@@ -153,7 +153,7 @@ type attempts struct {
 var retryPauses = retry.Pauses{First: 10 * time.Millisecond, Max: 250 * time.Millisecond, Spread: true}
 
 // untilKnown tries a transaction until it is known to be committed or refused, or ctx is done.
-// Every try has its own connection. After a try that may have been committed, the COMMIT of every
+// Every try acquires a connection anew. After a try that may have been committed, the COMMIT of every
 // later try waits for the standby, even if that try writes nothing.
 func (db *DB) untilKnown(ctx context.Context, settings *txSettings, a attempts) error {
 	var err error

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// On a real standby every transaction fails at BEGIN. That counts as an unavailable database, not
-// as a fault of the members.
+// Every transaction on a real standby fails at BEGIN. The failure counts as an unavailable database,
+// not as a fault of the members.
 func TestAStandbyIsADatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	server, err := embedded.Start(t.Context(), embedded.Options{})

@@ -12,8 +12,10 @@
 // # Errors
 //
 // [ErrUnavailable] means that the database is unavailable or the outcome unknown, and that the same
-// call may be repeated. [ErrBusy] means that no try was made, and [ErrClosed] that Stop was called.
-// Any other error is a fault in the data, and the same on every retry.
+// call may be repeated. [ErrBusy] means that nothing was stored, because too many members wait or
+// are blocked, and [ErrClosed] that Stop was called. Any other error of a [Group] is a fault in the
+// data, and the same on every retry. [DB.Do] also returns [ErrPoolNotPrepared] and errors from its
+// function.
 //
 // # Group commit
 //
@@ -25,15 +27,15 @@
 //     than deadlock_timeout), statement and idle timeouts of 5 s, all set in
 //     the transaction: the guarantees must not depend on a server's defaults.
 //   - Rows are written and locked in the order of their keys. Two batches with
-//     the same keys in another order would deadlock.
+//     the same keys in different orders could deadlock.
 //   - Equal keys in a batch collapse onto the first member. The others are
 //     duplicates only if the first commits. Every isolated retry collapses them again,
 //     because the first may be bad while the second is good.
 //   - Values that Postgres would refuse are refused before batching. A batch that
 //     still fails because of its data is bisected, so that one bad event never
 //     fails its neighbours.
-//   - A batch that waits for another transaction's lock leaves its committer: a
-//     bounded lane singles out the blocked members and commits the others.
+//   - A batch that waits for another transaction's lock leaves its committer: one
+//     of four lanes singles out the blocked members and commits the others.
 //   - No COMMIT runs on a caller's context: cancelling it loses the outcome.
 //   - A COMMIT without a response has an unknown outcome. The same transaction is
 //     tried again on a fresh connection until the members' time is over. That is
@@ -43,7 +45,8 @@
 //     a lost COMMIT response safe to retry.
 //   - With synchronous replication a visible row might not be on the standby yet,
 //     so a T1 that only found duplicates writes a WAL message and waits too.
-//   - The queue and the wait are bounded: [ErrBusy] is returned before any try.
+//   - The queue, the wait in it and the number of lanes are bounded. A member
+//     beyond these bounds gets [ErrBusy].
 //
 // Rejected alternatives and their reasons:
 //

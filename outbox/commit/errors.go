@@ -4,8 +4,8 @@ import "errors"
 
 // Errors that callers branch on.
 var (
-	// ErrBusy is returned when the bounded queue is full, or the bounded wait ended before any try.
-	// Nothing was stored; try again later.
+	// ErrBusy is returned when the bounded queue is full, the bounded wait ended before any try, or
+	// too many batches wait for locks. Nothing was stored; try again later.
 	ErrBusy = errors.New("outbox is busy")
 	// ErrUnavailable is returned when the database is unavailable or the outcome is unknown.
 	// The same call may be repeated: deduplication makes that safe.

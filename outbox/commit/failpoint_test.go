@@ -18,8 +18,8 @@ import (
 // asFaulty marks the child process that has failpoints, which are set before it starts.
 const asFaulty = "COMMIT_TEST_AS_FAULTY"
 
-// An error at a failpoint equals the error that the transaction's caller would get for a fault
-// there.
+// An error at a failpoint has the same consequences as a real fault there: Do and a Group retry the
+// transaction, unless it runs only once.
 func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(asFaulty) == "" {

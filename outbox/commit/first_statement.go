@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// noteKnown, in pgconn.PgConn.CustomData, is a map[string]struct{}: the first statements of
-	// transactions that were committed on this connection.
+	// noteKnown is a key in pgconn.PgConn.CustomData. Its value is a map[string]struct{} of the first
+	// statements of transactions that succeeded on this connection.
 	noteKnown = "hooklatch.known"
 	// maxKnown limits the number of noted statements. Hooklatch has fewer statements.
 	maxKnown = 256
 )
 
-// transaction begins with its first statement: BEGIN, the settings and that statement are sent to
-// the server together, which saves a round trip. The server processes them in order, so the
-// settings apply to the statement.
+// transaction is a pgx.Tx that begins with its first statement: once the connection has prepared the
+// statement, BEGIN, the settings and the statement are sent to the server together, which saves a
+// round trip. The server processes them in order, so the settings apply to the statement.
 type transaction struct {
 	pgx.Tx // nil before the transaction has begun
 
 	conn     *pgx.Conn
 	settings txSettings
-	first    string // first statement; empty if BEGIN was sent alone
+	first    string // statement of the Exec or Query that began the transaction; otherwise empty
 
 	committed []func()
 }
 
-// AfterCommit registers f. It runs when the transaction has been committed, or may have been. f
+// AfterCommit registers f, which runs when the transaction has been committed, or may have been. f
 // must not wait.
 func (t *transaction) AfterCommit(f func()) { t.committed = append(t.committed, f) }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// counted counts the messages sent to the server.
+// counted counts the writes to the server. One write contains all messages that are sent together.
 type counted struct {
 	net.Conn
 
@@ -29,7 +29,8 @@ func (c counted) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// oneConn returns a DB with one connection, on which no statement is prepared yet.
+// oneConn returns a DB with one connection, on which no statement is prepared yet, and the number of
+// writes to the connection.
 func oneConn(t *testing.T) (*DB, *atomic.Int64) {
 	t.Helper()
 	var sent atomic.Int64
@@ -48,7 +49,7 @@ func oneConn(t *testing.T) (*DB, *atomic.Int64) {
 	return db, &sent
 }
 
-// do runs f in a transaction.
+// do runs f in a transaction that is not retried.
 func do(t *testing.T, db *DB, f func(ctx context.Context, tx pgx.Tx) error) error {
 	t.Helper()
 	return db.Do(t.Context(), "test", Limits{Once: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error { return f(ctx, tx) })
@@ -121,8 +122,8 @@ func TestTheFirstStatementHasTheSettings(t *testing.T) {
 	}))
 }
 
-// An error of the first statement is the same as in any other transaction, nothing of the
-// transaction is left, and the connection is usable.
+// An error of the first statement is the same as in any other transaction. The transaction is rolled
+// back, and the connection remains usable.
 func TestTheFirstStatementMayFail(t *testing.T) {
 	t.Parallel()
 	db, _ := oneConn(t)

@@ -25,8 +25,7 @@ const (
 
 const (
 	defaultCommitters = 2
-	// defaultQueueCap limits the number of waiting members. It is 64 batches of 64 members, more than
-	// can be committed within a member's timeout.
+	// defaultQueueCap limits the number of waiting members, to 64 full batches.
 	defaultQueueCap = 4096
 	// triesTogether is the number of temporary faults after which the members of a batch are tried
 	// separately.
@@ -35,9 +34,9 @@ const (
 
 // Group lets concurrent members share transactions. While a commit is in flight, the next batch
 // collects. A single member does not wait for others, so it has the latency of its own transaction.
-// T1, T2 and T3 each use a Group.
+// T1, T2 and both halves of T3 each use a Group.
 //
-// GroupOptions.Run writes a member M together with others. The member gets its R only after their
+// GroupOptions.Run writes a member M together with others. Its submitter gets the result R only after
 // COMMIT succeeded. A bad member never fails its neighbours: a batch that the server refuses is
 // bisected. A batch that waits for another transaction's lock leaves its committer
 // (group_commit_blocked.go).
@@ -95,10 +94,10 @@ type GroupOptions[M, R any] struct {
 	Unheard func(M)
 
 	// Inline is true if Submit itself commits its member when no committer works, which saves two
-	// hand-overs. Submit then waits for the outcome even if ctx ends.
+	// hand-overs. Submit then does not return before its own transaction ends, even if ctx ends.
 	Inline bool
-	// Patience is how long a batch must be in flight before another committer starts, unless a full
-	// batch waits. Members that arrive meanwhile share one transaction. The more members share its
+	// Patience is the time that a batch must be in flight before another committer starts, unless a
+	// full batch waits. Members that arrive meanwhile share one transaction. The more members share its
 	// statements, the less each member costs. Zero: another committer starts immediately.
 	Patience time.Duration
 
@@ -300,7 +299,7 @@ func (g *Group[M, R]) take() []*waiting[M, R] {
 	return batch
 }
 
-// commit finishes every member of the batch.
+// commit finishes every member of the batch, or moves the batch to a lane (see sideline).
 func (g *Group[M, R]) commit(batch []*waiting[M, R]) {
 	g.db.batchSize.Record(context.Background(), int64(len(batch)), g.kind)
 	tries := 0
@@ -354,9 +353,9 @@ func (g *Group[M, R]) fail(batch []*waiting[M, R], err error) {
 }
 
 // transact commits the batch in one transaction. After a temporary fault or an unknown outcome it
-// retries on a fresh connection until the last member's time is over. That is safe because Run
-// recognises its own rows. If tries is positive, it returns a statement's temporary fault after
-// that many tries, because one of the members may be the cause.
+// retries until the last member's time is over. The retry is safe because Run recognises its own
+// rows. If tries is positive, transact returns a statement's temporary fault after that many tries,
+// because one of the members may be the cause.
 //
 // transact never uses a submitter's context: cancelling a COMMIT loses its outcome.
 func (g *Group[M, R]) transact(batch []*waiting[M, R], lockWait time.Duration, tries int) ([]R, error) {

@@ -17,8 +17,8 @@ const (
 
 // sideline moves a batch away from its committer, after the batch waited too long for another
 // transaction's lock or met repeated temporary faults. A lane finds the blocked members by
-// bisection, commits the others, and lets the blocked members wait until their time is over.
-// sideline reports whether a lane was free.
+// bisection, commits the others, and retries each blocked member until it is committed or its time is
+// over. sideline reports whether a lane was free.
 func (g *Group[M, R]) sideline(batch []*waiting[M, R]) bool {
 	select {
 	case g.blocked <- struct{}{}:

@@ -21,7 +21,7 @@ type gate struct {
 
 	pool    *pgxpool.Pool
 	entered chan []int    // members of each transaction that began
-	open    chan struct{} // one receive lets one transaction continue; closed: all
+	open    chan struct{} // each send lets one transaction continue; closed: all continue
 }
 
 func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
@@ -48,8 +48,8 @@ func newGate(t *testing.T, change func(*GroupOptions[int, int])) *gate {
 	return g
 }
 
-// batch submits members so that they form one batch after a first member. It lets the first member
-// pass, and returns the members' errors.
+// batch submits members so that they form one batch after a first member. It then lets all
+// transactions continue, and returns the members' errors.
 func (g *gate) batch(t *testing.T, members ...int) map[int]error {
 	t.Helper()
 	var mu sync.Mutex

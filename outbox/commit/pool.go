@@ -35,11 +35,11 @@ const (
 // PreparePool prepares a pool for a server with synchronous replication. On such a server,
 // pg_cancel_backend or a pooler can end the wait of a COMMIT for its standby. The server then
 // confirms COMMIT with a warning. Only a prepared pool reads the warning. In any other pool, a
-// server failure could lose the row unnoticed. Call PreparePool before pgxpool.NewWithConfig. It
-// keeps the hooks of config.
+// server failure could lose the row unnoticed. Call PreparePool before pgxpool.NewWithConfig.
+// PreparePool keeps the hooks of config.
 //
-// On a server with synchronous_standby_names an Outbox refuses any other pool with
-// ErrPoolNotPrepared. On other servers nothing changes.
+// A DB refuses transactions on any other pool with ErrPoolNotPrepared if the server has
+// synchronous_standby_names. On other servers nothing changes.
 func PreparePool(config *pgxpool.Config) {
 	onNotice, afterConnect := config.ConnConfig.OnNotice, config.AfterConnect
 	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, notice *pgconn.Notice) {
@@ -68,7 +68,7 @@ func isBrokenWait(notice *pgconn.Notice) bool {
 	return strings.Contains(notice.Message, "wait for synchronous replication")
 }
 
-// standbyWait observes one COMMIT.
+// standbyWait observes whether the wait of one COMMIT for the standby is cancelled.
 type standbyWait struct{ conn *pgx.Conn }
 
 func watchStandby(conn *pgx.Conn) standbyWait {

@@ -64,8 +64,8 @@ func isLockWait(err error) bool {
 }
 
 // mayBeOfOne reports whether one member of a batch may be the cause, so that its neighbours must be
-// tried without it. The result is true for any statement error from the server that is not
-// temporary.
+// tried without it. The result is true for any error that is not temporary, except
+// ErrPoolNotPrepared.
 func mayBeOfOne(err error) bool {
 	if isTransient(err) || errors.Is(err, ErrPoolNotPrepared) {
 		return false

@@ -90,8 +90,8 @@ func (s txSettings) query() string {
 }
 
 // inTransaction runs f in a transaction on its own connection. All Hooklatch writes use it, except
-// writes that join a caller's transaction. Every transaction has a name, and therefore its own
-// failpoints.
+// writes of DB.Statement and writes that join a caller's transaction. Every transaction has a name,
+// and therefore its own failpoints.
 func inTransaction(ctx context.Context, pool *pgxpool.Pool, name Name, settings txSettings, f func(pgx.Tx) error) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func commit(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// undo rolls the transaction back.
+// undo rolls the transaction back and, unlike rollback, returns the error.
 func undo(ctx context.Context, tx pgx.Tx) error {
 	if err := tx.Rollback(ctx); err != nil {
 		return &transientError{op: "rollback", err: err}
@@ -176,8 +176,8 @@ func undo(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// rollback does not wait for a server that no longer responds. A closed connection has nothing to
-// roll back.
+// rollback waits at most rollbackTimeout for a server that no longer responds. A closed connection
+// has nothing to roll back.
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()

@@ -14,16 +14,17 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// backlog is the number of effects that wait for each reason.
+// backlog contains the number of waiting effects for each reason to wait.
 type backlog struct {
 	paused  int // effects of a destination that is paused
 	resumed int // effects of a destination that drains after its pause
 	later   int // effects of a destination whose effects all have a later next attempt
 	order   int // effects of one order whose first effect has a later next attempt
-	orders  int // effects of as many orders, whose first effects never had their turn
+	orders  int // effects that are due, each the only one in its order
 }
 
-// fill inserts the effects of a backlog, with the jobs that the ledger would insert for them.
+// fill inserts the effects of a backlog, with the jobs that the ledger would insert for them. Among
+// the effects of resumed and of orders, key_7 has lost its job.
 func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_at)
@@ -161,7 +162,7 @@ func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Row
 }
 
 // An effect that lost its job in a long queue is found when its turn arrives, and gets its former
-// position in the queue. An ordered effect is found only once the queue is short.
+// position in the queue. An ordered effect is found only if all jobs of the queue were read.
 func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t))

@@ -75,7 +75,7 @@ func (b *ledgerBundle) add(t testing.TB, tx pgx.Tx, e NewEffect) identity.Effect
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: e.Key, Generation: 1}
 }
 
-// added enqueues an effect.
+// added enqueues an effect in its own transaction.
 func (b *ledgerBundle) added(t testing.TB, key string, policy Policy) identity.EffectID {
 	t.Helper()
 	var id identity.EffectID
@@ -98,7 +98,7 @@ func (b *ledgerBundle) claim(t testing.TB, id identity.EffectID) Claimed {
 	return c
 }
 
-// granted claims an attempt that must start.
+// granted claims an effect, requires that the claim is granted, and loads the body.
 func (b *ledgerBundle) granted(t testing.TB, id identity.EffectID) Effect {
 	t.Helper()
 	c := b.claim(t, id)
@@ -116,14 +116,14 @@ func (b *ledgerBundle) failed(t testing.TB, key string) identity.EffectID {
 	return id
 }
 
-// pause sets or ends an operator's pause of the destination.
+// pause sets or ends an operator's pause of all destinations.
 func (b *ledgerBundle) pause(t testing.TB, paused bool) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET operator_paused = $1, paused_at = CASE WHEN $1 THEN now() END`, paused)
 	require.NoError(t, err)
 }
 
-// stands returns the current state of an effect.
+// stands returns an effect as it is currently stored.
 func (b *ledgerBundle) stands(t testing.TB, id identity.EffectID) Effect {
 	t.Helper()
 	e, err := b.Effect(t.Context(), id.IdempotencyKey())

@@ -26,7 +26,7 @@ type Claim struct {
 	// and the effect's existing job waits until the lease ends.
 	JobID int64
 	// FirstRequest completes the request at the first claim. It sets the method, URL and headers
-	// that are empty in the ledger. They are committed with the claim and apply to every later
+	// that the stored request lacks. They are committed with the claim and apply to every later
 	// attempt (I7).
 	FirstRequest Request
 	// KeyTTL is how long the receiver remembers a key. An effect in doubt for longer is parked,
@@ -48,7 +48,7 @@ const (
 	ClaimLeased   ClaimStatus = "leased"   // another attempt holds the lease until Effect.LeaseUntil
 	ClaimFinished ClaimStatus = "finished" // nothing to do: Effect.State says why
 	ClaimParked   ClaimStatus = "parked"   // this claim found the effect in doubt and parked it: Effect.Error says why
-	// ClaimBlocked means that an earlier effect of its order is unfinished, a later one is
+	// ClaimBlocked means that an earlier effect of the order is unfinished, a later effect is
 	// being attempted, or an earlier event is not dispatched. See Claimed.Woken.
 	ClaimBlocked ClaimStatus = "blocked"
 	// ClaimSuperseded means that a newer effect of the same object, Effect.SupersededBy, was
@@ -157,7 +157,7 @@ type deliveryOf struct {
 	body        []byte
 }
 
-// fill sets the request to send the event as it was received.
+// fill sets the request's body to the event as received, and its content type if it has none.
 func (d deliveryOf) fill(r *Request) {
 	r.Body = payload.Part(d.body, d.item)
 	if r.ContentType == "" {

@@ -36,7 +36,7 @@ func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Cl
 	distinct := make([]Claim, 0, len(batch))
 	asked := make(map[identity.EffectID]bool, len(batch))
 	for _, c := range batch {
-		if !asked[c.ID] { // the first of two jobs of one effect claims for both
+		if !asked[c.ID] { // if a batch has two claims of an effect, only the first is made
 			asked[c.ID] = true
 			distinct = append(distinct, c)
 		}
@@ -116,8 +116,8 @@ func (l *Ledger) claimRound(ctx context.Context, tx pgx.Tx, batch []Claim, hasTu
 	return answers, nil
 }
 
-// scanClaimed cannot distinguish a lease from a grant: that depends on the claim's id, which
-// claimBatch compares.
+// scanClaimed scans a row of claim.sql. A granted attempt has the status ClaimLeased until
+// claimBatch has compared the claim's id.
 func scanClaimed(row pgx.CollectableRow) (claimAnswer, error) {
 	var answer claimAnswer
 	var claimID *uuid.UUID

@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// large creates an effect whose body is stored outside its row and does not compress.
+// large creates an effect whose body is stored outside its row and does not compress. It returns
+// the effect's id and the body.
 func (b *ledgerBundle) large(t *testing.T, key string, size int) (identity.EffectID, []byte) {
 	t.Helper()
 	body := make([]byte, size)
@@ -36,7 +37,7 @@ func (b *ledgerBundle) bodyReads(t *testing.T) int {
 	return b.count(t, `SELECT toast_blks_read + toast_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'hooklatch' AND relname = 'effects'`)
 }
 
-// A waiting effect is claimed repeatedly without reading its body.
+// Claims that are not granted do not read the effect's body.
 func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t, pgtest.MaxConns(1))) // a single connection, so that its statistics are complete
@@ -60,7 +61,7 @@ func TestClaimReadsBodiesOfWhatItGrantsOnly(t *testing.T) {
 	require.Equal(t, before, b.bodyReads(t))
 }
 
-// The transaction that 64 claims share holds at most 64 KiB of each body.
+// The transaction that 64 claims share reads only bodies of at most 64 KiB.
 func TestClaimReadsLargeBodiesOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -48,7 +48,7 @@ func TestAnAttemptOfTheFutureIsSettled(t *testing.T) {
 	require.Equal(t, len(started), b.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE state = 'done' AND started_at <= now()`))
 }
 
-// An attempt began while the clock was a month ahead, and its worker is lost. The effect does not
+// An attempt began while the clock was a month ahead, and its worker was lost. The effect does not
 // wait for a month.
 func TestALeaseOfTheFutureIsOver(t *testing.T) {
 	t.Parallel()

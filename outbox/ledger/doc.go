@@ -33,8 +33,8 @@
 //
 // If the process that dispatches an event also executes an effect's first attempt, the effect is
 // created in the state started, as if it had been pending and claimed. This requires
-// at_least_once, no order, and a rendered request. Its job waits until the lease ends, and the
-// settlement decides what happens to the job.
+// at_least_once, no order, and a rendered request. The effect's job waits until the lease ends, and
+// the settlement decides what happens to the job.
 //
 // An effect whose request could not be rendered is created in the state parked. Only a replay of
 // its event makes it pending. No effect leaves the state done.
@@ -82,7 +82,8 @@
 // may find the lock taken. A new effect then gets its job immediately, and the claim finds that it
 // is not the effect's turn.
 //
-// latest_by is a separate order. When its turn arrives, an effect is cancelled if a newer effect
-// (occurred_at, then accept_seq) of the same object was applied. It is linked to that newer effect.
+// The key of latest_by is also an order key. When its turn arrives, an effect is cancelled if a
+// newer effect (occurred_at, then accept_seq) of the same object was applied. It is linked to that
+// newer effect.
 // object_versions stores the newest applied version of each object.
 package ledger

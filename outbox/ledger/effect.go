@@ -194,14 +194,14 @@ type Effect struct {
 
 	State             EffectState `json:"state"`
 	Attempt           int         `json:"attempt"` // attempts started so far
-	UncountedAttempts int         `json:"-"`       // attempts among them that do not count toward the attempt limit
+	UncountedAttempts int         `json:"-"`       // attempts that do not count toward the attempt limit
 	LeaseUntil        time.Time   `json:"lease_until"`
 	NextAttemptAt     time.Time   `json:"next_attempt_at"`
 	CreatedAt         time.Time   `json:"created_at"`
 	FirstAttemptAt    time.Time   `json:"first_attempt_at"` // zero before the first attempt
 	LastAttemptAt     time.Time   `json:"last_attempt_at"`
 	RefusedSince      time.Time   `json:"-"`                   // start of the current run of unauthorized attempts, or zero
-	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // zero if certainly no attempt so far was applied
+	MaybeAppliedSince time.Time   `json:"maybe_applied_since"` // time of the first doubt, or zero
 	FinishedAt        time.Time   `json:"finished_at"`
 	ResponseStatus    int         `json:"response_status,omitzero"`
 	ResponseExcerpt   string      `json:"response_excerpt,omitzero"`

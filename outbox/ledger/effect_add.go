@@ -45,7 +45,7 @@ func (l *Ledger) addTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 	if err := rows.add(e, cause, traceparent); err != nil {
 		return false, err
 	}
-	rows.Effects[0].AcceptSeq = nil // its position in an order is its time of insertion
+	rows.Effects[0].AcceptSeq = nil // create_effects.sql assigns its position in an order
 	created, err := rows.insert(ctx, tx, &l.sql)
 	if err != nil {
 		return false, err

@@ -42,9 +42,8 @@ type Plan struct {
 type Planned struct {
 	Created    []identity.EffectID // new effects; each has its job or waits for its turn
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
-	// Started are the effects of Created that began with their first attempt. They equal the
-	// effects that Claim returns. The process that commits them must execute and settle these
-	// attempts.
+	// Started are the effects of Created that began with their first attempt, in the form in which
+	// Claim returns effects. The process that commits them must execute and settle these attempts.
 	Started []Effect
 }
 
@@ -52,8 +51,8 @@ type Planned struct {
 // is true, the transaction belongs to a caller and may take long: no effect starts with its first
 // attempt.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
-	// again holds only the effects of replayed events. If an earlier plan could not render an effect,
-	// its content comes from the plan of its own event, not of a neighbour in the batch.
+	// again holds only the effects of replayed events. An effect that an earlier plan could not
+	// render gets its content from a plan of its own event, not from another plan in the batch.
 	var rows, again effectRows
 	results := make([]Planned, len(plans))
 	for _, p := range plans {

@@ -8,7 +8,7 @@ import (
 )
 
 // MarshalJSON writes the fields that operators and API clients see. An unset time is null. The time
-// of the next attempt is set only if an attempt follows.
+// of the next attempt is set only while the effect waits for an attempt.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	type fields Effect // without this method
 	shown := struct {

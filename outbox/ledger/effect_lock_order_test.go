@@ -29,7 +29,7 @@ func (b *ledgerBundle) blockedBatch(t *testing.T, holder pgx.Tx, f func(ctx cont
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// free returns the keys of the rows of a table that are not locked.
+// free returns the keys of a table's unlocked rows, in key order.
 func (b *ledgerBundle) free(t *testing.T, table, key string) []string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), fmt.Sprintf(`SELECT %[2]s FROM hooklatch.%[1]s ORDER BY %[2]s COLLATE "C" FOR UPDATE SKIP LOCKED`, table, key))

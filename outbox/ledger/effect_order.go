@@ -16,7 +16,7 @@ type orderKey struct {
 	OrderKey string
 }
 
-// orderKey returns the effect's order, or "" if it has none.
+// orderKey returns the key of the effect's order, or "" if it has none.
 func (e NewEffect) orderKey() string { return cmp.Or(e.OrderKey, e.LatestKey) }
 
 func (e NewEffect) validateOrder() error {
@@ -35,8 +35,8 @@ func (e NewEffect) validateOrder() error {
 	return fmt.Errorf("effect %s has on_park %q; allowed: %s and %s", e.EffectID, e.OnPark, OnParkBlock, OnParkSkip)
 }
 
-// onPark is skip for an effect created parked: no effect waits behind an effect that could not be
-// rendered.
+// onPark returns OnParkSkip for an effect that is created parked, so that no other effect waits for
+// it.
 func (e NewEffect) onPark() OnPark {
 	if e.Parked != "" {
 		return OnParkSkip

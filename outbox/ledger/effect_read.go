@@ -58,7 +58,7 @@ type Attempt struct {
 	Attempt         int         `json:"attempt"`
 	StartedAt       time.Time   `json:"started_at"`
 	FinishedAt      time.Time   `json:"finished_at"`
-	Lost            bool        `json:"lost,omitzero"`            // never settled: a later claim found its lease expired
+	Lost            bool        `json:"lost,omitzero"`            // never settled: its lease expired, or an operator parked or cancelled the effect
 	State           EffectState `json:"state"`                    // effect state after the attempt
 	Applied         string      `json:"applied"`                  // yes, no or unknown
 	ResponseStatus  int         `json:"response_status,omitzero"` // 0 without a response

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// ordersInPage is the number of a destination's orders that one statement reads.
+// ordersInPage is the maximum number of a destination's orders that one statement reads.
 const ordersInPage = 1000
 
 // slice is one step of Reconcile. It finds effects without a job and returns their number.
@@ -28,8 +28,8 @@ type inSlice = func(ctx context.Context, run slice) error
 // Reconcile finds and counts unfinished effects that are overdue by more than grace and have no
 // live job. The function run decides whether these effects are enqueued again. Effects of a paused
 // destination are skipped. The parameter look limits the jobs of each state that a slice reads, and
-// the effects that it finds. The next call of Reconcile finds further effects. A destination that the
-// server refuses does not hold up the others.
+// the effects that it finds. The next call of Reconcile finds further effects. If Postgres refuses
+// a statement for one destination, Reconcile continues with the others.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
 	err := l.db.Statement("overdue_destinations", func(db pipeline.ByIndex) error {
@@ -79,7 +79,7 @@ func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, r
 	return healed, err
 }
 
-// enqueueAgain uses run to insert a job for each effect that the statement lacking finds, at its
+// enqueueAgain uses run to insert a job for each effect that a statement finds, at the effect's
 // former position in the queue. next is the order after which the next page begins, or nil after
 // the last page.
 func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run inSlice) (found int, next *orderKey, err error) {

@@ -87,7 +87,7 @@ type effectRows struct {
 	known knownLinks // links of createEffects that may exist already
 	index map[identity.EffectID]int
 	begun map[identity.EffectID]begun // effects that began with their first attempt
-	// origins are the events' origins, which decide a job's position in its queue.
+	// origins are the events' origins, which decide the priority of the effects' jobs.
 	origins map[identity.EffectID]identity.Origin
 }
 

@@ -26,7 +26,7 @@ type StateCount struct {
 	N     int
 }
 
-// WorstFirst returns the states that occur, the worst first.
+// WorstFirst returns the counts of the states that occur, the worst state first.
 func (c StateCounts) WorstFirst() []StateCount {
 	var list []StateCount
 	for _, state := range WorstFirst() {

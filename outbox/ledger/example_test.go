@@ -55,7 +55,7 @@ func crm(key identity.Key) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue("crm"), Key: key, Generation: 1}
 }
 
-// attempt executes one attempt of an effect, and settles it.
+// attempt claims an attempt of an effect and settles it with a verdict.
 func attempt(ctx context.Context, accounts *ledger.Ledger, id identity.EffectID, verdict ledger.Verdict) ledger.Settled {
 	claimed, err := accounts.Claim(ctx, ledger.Claim{ID: id, ClaimID: uuid.New(), Lease: time.Minute})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// Operator is the author of an action. The operator log records every action, in the transaction
-// that performs it.
+// Operator identifies the user who requested an action. The operator log records every action, in
+// the transaction that performs it.
 type Operator struct {
 	// Who is the operator's name: 1 to 255 bytes.
 	Who string `json:"who"`

@@ -80,8 +80,8 @@ func (l *Ledger) tryLockOrders(ctx context.Context, tx pgx.Tx, orders map[orderK
 	return nil
 }
 
-// headsOf returns the first effects of locked orders. An order whose first effect is parked or
-// being attempted is missing from the result.
+// headsOf returns the first unfinished effects of locked orders. An order whose first effect is
+// parked or being attempted is missing from the result.
 func (l *Ledger) headsOf(ctx context.Context, tx pgx.Tx, orders map[orderKey]bool) ([]head, error) {
 	if len(orders) == 0 {
 		return nil, nil

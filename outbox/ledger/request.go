@@ -28,8 +28,8 @@ type Request struct {
 	// FromDelivery is true to send the event as it was received: its delivery's body, or the
 	// event's part of that body.
 	FromDelivery bool
-	// Late is true if the request is not rendered yet. The first attempt fixes it with
-	// FixRequest before it calls the receiver. Until then all other fields are empty.
+	// Late is true if the request is not rendered yet. The first attempt renders it and stores it
+	// with FixRequest before it calls the receiver. Until then, Body and ContentType are empty.
 	Late bool
 }
 
@@ -62,11 +62,11 @@ const (
 	renderingFailed = "failed"
 )
 
-// FixRequest commits the rendered request of a granted effect with Request.Late, before the attempt
-// calls the receiver. Every later attempt sends the same request (I7). Empty fields keep the values
-// set by the plan and the first claim. FixRequest returns the effect with its request. A worker
-// that dies earlier has not called the receiver, so the next attempt starts without doubt. Errors:
-// ErrLate, ErrUnavailable.
+// FixRequest stores the rendered request of a granted effect with Request.Late, before the attempt
+// calls the receiver. Every later attempt sends the same request (I7). An empty Method or URL keeps
+// the value set by the first claim. FixRequest returns the effect with its request. A worker that
+// dies before this call has not called the receiver, so the effect is not in doubt. Errors: ErrLate,
+// ErrUnavailable.
 func (l *Ledger) FixRequest(ctx context.Context, e Effect, r Request) (Effect, error) {
 	if e.claimID == uuid.Nil || r.FromDelivery || r.Late {
 		return Effect{}, errors.New("fix request: it must be complete, and the effect claimed")

@@ -39,7 +39,8 @@ func (c Resend) applied(r Request) Request {
 	return r
 }
 
-// ResentKey returns the key of the effect that a request creates by resending another effect.
+// ResentKey returns the key of the effect that an operator's request creates by resending another
+// effect.
 func ResentKey(idempotencyKey, requestID string) string {
 	return resentID(idempotencyKey, requestID).IdempotencyKey()
 }
@@ -50,7 +51,7 @@ func resentID(idempotencyKey, requestID string) identity.EffectID {
 
 // Resend creates a new effect with the request of another effect, changed by c, and returns the new
 // effect's key. The new effect has the same destination, URL, method and policy, but is in no order.
-// The old effect stays as it is. The receiver cannot recognise the new effect as a repetition,
+// The old effect stays as it is. The receiver cannot recognise the new effect as a duplicate,
 // because its key differs. Repeating a request with the same RequestID returns the existing effect.
 // Errors: ErrNotFound, ErrNotResendable, ErrUnavailable.
 func (l *Ledger) Resend(ctx context.Context, idempotencyKey string, c Resend, by Operator) (string, error) {

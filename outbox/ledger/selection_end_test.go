@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/column"
 )
 
-// Between the selection and the locks, an effect was tried again and failed again. The new failure
-// is later than the preview, so the effect is not retried.
+// An effect was tried again and failed again between the selection and the locks. The new failure
+// is later than the preview, so the effect is neither retried nor cancelled.
 func TestWhatFailedAgainAfterThePreviewIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)

@@ -78,8 +78,8 @@ func (u *unanswered) work() {
 }
 
 // retry settles claims. If the database is unavailable, it pauses and puts the remaining claims
-// back for the next round. It puts the claim that failed last, because only the effect of that
-// claim may be locked. After stop, it drops them.
+// back for the next round. The claim that failed goes to the end, because a lock on its effect may
+// be the only cause. After stop, retry drops all these claims.
 func (u *unanswered) retry(claims []Claim) {
 	for i, c := range claims {
 		err := u.takeBack(context.Background(), c)
@@ -94,7 +94,7 @@ func (u *unanswered) retry(claims []Claim) {
 		select {
 		case <-u.closed:
 			timer.Stop()
-			return // the claim is resolved when its lease ends
+			return // these claims are resolved when their leases end
 		case <-timer.C:
 		}
 		u.mu.Lock()

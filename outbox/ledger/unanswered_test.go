@@ -45,7 +45,7 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
 }
 
-// The caller has left when the claim is finally committed.
+// A claim is committed after its caller has given up. The process takes the claim back.
 func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -74,7 +74,7 @@ func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, b.stands(t, id).Attempt)
 }
 
-// A claim that another process holds in the meantime is not taken back.
+// An effect that another claim holds in the meantime is left unchanged.
 func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	t.Parallel()
 	b := ledgerOn(t)
@@ -128,7 +128,7 @@ func TestAClaimThatCannotBeTakenBackHoldsUpNoOthers(t *testing.T) {
 		for i := range claims {
 			number[uuid.New()] = i
 		}
-		u.mu.Lock() // they are added together
+		u.mu.Lock() // the claims are added together
 		for id := range number {
 			u.claims = append(u.claims, Claim{ClaimID: id})
 		}

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// MostWaiting is the maximum number of waiting effects that are counted.
+	// MostWaiting is the largest number of unfinished effects that Answers counts exactly.
 	MostWaiting = 10_000
 	// newestAttempts is the number of newest effects that Answers reads over all destinations.
-	// attemptsAside is the number of the destination's own effects that it reads in each of the
-	// states waiting, failed and parked.
+	// attemptsAside is the number of the destination's own effects that Answers reads of each
+	// group: unfinished without an order, failed, and parked.
 	newestAttempts, attemptsAside = 2_000, 500
 	// answersWindow is the period for which responses are counted.
 	answersWindow = time.Hour
-	// maxSaid limits the bytes of an error that are read.
+	// maxSaid is the maximum number of characters that are read of an error.
 	maxSaid = 300
 )
 
@@ -49,11 +49,11 @@ type Answers struct {
 	Attempts []LastAttempt
 	// Groups counts the responses of the last hour, the most frequent first.
 	Groups []AnswerGroup
-	// All is true if no attempt of the last hour was left out.
+	// All is true if Answers read the last attempt of every effect created in the last hour.
 	All bool
 
 	Waiting   int       // unfinished effects, at most MostWaiting+1
-	OldestDue time.Time // time when the longest waiting effect became due. Zero: none is due
+	OldestDue time.Time // due time of the longest waiting effect without an order. Zero: none is due
 }
 
 // Answers reads a destination's latest responses and the number of effects waiting for it.

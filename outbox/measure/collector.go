@@ -23,7 +23,7 @@ const (
 	// collector reads.
 	tryEvery = 10 * time.Second
 	// lease is the time for which a process remains the only collector. Another process takes over
-	// within tryEvery after that.
+	// within tryEvery after the lease ends.
 	lease = 15 * time.Second
 	// readTimeout limits one reading. It must be shorter than the lease.
 	readTimeout = 4 * time.Second
@@ -189,7 +189,7 @@ func (c *Collector) take(ctx context.Context, t *turn) error {
 }
 
 // lead takes or extends the lease, and reports whether this process has it. Stop does not cancel
-// lead: the server might otherwise grant the lease after release had returned it.
+// lead: Postgres might otherwise grant the lease after release had returned it.
 func (c *Collector) lead(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

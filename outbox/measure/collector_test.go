@@ -143,8 +143,8 @@ func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	}
 }
 
-// After the collector is killed, another process takes over once its lease has ended, even if the
-// clock was set back meanwhile.
+// Another process takes over from a killed collector once its lease has ended, or once the clock
+// was set back.
 func TestACollectorThatWasKilledIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, until := range map[string]string{"its lease ends": "300 milliseconds", "the clock was set back": "1 hour"} {

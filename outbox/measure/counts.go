@@ -19,7 +19,7 @@ import (
 const (
 	// AddEvery is the interval at which a process adds its counts to the database.
 	AddEvery = 10 * time.Second
-	// addTimeout limits one such transaction. A slower database gets the counts later.
+	// addTimeout limits one transaction that adds counts. A slower database gets the counts later.
 	addTimeout = 5 * time.Second
 	// maxWait is the maximum time that counts wait for an unavailable database. Tidy sums hours again
 	// over a longer period, and so includes these late counts.
@@ -36,8 +36,7 @@ type CountsOptions struct {
 	Logger *slog.Logger
 }
 
-// Counts are the counters of one process. A nil Counts counts nothing. It is safe for concurrent
-// use.
+// Counts are the counters of one process, safe for concurrent use. A nil Counts counts nothing.
 type Counts struct {
 	pool   *pgxpool.Pool
 	sql    statements
@@ -68,15 +67,15 @@ type added struct {
 	minute time.Time // by this process's clock
 }
 
-// Counter counts one kind of occurrence. A nil Counter counts nothing. It is safe for concurrent
-// use.
+// Counter counts one kind of occurrence. Counters are safe for concurrent use. A nil Counter counts
+// nothing.
 type Counter struct {
 	counts *Counts
 	n      atomic.Int64
 }
 
-// NewCounts returns Counts that add to a migrated database. It starts nothing, and writes nothing
-// while all counts are zero.
+// NewCounts returns Counts that add to a migrated database. NewCounts starts nothing, and Counts
+// write nothing while all counts are zero.
 func NewCounts(opts CountsOptions) (*Counts, error) {
 	sql, err := loadStatements(opts.Schema)
 	if err != nil {
@@ -186,7 +185,7 @@ func (c *Counts) tell(ctx context.Context, err error) {
 	c.failing = err != nil
 }
 
-// send adds rows, and reports whether the database may have received them. The transaction does
+// send adds rows, and reports whether the database may have committed them. The transaction does
 // not wait for a disk or a standby.
 func (c *Counts) send(ctx context.Context, waiting map[added]int64) (sent bool, err error) {
 	tx, err := c.pool.Begin(ctx)
@@ -225,7 +224,8 @@ func (c *Counts) keep(rows map[added]int64, oldest time.Time) {
 	}
 }
 
-// Stop adds everything counted until now; later counts are discarded. It may be called again.
+// Stop adds everything counted until now. It may be called again. Only another Stop adds later
+// counts, or counts that the database refused.
 func (c *Counts) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

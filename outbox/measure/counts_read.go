@@ -9,10 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Sums are the counts of a period.
+// Sums holds the counts of a period, by kind, name and What.
 type Sums map[Kind]map[string]map[What]int64
 
-// Recent returns the counts of the last window, accurate to ten seconds.
+// Recent returns the counts of the minutes that began within the last window. They lag by up to ten
+// seconds.
 func (r *Reader) Recent(ctx context.Context, window time.Duration) (Sums, error) {
 	rows, err := r.sql.Recent.With(recent{WindowSeconds: window.Seconds()}).Query(ctx, r.counts)
 	sums := Sums{}
@@ -106,7 +107,7 @@ func (r *Reader) ByHour(ctx context.Context, kind Kind, hours int, whats ...What
 }
 
 // UsualShare returns the usual ratio of the count part to the sum of the counts whole, over all
-// sources or destinations. It is the median of this hour of the day over the last seven days. Nil:
+// sources or destinations: the median of this hour of the day over the last seven days. Nil:
 // unknown.
 func (r *Reader) UsualShare(ctx context.Context, kind Kind, part What, whole ...What) (*float64, error) {
 	var share *float64

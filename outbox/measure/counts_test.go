@@ -59,7 +59,7 @@ func TestCountsOfProcessesAddUp(t *testing.T) {
 				counts.Timer(measure.OfDestination, "app").Add(30 * time.Millisecond)
 			}
 			require.NoError(t, counts.Stop(t.Context()))
-			counts.Of(measure.OfSource, "stripe", measure.Accepted).Add(1) // too late
+			counts.Of(measure.OfSource, "stripe", measure.Accepted).Add(1) // only the second Stop adds it
 			require.NoError(t, counts.Stop(t.Context()))
 		})
 	}

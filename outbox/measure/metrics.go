@@ -15,14 +15,14 @@ const meterName = "github.com/hooklatch/hooklatch/outbox"
 // observe reports one value of a gauge.
 type observe func(value float64, labels ...attribute.KeyValue)
 
-// gauge is a metric, and its values in a Snapshot.
+// gauge describes a metric. The function values reports its values in a Snapshot.
 type gauge struct {
 	name, unit, description string
 
 	values func(s *Snapshot, tell observe)
 }
 
-// exporter creates gauges.
+// exporter collects gauges, and the errors of their creation, for export.
 type exporter struct {
 	meter       metric.Meter
 	gauges      []gauge
@@ -30,7 +30,7 @@ type exporter struct {
 	errs        []error
 }
 
-// Gauge creates a gauge.
+// Gauge creates a gauge. The function values is called for each reading of the metrics.
 func (e *exporter) Gauge(name, unit, description string, values func(s *Snapshot, tell observe)) {
 	made, err := e.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
 	e.gauges = append(e.gauges, gauge{name, unit, description, values})
@@ -66,7 +66,7 @@ func export(provider metric.MeterProvider, sizeBudget int64, show func() *Snapsh
 	return registration, errors.Join(append(e.errs, err)...)
 }
 
-// The labels.
+// The following functions return the labels of gauges.
 
 func ofDestination(name string) attribute.KeyValue { return attribute.String("destination", name) }
 

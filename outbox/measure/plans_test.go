@@ -64,8 +64,8 @@ func TestWhatIsFinishedCostsNothing(t *testing.T) {
 	}
 }
 
-// reading returns a function that reads with plans of the given mode. The function returns the
-// number of pages that each statement read.
+// reading returns a function that reads a Snapshot with plans of the given mode. The function
+// returns the number of pages that each statement read.
 func reading(t *testing.T, admin *pgxpool.Pool, mode string, names explained.Names) func() map[string]int {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t, admin))

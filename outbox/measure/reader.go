@@ -46,7 +46,7 @@ func (r *Reader) Awaited() *Reader {
 	return &awaited
 }
 
-// Read reads a complete Snapshot. It ends with ctx.
+// Read reads a complete Snapshot.
 func (r *Reader) Read(ctx context.Context) (*Snapshot, error) {
 	begun := time.Now()
 	s := &Snapshot{}

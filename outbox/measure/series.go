@@ -76,7 +76,8 @@ func (s *Series) At(period int) time.Time { return s.Since.Add(time.Duration(per
 
 // Period holds the counts of one period.
 type Period struct {
-	// Counted is false if no process counted anything in the period: its counts are unknown.
+	// Counted is false if the period's counts are unknown: no process counted anything in it, or
+	// its sums over all names do not exist yet.
 	Counted bool
 	// Readings is the number of readings of the amount of waiting work.
 	Readings int64

@@ -42,7 +42,7 @@ func series(t *testing.T, pool *pgxpool.Pool, of measure.Of, span measure.Span) 
 	return s
 }
 
-// Every span shows the same counts: of everything, of one source, and of one destination.
+// The spans Hour and Day show the same counts: of everything, of one source, and of one destination.
 func TestASeriesHasTheCountsOfItsSubject(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -83,7 +83,7 @@ func TestASeriesHasTheCountsOfItsSubject(t *testing.T) {
 	require.EqualValues(t, 114, accepted)
 }
 
-// A Week series is read from the table hours, for which an older program may not have stored the
+// A Week series is read from the table hours, in which an older program may not have stored the
 // sums over all names.
 func TestAWeekIsReadFromTheHours(t *testing.T) {
 	t.Parallel()
@@ -193,7 +193,7 @@ func TestTheTimeLineHasChanges(t *testing.T) {
 	require.Equal(t, []string{"started v2 3", "breaker_opened app 1", "configured 5d1f 2", "breaker_closed app 1"}, said)
 }
 
-// Once a minute the collector counts the waiting work of all processes.
+// The collector counts the waiting work of all processes once a minute.
 func TestTheCollectorCountsWhatWaits(t *testing.T) {
 	t.Parallel()
 	pool := waits(t)

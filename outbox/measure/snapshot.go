@@ -10,8 +10,8 @@ type Snapshot struct {
 	Took time.Duration // duration of the reading
 }
 
-// Waiting holds values that change every second. Destinations and sources without waiting work
-// are omitted.
+// Waiting holds values that change every second. Effects, Due, Undispatched and EventsAside omit
+// destinations and sources without such work.
 type Waiting struct {
 	// At is the time of the snapshot, by the database's clock.
 	At time.Time
@@ -123,7 +123,7 @@ type Process struct {
 	SeenAt time.Time
 }
 
-// Quarantine describes the refused deliveries of a source.
+// Quarantine describes the quarantined deliveries of a source.
 type Quarantine struct {
 	Source string
 	Count  int64

@@ -67,7 +67,7 @@ func loadStatements(name schema.Name) (statements, error) {
 // The arguments of the statements about counts.
 
 type countRow struct {
-	SecondsAgo float64 // age of the start of its minute
+	SecondsAgo float64 // age of the start of the counted minute
 	Kind       string
 	Name       string
 	What       string
@@ -104,7 +104,8 @@ type sumHours struct{ AgainSeconds float64 }
 
 type sumOfAll struct{ AgainSeconds, BackSeconds float64 }
 
-// periods are the periods of a Series: hours, or any number of minutes.
+// periods are the last complete periods of a Series. A period is an hour, or StepSeconds in
+// minutePeriods.
 type periods struct {
 	Steps      int
 	LagSeconds float64
@@ -119,14 +120,14 @@ type minutePeriods struct {
 type hourLine struct {
 	periods
 
-	Changes int // in one hour or minute
+	Changes int // maximum number in one hour
 }
 
 type minuteLine struct {
 	minutePeriods
 
-	Changes int
-	Counted bool // look for counts in each minute; false if the sums over all names show this at less cost
+	Changes int  // maximum number in one minute
+	Counted bool // search each minute for counts; false if the sums over all names are read instead
 }
 
 type hoursOf struct {
@@ -163,7 +164,7 @@ type aside struct{ Most int }
 
 type counted struct{ Most, Least int }
 
-type deployed struct{ WorkerSeconds float64 } // as in undispatched
+type deployed struct{ WorkerSeconds float64 } // a process seen within this time counts as running
 
 type undispatched struct {
 	counted
@@ -186,9 +187,9 @@ type takeLease struct {
 
 type attempts struct {
 	Destination   string
-	Newest        int // number of newest effects, over all destinations
-	Aside         int // number of this destination's effects, in each state
-	Said          int // maximum bytes of an error
+	Newest        int // maximum number of newest effects, over all destinations
+	Aside         int // maximum number of the destination's unfinished, failed and parked effects each
+	Said          int // maximum number of characters of an error
 	WindowSeconds float64
 }
 

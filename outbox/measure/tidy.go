@@ -24,8 +24,8 @@ const (
 	hoursOfAll = 8 * 24 * time.Hour
 )
 
-// Tidy sums the hours, and the minutes and hours over all names. It also measures the tables, and
-// deletes expired rows. The leader calls it every few minutes.
+// Tidy sums minutes into hours, and sums minutes and hours over all names. It also measures the
+// tables, and deletes expired rows. The leader calls Tidy every few minutes.
 func (c *Counts) Tidy(ctx context.Context) error {
 	var errs []error
 	do := func(what string, err error) {
@@ -51,8 +51,8 @@ func (c *Counts) Tidy(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drop deletes all expired counts. A large installation writes more than droppedAtOnce of them between
-// two calls of Tidy.
+// drop deletes all expired counts. In a large installation, more than droppedAtOnce counts expire
+// between two calls of Tidy.
 func (c *Counts) drop(ctx context.Context, some statement.Bound) error {
 	for {
 		tag, err := some.Exec(ctx, c.pool)

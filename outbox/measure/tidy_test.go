@@ -62,7 +62,7 @@ func TestAClockThatIsAheadStopsNoHours(t *testing.T) {
 	require.Equal(t, []row{{"source", "a year ahead", "accepted", 1}, {"source", "ahead", "accepted", 1}, {"source", "behind", "accepted", 1}, {"source", "right", "accepted", 1}},
 		rows(t, pool, `SELECT kind, name, what, n FROM hooklatch.minutes WHERE minute BETWEEN now() - interval '3 minutes' AND now() ORDER BY name`))
 
-	// Rows in the future, left by an older program or by the database's own clock.
+	// An older program, or the database's own clock, may have left rows in the future.
 	for _, table := range []string{"minutes", "hours"} {
 		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.`+table+` VALUES (date_trunc('hour', now()) + interval '1 year', 'source', 'of the future', 'accepted', 1)`)
 		require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Timer counts durations. A nil Timer counts nothing. It is safe for concurrent use.
+// Timer counts durations, and is safe for concurrent use. A nil Timer counts nothing.
 type Timer struct {
 	took [len(bounds) + 1]*Counter
 }

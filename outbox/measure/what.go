@@ -62,22 +62,24 @@ const (
 	Superseded What = "superseded" // effects cancelled because a newer effect of the same object was done
 )
 
-// Refused counts requests that got no 2xx, by reason. The reason must be from a fixed set.
+// Refused names the count of requests without a 2xx response, for one reason. The reason must be
+// from a fixed set.
 func Refused(reason string) What { return What(refusedPrefix + reason) }
 
 const refusedPrefix = "refused:"
 
-// Retried counts deliveries that their sender calls a retry, by the sender's reason. The reason
-// must be from a bounded set.
+// Retried names the count of deliveries that their sender calls a retry, for one reason given by
+// the sender. The reason must be from a bounded set.
 func Retried(reason string) What { return What("retry:" + reason) }
 
-// Secret counts deliveries verified by the secret at a position in the configuration, from 1.
+// Secret names the count of deliveries verified by the secret at a position in the configuration,
+// from 1.
 func Secret(position int) What { return What("secret:" + strconv.Itoa(position)) }
 
 // bounds are the bounds of Timer, in seconds.
 var bounds = [...]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
-// timed is the prefix of the counts of a Timer.
+// timed is the prefix of the names of a Timer's counts.
 type timed string
 
 const (

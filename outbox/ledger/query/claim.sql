@@ -22,7 +22,7 @@ WITH asked AS (
         e.state = 'started' AND e.claim_id <> asked.asked_by AND {{lease_over}} AS lost,
         e.state IN ('pending', 'in_doubt') AND e.next_attempt_at <= now() AS due,
         e.order_key <> '' AND NOT asked.has_turn AS wants_turn,
-        -- An attempt whose request was never fixed has not called the receiver.
+        -- An attempt whose request was never rendered has not called the receiver.
         e.request_rendering = 'late' AS unsent,
         asked.key_ttl_seconds > 0 AND now() >= make_interval(secs => asked.key_ttl_seconds) + GREATEST(
             e.reopened_at,
@@ -39,8 +39,8 @@ WITH asked AS (
         e.policy = 'at_most_once' AND NOT (SELECT {{at_home}}) AS withheld, -- evaluated for at_most_once only
         past.unsure
     FROM asked
-    -- One look-up for each row, whatever statistics the planner has. The body is not among the
-    -- columns: the updates below would read all of it.
+    -- Each effect is a separate look-up, whatever the statistics say. The body is not among the
+    -- columns, because the updates below would read all of it.
     CROSS JOIN LATERAL (
         SELECT
             e.destination, e.route, e.policy, e.source, e.event_id, e.accept_seq, e.order_key, e.request_rendering, e.state, e.claim_id, e.lease_until,

@@ -28,8 +28,8 @@ WITH planned AS (
     SELECT
         scope, key, generation, idempotency_key, route, destination, queue, policy,
         source, event_id, event_type,
-        -- An effect that an application enqueues in an order gets its position from the same
-        -- sequence.
+        -- An effect that an application enqueues in an order gets its position from the sequence of
+        -- accepted events.
         CASE WHEN accept_seq IS NULL AND order_key <> '' THEN nextval('hooklatch.accept_seq') ELSE accept_seq END,
         traceparent,
         CASE WHEN starts AND request_method = '' THEN first_method ELSE request_method END,

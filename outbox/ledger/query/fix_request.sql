@@ -1,5 +1,5 @@
--- Commits the rendered form of a late request, for the running attempt. A repeated call finds the
--- request fixed and returns the same form.
+-- Stores the rendered form of a late request, for the running attempt. A repeated call changes
+-- nothing and returns the stored form.
 WITH locked AS (
     SELECT
         e.scope, e.key, e.generation, e.attempt, e.claim_id, e.state,

@@ -1,7 +1,7 @@
--- The destination's unordered effect that has waited longest, or whose worker was lost. With the
--- destination as a one-element list, sorting by it is not redundant. Postgres then steps into
--- effects_due, whatever the statistics say, and does not scan effects waiting for other
--- destinations.
+-- The destination's unordered effect that has been due longest. A started effect is due if its
+-- worker was lost. With the destination as a one-element list, sorting by it is not redundant.
+-- Postgres then steps into effects_due, whatever the statistics say, and does not scan effects
+-- waiting for other destinations.
 SELECT e.scope, e.key, e.generation, e.next_attempt_at
 FROM hooklatch.effects AS e
 WHERE e.destination = ANY (ARRAY[:destination])

@@ -1,7 +1,7 @@
 -- Like oldest_due.sql, for the destination's next :limit orders. Only an order's first effect, or
--- an effect whose worker was lost, can be due. As in order_turns.sql, the effect waits for a
--- running attempt of its order and for an event that is not dispatched yet. The last row is the
--- position where the next call continues. It is missing at the end of the orders.
+-- an effect whose worker was lost, can be due. As in order_turns.sql, the first effect waits
+-- for a running attempt of a later effect and for an earlier event that is not dispatched yet. The
+-- last row is the position where the next call continues. It is missing at the end of the orders.
 WITH page AS MATERIALIZED {{page_of_orders}}, head AS MATERIALIZED (
     SELECT head.*, CASE WHEN head.route <> '' THEN head.source END AS waits_for
     FROM page AS o
@@ -20,7 +20,7 @@ WITH page AS MATERIALIZED {{page_of_orders}}, head AS MATERIALIZED (
         AND NOT {{later_at_work}}
         AND NOT COALESCE(undispatched.accept_seq < e.accept_seq, false)
     UNION ALL
-    -- A lost attempt continues, whatever its position.
+    -- An effect whose worker was lost is due, whatever its position.
     SELECT e.scope, e.key, e.generation, e.next_attempt_at
     FROM page AS o
     CROSS JOIN LATERAL {{at_work_in_order}} AS e

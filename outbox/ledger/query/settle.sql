@@ -1,7 +1,7 @@
 -- T3, second half: records the outcome of attempts in key order. An attempt that lost its lease to
 -- another attempt changes nothing. If no job ran the attempt, the fallback job ends here or waits
 -- for the next attempt. A job that has no work left once its effect is done also ends here. An
--- ended job is deleted, or completed if jobs are kept.
+-- ended job is deleted, completed if jobs are kept, or cancelled if its effect is not done.
 WITH ended AS (
     SELECT s.*
     FROM :ended AS s (
@@ -11,7 +11,8 @@ WITH ended AS (
     )
     ORDER BY s.scope COLLATE "C", s.key COLLATE "C", s.generation
 ), locked AS (
-    -- One look-up for each row. The row is read under the lock and may be newer than the snapshot.
+    -- Each effect is a separate look-up. Its row is read under the lock and may be newer than the
+    -- snapshot.
     SELECT ended.*, stands.state AS now_state, stands.attempt AS now_attempt, stands.claim_id AS now_claim_id
     FROM ended
     CROSS JOIN LATERAL (
@@ -77,8 +78,8 @@ WITH ended AS (
     WHERE (known.occurred_at, known.accept_seq) < (EXCLUDED.occurred_at, EXCLUDED.accept_seq)
 ), waiting_jobs AS (
     -- A job that another transaction has locked is left unchanged: its run finds the effect's
-    -- state. The state is checked separately. Together with the id, it would let Postgres choose an
-    -- index with many rows.
+    -- state. The job's state is checked separately. Together with the id, it would let Postgres
+    -- choose an index with many rows.
     SELECT
         j.id, settled.job_waits AND j.state = 'scheduled' AS waits, settled.job_ends AND j.state = 'running' AS runs, settled.state = 'done' AS is_done, settled.state IN ('pending', 'in_doubt') AS goes_on,
         settled.job_stays, settled.job_metadata, settled.job_tags,

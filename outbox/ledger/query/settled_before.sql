@@ -1,6 +1,6 @@
--- The state of attempts that this settlement did not settle. Possible reasons: an earlier try
--- settled them and the response to its COMMIT was lost, the attempt had lost its lease, or an
--- operator put the effect aside. Each attempt is a separate look-up.
+-- The states of a batch's attempts, if this settlement did not settle all of them. Possible
+-- reasons: an earlier try settled them and the response to its COMMIT was lost, the attempt had
+-- lost its lease, or an operator put the effect aside. Each attempt is a separate look-up.
 SELECT
     ended.scope, ended.key, ended.generation, ended.attempt,
     COALESCE(a.state, e.state) AS state,

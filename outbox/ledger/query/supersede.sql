@@ -1,5 +1,5 @@
--- Cancels effects if a newer effect of the same object was applied, and links them to that effect.
--- The rows are locked already.
+-- Cancels unfinished effects after a newer effect of the same object was applied, and links them to
+-- that effect. The rows are locked already.
 UPDATE hooklatch.effects AS e
 SET
     state = 'cancelled',

@@ -1,5 +1,5 @@
--- Values of the whole database: the clock, the partitions ahead, and the presence of a leading
--- worker.
+-- Values of the whole database: its clock, the days with partitions ahead, whether at_most_once
+-- effects are withheld, and whether a worker leads.
 SELECT
     now() AS now,
     hooklatch.delivery_days_ahead() AS days_ahead,

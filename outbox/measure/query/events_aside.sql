@@ -1,4 +1,4 @@
--- Events that need attention, by source and outcome, among the newest :most.
+-- The number of events that need attention, by source and outcome, among the newest :most.
 SELECT p.source, p.outcome, count(*) AS events, min(p.received_at) AS since
 FROM (
     SELECT p.source, p.outcome, p.received_at

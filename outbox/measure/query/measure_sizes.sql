@@ -1,4 +1,4 @@
--- The size of each Hooklatch table, with its partitions.
+-- Records the current size of each Hooklatch table, with its partitions.
 WITH parts AS (
     SELECT c.oid, COALESCE(pg_partition_root(c.oid)::oid, c.oid) AS root, c.reltuples
     FROM pg_class AS c
@@ -7,7 +7,7 @@ WITH parts AS (
 ), measured AS (
     SELECT
         parts.root,
-        -- reltuples is negative if the table was never counted.
+        -- reltuples is negative if the table was never vacuumed or analysed.
         sum(GREATEST(parts.reltuples, 0))::bigint AS rows,
         sum(pg_total_relation_size(parts.oid))::bigint AS bytes
     FROM parts

@@ -1,5 +1,5 @@
--- The time at which each destination's longest waiting effect, or an effect whose worker was lost,
--- became due. In orders, only each order's first effect counts, in at most :orders orders.
+-- The time at which each destination's longest waiting effect became due. A started effect waits if
+-- its worker was lost. In orders, only each order's first effect counts, in at most :orders orders.
 WITH line AS MATERIALIZED (
     SELECT found.destination, found.in_orders
     FROM {{unfinished_destinations}} AS found

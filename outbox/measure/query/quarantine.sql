@@ -1,5 +1,6 @@
--- The quarantine of each source. It also counts the source's deliveries from known addresses since
--- its last accepted delivery. An address is known if a delivery from it was accepted before.
+-- The quarantined deliveries of each source. The last two columns include only deliveries from
+-- known addresses since the source's last accepted delivery. An address is known if a delivery from
+-- it was accepted before.
 SELECT
     r.source, count(*), sum(r.bytes)::bigint, min(r.rejected_at),
     count(*) FILTER (WHERE r.known AND r.rejected_at > COALESCE(s.seen_at, '-infinity')),

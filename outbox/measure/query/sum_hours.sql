@@ -1,6 +1,6 @@
 -- Sums the minutes of the hours since the last summed hour, and of earlier hours for which counts
--- may have arrived late. Rows in the future, from a clock that was ahead, belong to no hour. The sums
--- over all names are summed from the hours: see sum_hours_of_all.
+-- may have arrived late. Rows in the future, from a clock that was ahead, are left out. The sums over
+-- all names are summed from the hours: see sum_hours_of_all.
 WITH since AS (
     SELECT date_trunc('hour', COALESCE(max(h.hour), '-infinity') - make_interval(secs => :again_seconds), 'UTC') AS hour
     FROM hooklatch.hours AS h

@@ -21,8 +21,8 @@ SELECT 's', 'lost', 'hl_lost', 'crm', 'dst_crm', 'at_least_once', 'started', 1, 
 UNION ALL
 SELECT 's', 'at_work', 'hl_at_work', 'crm', 'dst_crm', 'at_least_once', 'started', 1, gen_random_uuid(), now() - interval '2 hours', now() + interval '1 minute', '', NULL
 UNION ALL
--- For mail: three orders. The first effect of a is tried again later, that of b is due, and that of
--- c is being attempted.
+-- For mail: three orders. The first effect of a is retried in an hour, that of b is due, and that
+-- of c is being attempted.
 SELECT 's', o || i, 'hl_' || o || i, 'mail', 'dst_mail', 'at_least_once', CASE WHEN o = 'c' AND i = 1 THEN 'started' ELSE 'pending' END, 1, CASE WHEN o = 'c' AND i = 1 THEN gen_random_uuid() END,
     CASE WHEN o = 'a' AND i = 1 THEN now() + interval '1 hour' ELSE now() - interval '3 hours' + CASE WHEN o = 'b' THEN interval '1 hour' ELSE interval '0' END END,
     now() + interval '1 minute', o, i
@@ -72,8 +72,8 @@ VALUES
     ('destination', 'app', 'done', now())
 ON CONFLICT DO NOTHING;
 
--- In that hour stripe had 100 events and 2 % duplicates on most days. github had events on two of
--- the five days with known counts.
+-- The counts cover the same hour of each of the last five days. Except yesterday, stripe had 100
+-- deliveries with 2 % duplicates. github had events on two of these days.
 INSERT INTO hooklatch.hours (hour, kind, name, what, n)
 SELECT date_trunc('hour', now() - interval '30 minutes', 'UTC') - d * interval '1 day', 'source', counted.name, counted.what, counted.n
 FROM generate_series(1, 5) AS d

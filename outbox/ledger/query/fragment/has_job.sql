@@ -1,5 +1,5 @@
--- True if a job of the effect e is in job. The list is hashed: comparing each effect with each job
--- would take seconds, whatever row count the planner expects.
+-- True if a job of the effect e is in job. Postgres hashes the list, whatever row count the planner
+-- expects. Comparing each effect with each job would take seconds.
 (e.scope, e.key, e.generation) IN (
     SELECT job.args ->> 'scope', job.args ->> 'key', (job.args ->> 'generation')::integer
     FROM job

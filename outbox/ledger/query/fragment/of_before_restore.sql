@@ -1,5 +1,6 @@
--- True if the effect e or its event existed when an operator declared the database restored, and no
--- operator has requested the effect since. It may have been applied in the missing time.
+-- True if the effect e existed when an operator declared the database restored, or its event
+-- existed and was not replayed since. A later retry by an operator makes the condition false. The
+-- effect may have been applied in the time that the restore lost.
 EXISTS (
     SELECT
     FROM hooklatch.installation AS i

@@ -1,4 +1,4 @@
--- The destination's next :limit orders with waiting effects, after the orders that earlier calls
+-- The destination's next :limit orders with unfinished effects, after the orders that earlier calls
 -- read. Each order is one step through the index.
 (
     WITH RECURSIVE o AS (
