@@ -60,8 +60,8 @@ func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery,
 	return shared, e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
 }
 
-// storedDelivery returns a delivery's body, or nil if it is no longer stored. While the delivery's
-// event is locked, no other transaction changes the body.
+// storedDelivery returns a delivery's content type and body, or a nil body if the delivery is no
+// longer stored. It locks the delivery: no other transaction changes the body until tx ends.
 func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, of deliveryOf) (contentType string, body []byte, err error) {
 	err = e.sql.StoredDelivery.With(of).QueryRow(ctx, tx).Scan(&contentType, &body)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -73,7 +73,7 @@ func (e *Eraser) storedDelivery(ctx context.Context, tx pgx.Tx, of deliveryOf) (
 	return contentType, body, nil
 }
 
-// errBodyChanged is returned when another erasure changed the body after it was read.
+// errBodyChanged is returned when the body was changed or deleted after it was read.
 var errBodyChanged = errors.New("the body was changed meanwhile")
 
 func (e *Eraser) blot(ctx context.Context, tx pgx.Tx, of deliveryOf, body []byte, places []jsonpointer.Place, kind blotKind) error {

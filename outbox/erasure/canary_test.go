@@ -36,7 +36,7 @@ const (
 	ours   = "ours"   // texts of the configuration, an operator or the program
 )
 
-// columns returns all columns that could hold a text, by table and name, and the class of each.
+// columns returns the class of each column in testdata/columns.txt, by table and name.
 func columns(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -97,7 +97,7 @@ var rowsOf = map[string]string{
 // canaryOf returns the text that plant writes to a column and the test later searches for.
 func canaryOf(column string) string { return "canary in " + column }
 
-// plant puts a canary into every column that an erasure has to empty.
+// plant puts a canary into every column that an erasure has to empty, and returns the canaries.
 func (b *bundle) plant(t *testing.T) (canaries []string) {
 	t.Helper()
 	for column, holds := range columns(t) {
@@ -134,7 +134,7 @@ func TestNothingThatWasErasedIsInADump(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.exec(t, `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash) VALUES ('app', 'http', 'dst_app', '')`)
-	// Two events in one delivery, and an effect that the application enqueued.
+	// One delivery contains two events, and the application enqueues an effect.
 	const body = `[{"name": "canary in deliveries.body"}, {"name":"Joe"}]`
 	b.accept(t, body, map[string]string{"canary": "/0", "other": "/1"})
 	effect := b.dispatch(t, "canary", "canary")[0]
@@ -205,7 +205,7 @@ func TestNothingThatWasRepeatedIsInADump(t *testing.T) {
 	require.JSONEq(t, `{"events":[`+jim+`,null]}`, string(b.event(t, "jim").Body))
 }
 
-// legacy creates rows as older versions wrote them, and rows that no other test creates.
+// legacy creates rows as older versions wrote them, and rows of tables that are otherwise empty here.
 func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 	t.Helper()
 	err := pgx.BeginFunc(t.Context(), b.pool, func(tx pgx.Tx) error {
@@ -234,7 +234,7 @@ func (b *bundle) legacy(t *testing.T, id identity.EffectID) {
 	require.NoError(t, err)
 }
 
-// contains reports whether a dump contains a text, as it is or hex-encoded.
+// contains reports whether a dump contains a text, plain or hex-encoded.
 func contains(dump []byte, text string) bool {
 	return bytes.Contains(dump, []byte(text)) || bytes.Contains(dump, []byte(hex.EncodeToString([]byte(text))))
 }

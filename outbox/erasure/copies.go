@@ -12,14 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// copyOf is a copy of an event, as a part of another delivery.
+// copyOf is a part of a delivery that is a copy of an event.
 type copyOf struct {
 	deliveryOf
 
 	item string
 }
 
-// blotTries is the number of tries to erase a copy if other transactions change its body.
+// blotTries is the maximum number of tries to erase a copy if other transactions change its body.
 const blotTries = 5
 
 // eraseCopies removes an event from the deliveries that repeated it.

@@ -1,14 +1,14 @@
-// Package erasure erases senders' data and receivers' responses, for workers and the program: when
-// an operator requests it, and if a source has redaction.
+// Package erasure erases senders' data and receivers' responses when an operator requests an
+// erasure, and redacts the events of sources with redaction.
 //
 // The event's id, the keys of its effects, its outcome and its times stay. A redelivery is
 // therefore still a duplicate, and no part of the event is dispatched or attempted again.
 //
-// Each event is erased in one transaction, together with the row of operator_log that names the
-// operator. Its River jobs are deleted afterwards, in slices. An erasure that is interrupted in
-// between can be repeated without harm. The transaction also notes the erasure for the export, whose
-// files are rewritten afterwards: see package export. A bulk run (package runs) erases a selection
-// of events.
+// Each event is erased in one transaction, which also inserts the row of operator_log that names the
+// operator. The event's River jobs are deleted afterwards, in slices. An erasure that is interrupted
+// in between can be repeated without harm. The transaction also notes the erasure for the export,
+// whose files are rewritten afterwards: see package export. A bulk run (package runs) erases a
+// selection of events.
 package erasure
 
 import (

@@ -21,9 +21,9 @@ type Order struct {
 	// effects are refused.
 	Cancel bool
 	// Filter is the filter that selected the event, for the operator log, without the texts that it
-	// searches for. Nil: the operator named the event.
+	// searches for. Nil if the operator named the event.
 	Filter any
-	// Run is the bulk run that the erasure belongs to. 0: none.
+	// Run is the id of the bulk run that the erasure belongs to, or 0 for none.
 	Run int64
 	// Received is the time at which the event was received. Bulk runs set it: if the event is no
 	// longer in the database, the erasure searches the export of that day.
@@ -36,9 +36,9 @@ type Order struct {
 // Erased is the result of an erasure.
 type Erased struct {
 	Again   bool // the event was erased before
-	Effects int  // number of its effects that were erased too
-	// Others is the number of other events in its delivery. They keep their parts of the body, and
-	// the headers.
+	Effects int  // number of the event's effects that were erased too
+	// Others is the number of other events in the delivery that are not erased. They keep their
+	// parts of the body, and the headers.
 	Others int
 	// Remains is true if the event's own part of the body stays, because it overlaps the parts of
 	// Others or cannot be located. The part is erased with the last of the other events.
@@ -47,7 +47,7 @@ type Erased struct {
 	Kept []Kept
 }
 
-// Kept is a text that stays.
+// Kept is an id or key that contains erased data and stays.
 type Kept struct {
 	Where string `json:"where"` // "event id", "key of effect" or "key of latest_by"
 	Text  string `json:"text"`
@@ -93,8 +93,8 @@ func (e *Eraser) Event(ctx context.Context, ref identity.EventRef, by ledger.Ope
 	}
 }
 
-// EventTx is like Event, but runs in a bulk run's transaction and records the erasure there. It
-// does not cancel effects: see GiveUp. The jobs stay until JobsOfRun.
+// EventTx is like Event, but runs in a bulk run's transaction, in which it also logs the operator
+// action. It does not cancel effects: see GiveUp. The jobs stay until JobsOfRun deletes them.
 func (e *Eraser) EventTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, error) {
 	erased, _, err := e.eraseEvent(ctx, tx, ref, by, order)
 	if err == nil {
@@ -134,7 +134,7 @@ func (e *Eraser) eraseAlone(ctx context.Context, ref identity.EventRef, by ledge
 		erased, of = came, jobs
 		return came.consequence(), nil
 	})
-	if err == nil && of.events == nil { // an earlier try was committed, and its response was lost
+	if err == nil && of.events == nil { // an earlier try committed, but its COMMIT response was lost
 		of = jobsOf{events: []identity.EventRef{ref}}
 	}
 	return erased, of, err

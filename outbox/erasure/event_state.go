@@ -57,7 +57,7 @@ type madeEffect struct {
 	idempotencyKey string
 	state          ledger.EffectState
 	finishedAt     *time.Time
-	objectKey      string // latest_by key, if one is stored with the effect
+	objectKey      string // latest_by key of the effect, if object_versions contains it
 }
 
 // finished reports whether the effect needs no further attempt. A parked effect is not finished,

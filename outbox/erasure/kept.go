@@ -18,7 +18,7 @@ var personal = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-
 const (
 	// minSearched is the minimum length of a searched text, in bytes.
 	minSearched = 3
-	// maxPersonal limits the number of texts taken from the payload.
+	// maxPersonal limits the number of matches of personal that are taken from the payload.
 	maxPersonal = 200
 )
 

@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// ann is an operator.
 var ann = ledger.Operator{Who: "ann", Via: "test"}
 
 // bundle is an outbox on its own database.

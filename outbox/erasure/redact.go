@@ -24,7 +24,7 @@ const (
 	redactSlice = 2_000
 	// redactBatch is the number of events that share a transaction.
 	redactBatch = 50
-	// redactTimeout limits such a transaction with all its tries.
+	// redactTimeout limits a transaction of the redaction, including its retries.
 	redactTimeout = time.Minute
 )
 
@@ -38,7 +38,7 @@ type Redaction struct {
 	After time.Duration
 }
 
-// rules returns the pointers in the form stored with a source's progress.
+// rules returns a hash of the pointers, which is stored with a source's progress.
 func (r Redaction) rules() string {
 	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(r.Pointers)), "\n")))
 	return hex.EncodeToString(sum[:8])
@@ -50,7 +50,7 @@ type Redacted struct {
 	Waiting int // events that wait: their work has not ended, or ended too recently
 
 	jobs    jobsOf // jobs to be deleted
-	refused error  // why the first event of a source could not be redacted
+	refused error  // error of a source's first event that could not be redacted
 }
 
 // Redact replaces the values that sources do not keep, in the bodies of all events whose last
@@ -81,10 +81,10 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 	return done, errors.Join(append(errs, e.eraseJobs(ctx, done.jobs, nil))...)
 }
 
-// ended reports whether the run has used up its time. The next run continues.
+// ended reports whether the call has used up its time. The next call continues.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// redactWaiting rechecks the events that were not finished before.
+// redactWaiting tries again to redact the events that earlier calls left waiting.
 func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
 	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
 		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -138,8 +138,8 @@ func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) err
 	return nil
 }
 
-// redactable reads the source's events in the next slice, and the end of that slice, which is 0 if
-// the slice is empty.
+// redactable returns the source's events in the next slice that are old enough, and the position of
+// the last old event of any source, which is 0 if the slice contains no old event.
 func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs []identity.EventRef, last int64, err error) {
 	slice := redactable{Source: r.Source, After: after, AfterSeconds: r.After.Seconds(), Limit: redactSlice}
 	rows, err := e.sql.Redactable.With(slice).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -160,15 +160,15 @@ func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs
 	return refs, last, nil
 }
 
-// lockedError is returned for an event that another transaction has locked. It hides the server's
-// error, so that the transaction is not tried again.
+// lockedError is returned for an event that another transaction has locked. It hides the Postgres
+// error, so that commit.DB does not retry the transaction.
 type lockedError struct{ text string }
 
 // Error implements error.
 func (e *lockedError) Error() string { return e.text }
 
 // redactTogether redacts events, or notes that they wait. It updates the progress in the last
-// transaction. If the server refuses the transaction of several events, each half is tried alone. An
+// transaction. If Postgres refuses the transaction of several events, each half is tried alone. An
 // event that is refused alone waits.
 func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
 	err := e.redactAtOnce(ctx, r, refs, to, done)
@@ -193,7 +193,7 @@ func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identit
 
 // redactAtOnce redacts events in one transaction, which also updates the progress.
 func (e *Eraser) redactAtOnce(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
-	// Batches lock events in this order.
+	// All batches lock their events in this order, to avoid deadlocks.
 	slices.SortFunc(refs, func(a, b identity.EventRef) int { return cmp.Compare(a.EventID, b.EventID) })
 	var came Redacted
 	var of jobsOf
@@ -219,7 +219,7 @@ func (e *Eraser) redactAtOnce(ctx context.Context, r Redaction, refs []identity.
 	return nil
 }
 
-// inRedaction runs f in a transaction of the redaction.
+// inRedaction runs f in a transaction with the limits of a redaction.
 func (e *Eraser) inRedaction(ctx context.Context, f func(ctx context.Context, tx pgx.Tx) error) error {
 	limits := commit.Limits{Timeout: redactTimeout, Recurring: true}
 	return e.db.Do(ctx, "redact", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error { return f(ctx, tx) })

@@ -75,7 +75,7 @@ func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, pointers []string) error {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
-	if err == nil && len(body) > 0 && event.item != "" { // erase copies that belong to no event
+	if err == nil && len(body) > 0 && event.item != "" { // erase parts that belong to no event
 		if _, err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
 			contentType, body, err = e.storedDelivery(ctx, tx, of)
 		}

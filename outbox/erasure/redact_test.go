@@ -149,7 +149,7 @@ func TestAnEventThatCannotBeRedactedHoldsUpNoOther(t *testing.T) {
 					heal = func() { require.NoError(t, tx.Rollback(t.Context())) }
 				}
 				redactions := []erasure.Redaction{{Source: "shop", Pointers: []string{"/email"}}, {Source: "other", Pointers: []string{"/email"}}}
-				for range 2 { // the second call finds it among the waiting events
+				for range 2 { // the second call finds the event among the waiting events
 					_, err = b.Erasure().Redact(t.Context(), redactions)
 					require.ErrorContains(t, err, "redact events of shop: shop/"+name)
 					require.Equal(t, events, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`), name)

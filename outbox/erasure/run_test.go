@@ -78,7 +78,7 @@ func TestManyAreErasedByWhatIsInThem(t *testing.T) {
 	require.Equal(t, inbox.Dropped, b.event(t, "waits").Outcome)
 }
 
-// Waiting effects are cancelled first, each as an operator action.
+// Unfinished effects are cancelled first, each as an operator action.
 func TestARunGivesUpWhatIsUnfinished(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -20,7 +20,7 @@ type linked struct {
 	Transitions []columns `json:"transitions"`
 }
 
-// columns is a row, by the names of its columns.
+// columns is a row: the value of each column, by the column's name.
 type columns map[string]json.RawMessage
 
 // set replaces values of columns.
@@ -36,7 +36,7 @@ func (c columns) set(values map[string]any) error {
 }
 
 // blank removes the texts that an erasure removes in the database: see erase_effect in package
-// schema. Keys, states and times stay.
+// schema. The idempotency key, states and times stay.
 func (l *linked) blank(note string, erasedAt time.Time) error {
 	texts := map[string]any{
 		"request_method": "", "request_url": "", "request_headers": struct{}{}, "request_type": "", "request_body": `\x`, "request_rendering": "done",
@@ -61,7 +61,8 @@ func (l *linked) blank(note string, erasedAt time.Time) error {
 	return nil
 }
 
-// eachEffect calls change for each effect of an event.
+// eachEffect calls change for each linked effect, with the event that created the effect, and
+// stores the results in e.
 func (e *Event) eachEffect(change func(of identity.EventRef, l *linked) error) error {
 	var all []*linked
 	if err := json.Unmarshal(e.Effects, &all); err != nil {
@@ -113,7 +114,7 @@ func (l *Line) erase(noted notes) (changed bool, err error) {
 		}
 		n, is := noted[e.EventRef]
 		switch {
-		case is && row.ErasedAt == nil && !(n.redacting && row.RedactedAt != nil && !row.RedactedAt.Before(n.requestedAt)): // a redaction is repeated with other rules
+		case is && row.ErasedAt == nil && !(n.redacting && row.RedactedAt != nil && !row.RedactedAt.Before(n.requestedAt)): // a redaction may be repeated with other rules
 			if err := e.erase(n); err != nil {
 				return false, err
 			}
@@ -222,7 +223,7 @@ func (e *Event) EffectStates() []string {
 			State string `json:"state"`
 		} `json:"effect"`
 	}
-	_ = json.Unmarshal(e.Effects, &all) // Postgres wrote it, and a checksum covers it
+	_ = json.Unmarshal(e.Effects, &all) // Postgres wrote the JSON, and a checksum covers it
 	states := make([]string, len(all))
 	for i, of := range all {
 		states[i] = of.Effect.State

@@ -1,11 +1,12 @@
-// Package export writes the deliveries of days that retention drops to a directory or to object
-// storage, for workers and the program.
+// Package export writes each day's deliveries to a directory or to object storage before retention
+// drops the day, and finds and erases events in these files.
 //
 // # A day
 //
 // A day has parts and a manifest. A part is a file of JSON lines, compressed with gzip: one line
-// for a delivery, with its body, its events and their effects. A separate index file contains the
-// position of each event. The manifest lists the parts, their sizes and their SHA-256 checksums:
+// for each delivery, with its body, its events and their effects. A separate index file contains
+// the position of each event. The manifest lists the parts, their sizes and their SHA-256
+// checksums:
 //
 //	2026-11-01/part-000-8c2b4e0f.jsonl.gz
 //	2026-11-01/part-000-8c2b4e0f.index
@@ -15,9 +16,9 @@
 //
 // The table exported_days is the authority on which manifest is valid. A file is never changed: each
 // name is used once. The manifest is written after the files that it lists. Then every file is read
-// back and compared. Only then does one UPDATE make the manifest valid, and only then may retention
-// drop the day. A process that ends in between leaves an unfinished day. The next run continues after
-// the last part that was noted in exported_days.
+// back, and its checksum is compared. Only then does one UPDATE make the manifest valid, and only
+// then may retention drop the day. A process that ends in between leaves an unfinished day. The
+// next run continues after the last part that was noted in exported_days.
 //
 // Names are noted in exported_days before files are written. Files that no valid manifest lists are
 // deleted. No other file is touched, so several installations may share a storage.
@@ -25,6 +26,6 @@
 // # Erasure
 //
 // The transaction that erases an event also notes the erasure in export_erasures. EraseNoted writes
-// the affected parts again without the event, then a new manifest, and deletes the former files. A
-// note stays until no part contains the event and no day is unfinished.
+// the affected parts again without the event's content, then a new manifest, and deletes the former
+// files. A note stays until no part contains the content and no day is unfinished.
 package export

@@ -57,7 +57,7 @@ func New(opts Options) (*Archive, error) {
 // Storage returns the storage that holds the files.
 func (a *Archive) Storage() Storage { return a.storage }
 
-// look returns the sender of statements that look up rows.
+// look returns a statement.DB for statements that look up rows.
 func (a *Archive) look() pipeline.ByIndex { return pipeline.ByIndex{Sender: a.read} }
 
 // Day is the state of one day of the export.
@@ -65,7 +65,7 @@ type Day struct {
 	Day         time.Time // 00:00 UTC
 	Manifest    string    // name of the valid manifest; empty: the day is unfinished
 	FailedSince time.Time // zero: the last export or erasure of the day succeeded
-	Error       string    // why it failed
+	Error       string    // why the last export or erasure failed
 
 	begunAt time.Time
 	parts   []Part // parts that an unfinished day has so far
@@ -73,7 +73,7 @@ type Day struct {
 	garbage []string
 }
 
-// Name returns the day as in the names of its files.
+// Name returns the day in the form that its file names begin with, such as 2026-11-01.
 func (d Day) Name() string { return d.Day.Format(time.DateOnly) }
 
 func (d Day) span() span { return span{From: d.Day, Until: d.Day.AddDate(0, 0, 1)} }
@@ -133,7 +133,7 @@ func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx p
 }
 
 // put notes the names of new files in exported_days, and then writes the files. The names stay
-// noted until a manifest lists them.
+// noted until a valid manifest lists the files, or sweep deletes them.
 func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error {
 	names := make([]string, 0, len(files))
 	for name := range files {
@@ -175,7 +175,7 @@ func (a *Archive) sweep(ctx context.Context, day time.Time) error {
 	return nil
 }
 
-// inOrder returns the sender of statements that read the first rows in index order.
+// inOrder returns a statement.DB for statements that read the first rows in index order.
 func (a *Archive) inOrder() pipeline.ByIndex {
 	return pipeline.ByIndex{Sender: a.read, InOrder: true}
 }

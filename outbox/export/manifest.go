@@ -19,7 +19,7 @@ const format = 1
 type Manifest struct {
 	Format     int    `json:"format"`
 	Day        string `json:"day"`
-	Written    string `json:"written"` // time, by this machine's clock
+	Written    string `json:"written"` // time, by the clock of the machine that wrote it
 	Deliveries int64  `json:"deliveries"`
 	Events     int64  `json:"events"`
 	// IDs is the XOR of the last 48 bits of all deliveries' ids.
@@ -93,7 +93,8 @@ func (a *Archive) get(ctx context.Context, name, sum string) ([]byte, error) {
 	return content, nil
 }
 
-// verify reads back every file that m lists, and counts their lines.
+// verify reads back every file that m lists, and compares the checksums and the numbers of
+// deliveries and events.
 func (a *Archive) verify(ctx context.Context, m *Manifest) error {
 	for _, p := range m.Parts {
 		data, err := a.get(ctx, p.Name, p.SHA256)
@@ -122,8 +123,8 @@ func (a *Archive) verify(ctx context.Context, m *Manifest) error {
 	return nil
 }
 
-// publish writes the manifest after its files, reads everything back, and makes the manifest valid
-// instead of d.Manifest. It then deletes the files that are no longer listed.
+// publish writes the manifest of files that are already written, reads everything back, and makes
+// the manifest valid instead of d.Manifest. It then deletes the files that are no longer listed.
 func (a *Archive) publish(ctx context.Context, d Day, m *Manifest) error {
 	text, err := plainjson.Marshal(m)
 	if err != nil {

@@ -53,7 +53,7 @@ type Section struct {
 // names returns the names of the part's files.
 func (p Part) names() []string { return []string{p.Name, p.Index} }
 
-// entry is the position of the line that contains an event.
+// entry is the position of a block with a line that contains or repeats an event.
 type entry struct {
 	hash   uint64 // hash of the event
 	offset uint64 // offset of the block in the part
@@ -76,7 +76,7 @@ type partWriter struct {
 	lines   int // size of the lines so far
 }
 
-// add adds a line.
+// add appends a line to the current block, and ends the block if it has reached its size.
 func (w *partWriter) add(line *Line) error {
 	text, err := plainjson.Marshal(line)
 	if err != nil {
@@ -115,7 +115,7 @@ func (w *partWriter) flush() error {
 	return nil
 }
 
-// full reports whether the part has reached its size.
+// full reports whether the part has reached partSize or linesSize.
 func (w *partWriter) full() bool { return w.data.Len() >= partSize || w.lines >= linesSize }
 
 // end gives the part its name, and returns the part with the contents of its files.

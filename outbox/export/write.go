@@ -65,7 +65,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 		if !isDamage(err) && !errors.Is(err, errDiffers) {
 			return err
 		}
-		// The day is still in its table, so it is written again.
+		// The day is still in its table, so the next call writes it again.
 		return errors.Join(err, a.forget(ctx, d))
 	}
 	w := dayWriter{Archive: a, day: d, over: over}
@@ -91,7 +91,8 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 	return err
 }
 
-// isDamage reports whether an error means that files of the export differ from what was written.
+// isDamage reports whether an error means that a file of the export is missing or differs from what
+// was written.
 func isDamage(err error) bool {
 	_, corrupt := errors.AsType[*CorruptError](err)
 	return corrupt || errors.Is(err, ErrNoFile)
@@ -162,7 +163,8 @@ func (a *Archive) recheck(ctx context.Context, d Day) error {
 	return a.sweep(ctx, d.Day)
 }
 
-// count counts the deliveries of a day in its table.
+// count returns the number of a day's deliveries in their table, and the XOR described at
+// Manifest.IDs.
 func (a *Archive) count(ctx context.Context, d Day) (count, ids int64, err error) {
 	if err := a.sql.CountDay.With(d.span()).QueryRow(ctx, a.read).Scan(&count, &ids); err != nil {
 		return 0, 0, fmt.Errorf("count deliveries: %w", err)
@@ -234,7 +236,7 @@ type dayWriter struct {
 	*Archive
 
 	day    Day
-	events []arrived // by delivery
+	events []arrived // sorted by delivery
 	over   func() bool
 	part   partWriter
 }

@@ -49,7 +49,7 @@ func (f *Finder) actions(ctx context.Context, asked Actions, from Cursor, limit 
 	}.page(ctx, at, min(limit, maxLimit))
 }
 
-// action parses the position of an action. It has the form of an effect's position, with the id as
+// action parses an action's position, which has the form of an effect's position, with the id as
 // key.
 func (c Cursor) action() (place, error) {
 	at, err := c.effect()

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// answer is a page of events or of effects.
+// answer is a page of events, effects or actions, without its rows.
 type answer struct {
 	found, looked int
 	next          find.Cursor
@@ -26,12 +26,12 @@ func answerOf[Row any](p find.Page[Row]) answer {
 	return answer{found: len(p.Rows), looked: p.Looked, next: p.Next, more: p.More, back: p.Back, cursors: p.Cursors}
 }
 
-// question is a filter that no index serves.
+// question is a list whose pages must be bounded, although no index serves its filter.
 type question struct {
 	ask  func(ctx context.Context, from find.Cursor, limit int) (answer, error)
 	of   int // matching rows; -1: all
 	body bool
-	each int // pages read for each row; 0: 1
+	each int // maximum number of table pages read for each row; 0: 1
 }
 
 func (b *bundle) questions() map[string]question {
@@ -79,7 +79,7 @@ func (b *bundle) questions() map[string]question {
 	}
 }
 
-// ofEffects is the number of pages read to find the effects of a listed event.
+// ofEffects is the maximum number of table pages read to find the effects of a listed event.
 const ofEffects = 16
 
 // A first page reads only as many rows as its time allows: 100 ms of server time, or 250 ms if it

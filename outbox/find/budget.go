@@ -14,7 +14,7 @@ var (
 	// plainBudget is for pages that read no bodies and may take 100 ms. It leaves time to load the
 	// rows that are found.
 	plainBudget = budget{time: 60 * time.Millisecond, rows: 200_000, first: 1_000, most: 16_000}
-	// briefBudget is for interactive pages.
+	// briefBudget replaces plainBudget for interactive pages: see Finder.Brief.
 	briefBudget = budget{time: 25 * time.Millisecond, rows: 200_000, first: 1_000, most: 16_000}
 	// matchBudget is for pages that read bodies and may take 250 ms. The first slice is as large as
 	// one read of bodies.

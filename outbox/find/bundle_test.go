@@ -93,7 +93,7 @@ func filled(t *testing.T) (b *bundle, rows int) {
 	return b, rows
 }
 
-// cost is the server's cost of a page.
+// cost is the table and index pages that Postgres read for statements, their time and their plans.
 type cost struct {
 	pages int
 	time  time.Duration

@@ -24,10 +24,11 @@ const Beginning Cursor = ""
 // position begins with the event accepted just before it.
 func BeforeEvent(acceptSeq int64) Cursor { return place{acceptSeq: acceptSeq}.ofEvent() }
 
-// place is the position of a walk: an event's accept_seq, or an effect's time and key.
+// place is the position of a walk: an event's accept_seq, an effect's time and key, or an action's
+// time and id.
 type place struct {
 	acceptSeq int64
-	at        time.Time // time when the event was received, or the effect created
+	at        time.Time // time when the event was received, or the effect or action was created
 	key       string
 }
 

@@ -22,7 +22,7 @@ type Effects struct {
 	States      []ledger.EffectState `json:"states,omitempty" find:"state" help:"in these 'states': %s" label:"State"`
 	Route       string               `json:"route,omitempty" find:"route" help:"of this 'route'" label:"Route"`
 	Source      identity.Source      `json:"source,omitempty" find:"source" help:"of events of this 'source'" label:"Event source"`
-	Type        string               `json:"type,omitempty" find:"type" help:"of events of this 'type', such as invoice.*" label:"Event type" hint:"invoice.*"` // or a pattern of package wildcard
+	Type        string               `json:"type,omitempty" find:"type" help:"of events of this 'type', such as invoice.*" label:"Event type" hint:"invoice.*"` // event type, or a pattern of package wildcard
 	Event       identity.EventRef    `json:"event,omitzero" find:"event" help:"of this event, as 'SOURCE/EVENT_ID'" label:"Event" hint:"stripe/evt_123"`        // event to which the effects are linked
 	Policy      ledger.Policy        `json:"policy,omitempty" find:"policy" help:"with this 'policy': %s" label:"Policy"`
 	Span

@@ -83,8 +83,7 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	require.Contains(t, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{"parked"}, Span: find.Span{Since: time.Now().Add(-time.Hour)}}), "waits")
 }
 
-// A list finds the effects of an event that was never replayed in the day of its dispatch, and
-// reads no other days of links.
+// A list reads only the links of the day of an event's dispatch, if the event was never replayed.
 func TestTheStatesOfEffectsAreReadFromOneDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

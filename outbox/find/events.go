@@ -22,11 +22,11 @@ import (
 // Events selects events. Empty fields match all.
 type Events struct {
 	Source  identity.Source  `json:"source,omitempty" find:"source" help:"of this 'source'" label:"Source"`
-	Type    string           `json:"type,omitempty" find:"type" help:"of this 'type', such as invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // or a pattern of package wildcard
+	Type    string           `json:"type,omitempty" find:"type" help:"of this 'type', such as invoice.paid or invoice.*" label:"Type" hint:"invoice.*"` // event type, or a pattern of package wildcard
 	State   inbox.Outcome    `json:"state,omitempty" find:"state" help:"in this 'state': %s" label:"State"`
 	Effects []EffectsIn      `json:"effects,omitempty" find:"effects" help:"with effects in these 'states': %s" label:"Effects"`
 	Has     []Attribute      `json:"has,omitempty" find:"has" help:"with all given 'attributes' (allowed: %s)" label:"Has"`
-	ID      identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"ID"` // of any source, unless Source names one
+	ID      identity.EventID `json:"id,omitempty" find:"id" help:"with this 'id', of any source" label:"ID"` // id in any source, unless Source is set
 	Span
 	Content
 
@@ -41,7 +41,7 @@ type Attribute string
 const (
 	Duplicates Attribute = "duplicates" // the event was delivered again
 	Differs    Attribute = "differs"    // the event was delivered again with another body
-	Retry      Attribute = "retry"      // the event's sender called it a retry
+	Retry      Attribute = "retry"      // the sender marked the accepted delivery as a retry
 	Suspect    Attribute = "suspect"    // the event's proof was used before, under another id
 )
 
@@ -136,8 +136,8 @@ func (f *Finder) events(ctx context.Context, asked Events, from Cursor, limit in
 	return w.page(ctx, at, min(limit, maxLimit))
 }
 
-// eventsBack reads accepted events first, and then imported events down to floor. The times of
-// imported events do not follow their positions.
+// eventsBack reads accepted events first, and then imported events down to floor. DownTo does not
+// limit imported events, because their times do not follow their positions.
 func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
@@ -322,7 +322,8 @@ func (e Events) args() askedFor {
 	}
 }
 
-// placeOf returns the position of the first event that was received at a time or later.
+// placeOf returns the position of the first accepted event that was received at a time or later. If
+// there is none, it returns the position after the last event.
 func (f *Finder) placeOf(ctx context.Context, at time.Time) (int64, error) {
 	var seq int64
 	if err := f.sql.EventPlace.With(eventPlace{At: at}).QueryRow(ctx, f.walk).Scan(&seq); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// MatchTime returns the maximum time of a page that reads bodies.
+// MatchTime returns the time budget of a page that reads bodies.
 func MatchTime() time.Duration { return matchBudget.time }
 
 // NewTurns returns the take method of new turns, which the searches of a Brief Finder use.

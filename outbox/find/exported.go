@@ -110,7 +110,8 @@ func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]expor
 	}), err
 }
 
-// exportedFound returns the selected events after a position.
+// exportedFound returns the events of some that match, or cannot be decided, and are no longer
+// stored. The position at precedes some.
 func (f *Finder) exportedFound(ctx context.Context, asked Events, judge *judge, some []*export.Found, at exportedPlace, last int64) ([]Found, error) {
 	refs := make([]identity.EventRef, len(some))
 	for i, one := range some {

@@ -51,8 +51,8 @@ type Finder struct {
 	turns     *turns // nil: searches in payloads do not wait for each other
 }
 
-// New returns a Finder on a migrated database. It starts nothing. It refuses conditions: see
-// With.
+// New returns a Finder on a migrated database. New starts nothing. The Finder refuses conditions:
+// see With.
 func New(opts Options) (*Finder, error) {
 	if opts.Pool == nil || opts.Inbox == nil || opts.Ledger == nil {
 		return nil, errors.New("find options: Pool, Inbox and Ledger are required")
@@ -78,7 +78,8 @@ func (f *Finder) With(condition Condition) *Finder {
 
 // Brief returns a copy of f for interactive pages. A list that reads no bodies returns within about
 // 25 ms of server time, and reports how far it looked. Only one of its payload searches works at a
-// time, and then pauses twice as long as it worked. The function condition is called for every page.
+// time, and then pauses twice as long as it worked. The function condition is called for every page
+// whose filter has a When.
 func (f *Finder) Brief(condition Condition) *Finder {
 	brief := *f
 	brief.condition, brief.plain, brief.turns = condition, briefBudget, newTurns()

@@ -177,7 +177,7 @@ func TestMatchSaysWhatItCouldNotDecide(t *testing.T) {
 	require.Equal(t, 2, effects.Bodiless)
 }
 
-// A condition that takes the whole time of a page is evaluated for one event per page. The next
+// A condition that uses up the time budget of a page is evaluated for one event per page. The next
 // page continues with the next event.
 func TestASlowConditionIsAskedOnceInAnAnswer(t *testing.T) {
 	t.Parallel()

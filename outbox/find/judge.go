@@ -29,8 +29,8 @@ type judge struct {
 	bodiless   int
 }
 
-// judgeOf returns the judge for a filter's content, or nil if it selects everything, and the budget
-// of a page. Errors: *ConditionError.
+// judgeOf returns the judge for a filter's content, and the budget of a page. The judge is nil if
+// the content selects everything. Errors: *ConditionError.
 func (f *Finder) judgeOf(ctx context.Context, c Content) (*judge, budget, error) {
 	m, err := f.match(ctx, c)
 	if m == nil || err != nil {
@@ -84,7 +84,7 @@ func judged[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref],
 	return matching, through, nil
 }
 
-// ErrBodiless is the reason if an event's body is no longer stored or was erased.
+// ErrBodiless is the value of Found.Unclear if an event's body is no longer stored or was erased.
 var ErrBodiless = errors.New("its body is no longer stored")
 
 // decide reports whether an event matches. If decide cannot tell, it counts the event and returns
@@ -127,8 +127,8 @@ type holding struct {
 	Text  []byte
 }
 
-// held omits candidates whose bodies cannot match. The server decides that without sending the
-// bodies.
+// held returns the candidates whose bodies may match, in any order. Postgres searches the bodies
+// for the text without sending them.
 func held[Ref comparable](ctx context.Context, j *judge, all []candidate[Ref]) ([]candidate[Ref], error) {
 	if j.match.Text == "" {
 		return all, nil

@@ -54,7 +54,8 @@ func textOf(literal string) string {
 type Match struct {
 	By func(*inbox.Event) (bool, error)
 	// Text occurs in the body of every event for which By is true. It consists of letters, digits
-	// and "_.:-" only. Bodies without Text are not evaluated. Empty: no such text is known.
+	// and "_.:-" only. By is not called if the body cannot contain Text. Empty: no such text is
+	// known.
 	Text string
 }
 
@@ -134,7 +135,8 @@ func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {
 	}, nil
 }
 
-// plainRun returns the longest run of letters and digits in a text. No encoding escapes them.
+// plainRun returns the longest run of ASCII letters and digits in a text. Encoders seldom escape
+// such characters, and holding.sql allows for those that do.
 func plainRun(text string) string {
 	longest := ""
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool {

@@ -59,8 +59,8 @@ func eventsOnward[Row any](ctx context.Context, f *Finder, w walk[identity.Event
 	return w.page(ctx, at, limit)
 }
 
-// eventsAhead reads imported events first, because their times do not follow their positions. It
-// then reads events accepted at the position since or later.
+// eventsAhead reads all imported events first, and then events accepted at the position since or
+// later. Since does not limit imported events, because their times do not follow their positions.
 func (f *Finder) eventsAhead(ctx context.Context, args eventSliceOnward, since int64) (slice[identity.EventRef], error) {
 	var s slice[identity.EventRef]
 	look, limit := args.Look, args.Limit
@@ -93,12 +93,11 @@ type Found struct {
 	// InDoubt means that the effect may have been applied. Unrendered means that nothing can be
 	// sent, because the request could not be rendered.
 	InDoubt, Unrendered bool
-	// Unclear is the reason if Content could not be decided. The selection does not include such a
-	// row.
+	// Unclear is the reason why Content could not be decided; nil: the row matches.
 	Unclear error
 }
 
-// foundAtOnce is the number of rows that a page of Found reads.
+// foundAtOnce is the maximum number of rows that a page of Found reads.
 const foundAtOnce = 2_000
 
 // foundBudget limits a page of Found, so that it takes less time than the worker's lease.

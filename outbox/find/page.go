@@ -14,10 +14,12 @@ type Page[Row any] struct {
 	// Looked is the number of rows read, matching or not.
 	Looked int
 	// Back is the receipt or creation time of the last row that was read. The page is complete
-	// back to this time, or up to this time if it walks onward. Zero if no row was read.
+	// back to this time, or up to this time if it walks onward. Zero if no row was read, or if the
+	// rows were looked up by id.
 	Back time.Time
-	// Unclear counts the rows omitted because Content.When failed; WhyUnclear is the first error.
-	// Bodiless counts the rows omitted because their body is no longer stored.
+	// Unclear counts the rows for which Content.When failed; WhyUnclear is the first error.
+	// Bodiless counts the rows whose body is no longer stored or was erased. Both kinds are
+	// omitted, except from pages of Found.
 	Unclear    int
 	WhyUnclear error
 	Bodiless   int

@@ -19,8 +19,8 @@ const (
 // Tail returns new rows. It is meant for watching: a row that is committed much later than the rows
 // after it is never returned.
 type Tail[Row any] struct {
-	// read returns the matching rows that are not much older than the newest known position, and
-	// the newest position now.
+	// read returns the matching rows that are not much older than the newest known position, their
+	// cursors, and the newest position now.
 	read func(ctx context.Context, known place) ([]Row, []Cursor, place, error)
 	told map[Cursor]place
 	at   place

@@ -13,7 +13,7 @@ const restFactor = 2
 // one CPU of this process and one of the server busy. Deliveries need these CPUs too. With a nil
 // *turns, searches neither wait nor pause.
 type turns struct {
-	free chan struct{} // has a value while no search works
+	free chan struct{} // has a value while no search works or pauses
 	rest int
 }
 

@@ -75,7 +75,7 @@ func TestAnIndexedValueIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-// The events of a delivery are found among those with near positions.
+// EventsOfDelivery finds a delivery's events among the events at nearby positions.
 func TestTheEventsOfADeliveryAreFound(t *testing.T) {
 	t.Parallel()
 	b, rows := filled(t)

@@ -11,15 +11,15 @@ import (
 
 const (
 	defaultLimit = 50
-	maxLimit     = 1_000 // limit of a list
+	maxLimit     = 1_000 // maximum limit of a list
 )
 
-// candidate is a row that matches all fields of the filter except Content.
+// candidate is a row that matches the filter, ignoring Content.
 type candidate[Ref comparable] struct {
 	ref        Ref
 	place      place
 	event      identity.EventRef // event whose body Match reads; empty: none
-	deliveryID uuid.UUID         // location of the body, if known
+	deliveryID uuid.UUID         // delivery that contains the body, if known
 
 	inDoubt, unrendered bool  // only for effects
 	unclear             error // reason why Match could not be decided, if the judge tells
@@ -106,7 +106,8 @@ func (w walk[Ref, Row]) page(ctx context.Context, from place, limit int) (Page[R
 	return page, err
 }
 
-// turn waits for the walk's turn if the walk reads bodies.
+// turn waits for the walk's turn if the walk reads bodies, and returns a function that ends the
+// turn.
 func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
 	if w.judge == nil {
 		return func() {}, nil
@@ -114,7 +115,6 @@ func (w walk[Ref, Row]) turn(ctx context.Context) (end func(), err error) {
 	return w.judge.turns.take(ctx)
 }
 
-// refsOf returns the refs of candidates.
 func refsOf[Ref comparable](candidates []candidate[Ref]) []Ref {
 	refs := make([]Ref, len(candidates))
 	for i, c := range candidates {

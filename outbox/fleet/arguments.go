@@ -71,7 +71,7 @@ type rendersElsewhere struct {
 	HasSource     bool // the asking process has the source
 	Destination   string
 	Configuration int64  // number of the asking process's configuration
-	Routes        string // of that configuration
+	Routes        string // digest of that configuration's routes
 	SeenSeconds   float64
 }
 

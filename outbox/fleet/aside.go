@@ -31,7 +31,7 @@ func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) e
 // Aside is a destination that has jobs set aside.
 type Aside struct {
 	Destination string
-	Paused      bool // the destination is paused, or unknown: Recall would return no job
+	Paused      bool // the destination is paused, or unknown: Recall would move no job
 }
 
 // AsideOf lists the given destinations that have jobs set aside. Errors: ErrUnavailable.
@@ -53,9 +53,9 @@ func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Asi
 	return found, nil
 }
 
-// Recall returns up to limit jobs that were set aside for a destination to its queue, the longest
-// waiting first. It returns their number, which is 0 while the destination is paused. Errors:
-// ErrUnavailable.
+// Recall moves up to limit jobs that were set aside for a destination back to its queue, the
+// longest waiting first. It returns the number of moved jobs, which is 0 while the destination is
+// paused. Errors: ErrUnavailable.
 func (f *Fleet) Recall(ctx context.Context, destination string, limit int) (recalled int, err error) {
 	recall := recallJobs{Destination: destination, AsideQueue: riverjob.AsideQueue(destination), Limit: limit}
 	err = f.db.Statement("recall_jobs", func(db pipeline.ByIndex) error {

@@ -102,8 +102,8 @@ func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, pro
 }
 
 // CloseBreaker ends a destination's breaker pause after a successful probe. An operator's pause
-// stays. It returns false if the breaker was closed already. Errors: ErrUnknownDestination,
-// ErrUnavailable.
+// stays. CloseBreaker returns false if the breaker was closed already. Errors:
+// ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) CloseBreaker(ctx context.Context, destination string) (closed bool, err error) {
 	if closed, err = f.changeDestination(ctx, "close_breaker", destination, f.sql.CloseBreaker.With(named{Destination: destination})); err != nil {
 		return false, fmt.Errorf("close breaker of %s: %w", destination, err)

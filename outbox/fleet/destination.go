@@ -32,7 +32,7 @@ type DestinationState struct {
 	Name         string    `json:"name"`
 	Kind         string    `json:"kind"`
 	Queue        string    `json:"queue"`
-	SharedQueue  bool      `json:"shared_queue"` // other destinations use the queue: it is never paused, claims are refused instead
+	SharedQueue  bool      `json:"shared_queue"` // other destinations use the queue too: it is never paused, and claims are refused instead
 	RegisteredAt time.Time `json:"registered_at"`
 
 	OperatorPaused bool      `json:"operator_paused"`
@@ -55,7 +55,7 @@ type DestinationState struct {
 	ServedAt time.Time `json:"served_at"` // time when a process last had the destination; zero: never
 }
 
-// Paused reports whether no attempts other than probes may start.
+// Paused reports whether an operator or the breaker has paused the destination.
 func (d DestinationState) Paused() bool { return d.OperatorPaused || d.Breaker != BreakerClosed }
 
 // MarshalJSON writes the fields that operators and API clients see. An unset time is null.

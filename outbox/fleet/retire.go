@@ -29,7 +29,7 @@ type Waiting struct {
 	Unrendered  int64     // number of effects whose request is not rendered yet
 }
 
-// Waiting counts waiting effects. It reads all unfinished effects.
+// Waiting counts the unfinished effects by destination and route. It reads all of these effects.
 func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 	rows, err := f.sql.WaitingEffects.Query(ctx, f.read)
 	if err != nil {
@@ -81,8 +81,8 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 }
 
 // awaitEnqueuing waits until the transactions that may have read a removed destination have ended, for
-// at most enqueuingPatience. The effects that they enqueue then exist when the run begins: the run parks
-// only those.
+// at most enqueuingPatience. The effects that these transactions enqueue then exist when the run
+// begins: a run parks only effects that were created before it.
 func (f *Fleet) awaitEnqueuing(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, enqueuingPatience)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// AnnounceEvery is the interval at which a process that performs effects announces itself.
+	// AnnounceEvery is the interval at which a worker or a gateway announces itself.
 	AnnounceEvery = 5 * time.Second
 	// silent is the time without an announcement after which a process's jobs are given to other
 	// processes.
@@ -33,7 +33,7 @@ const (
 	// because a process that starts with it later is a rollback. Within that time, such a process
 	// counts as restarted.
 	unusedAfter = 2 * time.Minute
-	// moveLimit limits the jobs moved by one statement.
+	// moveLimit limits the jobs that one statement moves or ends.
 	moveLimit = 2_000
 )
 
@@ -68,9 +68,10 @@ type Configuration struct {
 	ForHandlers bool
 }
 
-// Announce registers a running process, its destinations and its sources. Call it before the
-// process accepts or dispatches anything, when its configuration changes, and every AnnounceEvery.
-// It tries once and ends with ctx. Errors: ErrUnavailable.
+// Announce registers a running process, its destinations and its sources, and returns its
+// configuration with the number. Call Announce before the process accepts or dispatches anything,
+// when its configuration changes, and every AnnounceEvery. Announce tries once. Errors:
+// ErrUnavailable.
 func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error) {
 	names, queues := make([]string, len(p.Destinations)), make([]string, len(p.Destinations))
 	for i, d := range p.Destinations {
@@ -92,7 +93,7 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error)
 	return announced, nil
 }
 
-// Withdraw removes a process that stops. It ends with ctx.
+// Withdraw removes a stopping process from the running processes. It tries once.
 func (f *Fleet) Withdraw(ctx context.Context, id string) error {
 	err := f.db.Statement("withdraw_worker", func(db pipeline.ByIndex) error {
 		_, err := f.sql.WithdrawWorker.With(withdrawWorker{ID: id}).Exec(ctx, db)
@@ -150,7 +151,8 @@ func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
 }
 
 // syncQueues moves jobs out of queues that no process has read for the duration unserved, except
-// queues for which the function leave returns true.
+// queues for which the function leave returns true. It also ends the jobs of retired destinations
+// in these queues, and the jobs that were set aside for retired destinations.
 func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
 	if _, err := f.execute(ctx, "place_destinations", f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)

@@ -14,13 +14,13 @@ import (
 // MostUnsuccessful limits each count of a destination: a count of this value means as many or more.
 const MostUnsuccessful = rule.MostAside
 
-// Unsuccessful counts the effects at one destination that need attention, up to MostUnsuccessful.
+// Unsuccessful counts the failed and the parked effects at one destination, up to MostUnsuccessful.
 type Unsuccessful struct {
 	Failed int64 `json:"failed"` // permanently failed, or rejected at their last attempt
 	Parked int64 `json:"parked"`
 }
 
-// Unsuccessful counts effects by destination. It omits destinations without such effects.
+// Unsuccessful counts failed and parked effects by destination. It omits destinations without any.
 func (f *Fleet) Unsuccessful(ctx context.Context) (map[string]Unsuccessful, error) {
 	rows, err := f.sql.CountUnsuccessful.With(aside{Most: MostUnsuccessful}).Query(ctx, pipeline.ByIndex{Sender: f.read, InOrder: true})
 	if err != nil {

@@ -22,7 +22,7 @@ func ScopeOfRoute(source Source, route string) Scope {
 	return Scope("route:" + string(source) + ":" + route)
 }
 
-// ScopeOfEnqueue returns the scope of the effects that an application enqueues.
+// ScopeOfEnqueue returns the scope of the effects that an application enqueues for a destination.
 func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destination) }
 
 // ScopeOfResend returns the scope of the effects that resend one effect under other keys.

@@ -1,8 +1,8 @@
-// Package identity identifies events and effects for applications and every other package. Tables,
-// jobs and log lines use its types.
+// Package identity defines the types that identify events and effects, for applications and every
+// other package. Tables, jobs and log lines contain their values.
 package identity
 
-// EventRef identifies one event. Every key is scoped to its source.
+// EventRef identifies one event. An EventID is unique only within its source.
 type EventRef struct {
 	Source  Source  `json:"source"`
 	EventID EventID `json:"event_id"`

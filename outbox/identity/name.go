@@ -7,8 +7,8 @@ type Source string
 // derived.
 type EventID string
 
-// Scope separates the keys of effects: the keys of a route and a source, or the keys that an
-// application enqueues for a destination.
+// Scope separates the keys of effects. A scope belongs to one route and source, to one destination
+// for which an application enqueues, or to one effect that is resent.
 type Scope string
 
 // Key identifies an effect within its scope.

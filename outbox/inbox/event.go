@@ -45,7 +45,7 @@ type Event struct {
 	// DuplicateTimes are the times of the last 16 duplicates, in order.
 	DuplicateTimes []time.Time `json:"duplicate_times,omitempty"`
 
-	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // its delivery's proof was used before, under another id
+	ReplaySuspect bool   `json:"replay_suspect,omitzero"` // the proof of the event's delivery was used before, under another id
 	RetryNumber   int    `json:"retry_number,omitzero"`   // number of the provider's retry that delivered it; 0 for a first attempt
 	RetryReason   string `json:"retry_reason,omitzero"`
 
@@ -118,7 +118,7 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 		OccurredAt      *time.Time `json:"occurred_at"`
 		ProcessedAt     *time.Time `json:"processed_at"`
 		LastDuplicateAt *time.Time `json:"last_duplicate_at"`
-		BodyBytes       *int       `json:"body_bytes,omitempty"` // set while the delivery is stored
+		BodyBytes       *int       `json:"body_bytes,omitempty"` // set if the body was loaded
 	}{
 		fields: (*fields)(e), OccurredAt: plainjson.OrNull(e.OccurredAt), ProcessedAt: plainjson.OrNull(e.ProcessedAt), LastDuplicateAt: plainjson.OrNull(e.LastDuplicateAt),
 	}

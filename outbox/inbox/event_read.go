@@ -17,7 +17,8 @@ import (
 )
 
 // Event loads an event and its delivery, with a statement that concurrent calls may share. Headers
-// and Body are nil if retention has deleted the delivery. Errors: ErrNotFound, ErrUnavailable.
+// and Body are nil if the delivery is not stored: retention deleted it, or the event was imported.
+// Errors: ErrNotFound, ErrUnavailable.
 func (i *Inbox) Event(ctx context.Context, ref identity.EventRef) (*Event, error) {
 	stored, found, err := i.events.Get(ctx, ref)
 	switch {
@@ -129,7 +130,7 @@ func (i *Inbox) EventsWhole(ctx context.Context, refs []identity.EventRef) (map[
 
 func scanWholeEvent(row pgx.CollectableRow) (*Event, error) { return scanEvent(row) }
 
-// scanEvent scans an event, and the columns that a statement adds.
+// scanEvent scans an event. It scans the statement's further columns into added.
 func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	var e Event
 	var occurredAt, processedAt, lastDuplicateAt, erasedAt, redactedAt *time.Time
@@ -156,7 +157,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	e.ErasedAt, e.RedactedAt = column.OrZero(erasedAt), column.OrZero(redactedAt)
 	e.ContentType = column.OrZero(contentType)
 	if e.OnlyRoute, e.Before = column.OrZero(onlyRoute), Outcome(column.OrZero(before)); column.OrZero(newKeys) {
-		e.EffectGeneration = e.Generation // a replay of one route has new keys for that route only
+		e.EffectGeneration = e.Generation // only this route gets new keys: the row keeps the old generation
 	}
 	return &e, nil
 }

@@ -27,7 +27,7 @@ func start(ctx context.Context) (box *outbox.Outbox, stop func()) {
 	}
 }
 
-// The function accept stores a delivery of the source shop.
+// accept stores a delivery of the source shop.
 func accept(ctx context.Context, box *outbox.Outbox, body string, guard *outbox.ReplayGuard, events ...outbox.Incoming) {
 	delivery := outbox.Delivery{Source: "shop", Provider: "shopify", Body: []byte(body), Events: events, ReplayGuard: guard}
 	if _, err := box.Accept(ctx, delivery); err != nil {
@@ -44,7 +44,7 @@ func event(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inbox.
 	return e
 }
 
-// If a delivery has several events, each event's payload is its own part of the body.
+// Payload returns only the event's own part of the body if the delivery has several events.
 func ExampleInbox_Event() {
 	ctx := context.Background()
 	box, stop := start(ctx)

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// importBatch is the number of keys in a transaction. Deliveries of these keys wait for the
-	// transaction.
+	// importBatch is the maximum number of keys in a transaction. Deliveries of the same events wait
+	// for the transaction.
 	importBatch = 1_000
-	// maxEventIDLen is the same limit as in Accept.
+	// maxEventIDLen is the maximum length of an event id in bytes, as in Accept.
 	maxEventIDLen = 255
 )
 
@@ -44,7 +44,7 @@ type importKeys struct {
 	Keys   []ImportedKey
 }
 
-// ImportProgress is the progress of an import.
+// ImportProgress counts the keys that ImportKeys has processed so far.
 type ImportProgress struct {
 	Done int   // number of processed keys
 	New  int64 // number of new keys; the other keys were stored already

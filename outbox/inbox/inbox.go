@@ -42,7 +42,7 @@ type Options struct {
 	Schema   schema.Name   // holds the tables. Defaults to schema.Default.
 	Jobs     *riverjob.Inserter
 	Ledger   *ledger.Ledger  // records operator actions, and reopens effects
-	Export   *export.Archive // contains events and deliveries that retention deleted; nil: none
+	Export   *export.Archive // contains events and deliveries that retention deleted; nil: no export
 }
 
 // Inbox stores the accepted events. It is safe for concurrent use.

@@ -54,7 +54,8 @@ func (i *Inbox) fill(ctx context.Context, e *Event) error {
 	return err
 }
 
-// exported reads an event from the export, or returns nil.
+// exported reads an event from the export of a day, or of any day if day is zero. It returns nil if
+// the export has no such event.
 func (i *Inbox) exported(ctx context.Context, ref identity.EventRef, day time.Time) (*Event, error) {
 	found, err := i.export.Find(ctx, ref, day)
 	if err != nil || found == nil {

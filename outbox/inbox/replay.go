@@ -41,7 +41,7 @@ type Replayed struct {
 
 // Replay dispatches an event again, with the current configuration. A replay is recorded, and
 // happens only when an operator requests it (I11). Errors: ErrNotFound, ErrNotReplayable,
-// ErrUnavailable.
+// ErrUnavailable, and errors of the export's storage.
 func (i *Inbox) Replay(ctx context.Context, ref identity.EventRef, by ledger.Operator, opts ReplayOptions) (Replayed, error) {
 	var replayed Replayed
 	var err error
@@ -96,7 +96,7 @@ type EventReplay struct {
 	Generation int       `json:"generation"` // generation that the replay started
 	NewKeys    bool      `json:"new_keys"`
 	Route      string    `json:"route,omitzero"` // only route dispatched again. Empty: all
-	Run        int64     `json:"run,omitzero"`   // bulk run that replayed it. 0: an operator named the event
+	Run        int64     `json:"run,omitzero"`   // bulk run that replayed the event. 0: an operator named the event
 	By         string    `json:"by"`
 	Reason     string    `json:"reason,omitzero"`
 	At         time.Time `json:"at"`

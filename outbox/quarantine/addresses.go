@@ -125,7 +125,7 @@ type addressRow struct {
 type noteAddresses struct{ Addresses []addressRow }
 
 // syncAddresses stores the addresses that this process noted, and reads the addresses of all
-// processes. Once an hour it deletes expired addresses.
+// processes. Once an hour it also deletes expired addresses and deliveries.
 func (k *Keeper) syncAddresses(ctx context.Context) error {
 	fresh, read := k.addresses.takeFresh()
 	tidy := time.Since(k.tidied) >= tidyInterval

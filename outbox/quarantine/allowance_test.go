@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
 )
 
-// simulated returns a Keeper without a database and with its own clock. Everything that a turn
-// takes counts as written.
+// simulated returns a Keeper that has no database and reads the time from now. Everything that a
+// turn takes counts as written.
 func simulated(now *time.Time) *Keeper {
 	return &Keeper{
 		runner: ondemand.NewRunner(time.Hour, func() {}), addresses: newAddresses(), lost: noop.Int64Counter{},

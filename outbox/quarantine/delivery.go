@@ -41,7 +41,7 @@ type Delivery struct {
 	RejectedAt time.Time           `json:"rejected_at"` // arrival, by the database's clock
 	Reason     string              `json:"reason"`
 	Detail     string              `json:"detail,omitzero"`
-	From       string              `json:"from,omitzero"` // an IPv4 address, or the /64 of an IPv6 address
+	From       string              `json:"from,omitzero"` // a /32 of IPv4 or a /64 of IPv6
 	Known      bool                `json:"known"`         // deliveries from this address were accepted before
 	Method     string              `json:"method"`
 	Host       string              `json:"host"`
@@ -61,7 +61,7 @@ func (d *Delivery) summary() []any {
 	}
 }
 
-// Carried returns the names of the headers and parameters that carried a secret.
+// Carried returns the sorted names of the headers and parameters that carried a secret.
 func (d *Delivery) Carried() []string {
 	names := make([]string, 0, len(d.secrets))
 	for name := range d.secrets {
@@ -84,8 +84,8 @@ func (d *Delivery) CarriedAs(name string, values []string) bool {
 	return same
 }
 
-// sealed returns a secret's stored form. It depends on the key, the source, the name and the
-// secret.
+// sealed returns a secret's stored form: the HMAC of the source, the name and the secret, in
+// hexadecimal.
 func sealed(key []byte, source identity.Source, name, value string) string {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{string(source), name, value} {
@@ -106,14 +106,15 @@ type pending struct {
 	size    int
 }
 
-// rowOverhead is the size that each request counts toward the caps in addition to its texts.
-// maxText is the maximum length of these texts.
+// rowOverhead is the number of bytes that each request counts toward the caps in addition to its
+// contents. maxText is the maximum length of Detail and of Host.
 const (
 	rowOverhead = 256
 	maxText     = 8 << 10
 )
 
-// seal copies the data to store from r. The caller may change r afterwards.
+// seal copies the data to store from r. The caller may change the headers and the body of r
+// afterwards, but not Secrets.
 func seal(r Refused) (*pending, error) {
 	p := &pending{Refused: r, arrived: time.Now()}
 	var err error

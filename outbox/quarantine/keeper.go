@@ -59,10 +59,10 @@ type KeeperOptions struct {
 }
 
 // Keeper stores requests that a gateway refuses. It writes at most 20 requests and 1 MiB per
-// second. It fills each half of a source's caps immediately, and then replaces a part of that half
-// per hour. It also remembers the addresses of accepted deliveries. No method except Stop waits for
-// the database. Addresses are IPv4 addresses, or the /64 of IPv6 addresses. Keeper is safe for
-// concurrent use.
+// second. It fills each half of a source's caps at this rate, and then replaces only a part of that
+// half per hour. It also remembers the addresses of accepted deliveries. No method except Stop
+// waits for the database. Addresses are IPv4 addresses, or the /64 of IPv6 addresses. Keeper is
+// safe for concurrent use.
 type Keeper struct {
 	db        *commit.DB
 	sql       statements
@@ -110,8 +110,8 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 }
 
 // Keep offers a request from an address, with a body of the given size in bytes. The function
-// refused creates the request; Keep calls it only if the queue has room. The caller still owns the
-// request.
+// refused creates the request; Keep calls it only if the limits leave room for the request. The
+// caller may reuse the headers and the body afterwards.
 func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
 	if !k.offer(source, from, size, refused) {
 		k.lost.Add(context.Background(), 1, sourceLabel(source))
@@ -163,7 +163,7 @@ func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 }
 
 // Start reads the addresses that other processes, and earlier runs of this process, have stored.
-// Call it once the database is migrated. Until then no address is known.
+// Call Start once the database is migrated. None of these addresses is known before the first read.
 func (k *Keeper) Start() { k.runner.Wake() }
 
 // work is one turn of the runner.
@@ -190,9 +190,9 @@ func (k *Keeper) work() {
 	}
 }
 
-// takeTurn takes the requests that may be written now. Half of the rows and bytes is for known
-// addresses. Known addresses also get the unused part of the other half. takeTurn drops requests
-// beyond the allowance of their source.
+// takeTurn takes the requests that may be written now, and reports whether more are waiting. Half
+// of the rows and bytes is for known addresses. Known addresses also get the unused part of the
+// other half. takeTurn drops requests beyond the allowance of their source.
 func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,7 +11,7 @@ func address(n int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{127, 0, byte(n >> 8), byte(n)}), 32)
 }
 
-// offer adds a request of a size to the line, if there is room.
+// offer adds a request of the given size if the line has room, and reports whether it had room.
 func (l *line) offer(from, size int) bool {
 	room, _ := l.makeRoom(address(from), size)
 	if room {

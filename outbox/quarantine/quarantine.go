@@ -1,6 +1,6 @@
 // Package quarantine stores a bounded number of refused deliveries, for the gateway and the
-// program. They can be verified again once a wrong secret is corrected. The package verifies
-// nothing, and processes nothing.
+// program. An operator can have the deliveries verified again once a wrong secret is corrected. The
+// package itself verifies nothing, and processes nothing.
 //
 // A [Keeper] stores requests that a gateway refuses, without delaying the gateway. A [Quarantine]
 // is for the operators who decide about the stored deliveries.
@@ -59,7 +59,7 @@ func New(opts Options) (*Quarantine, error) {
 	return &Quarantine{pool: opts.Pool, ledger: opts.Ledger, sql: sql}, nil
 }
 
-// Filter selects deliveries. Empty fields select all. A bulk run (package runs) stores it.
+// Filter selects deliveries. Empty fields select all. A bulk run (package runs) stores its Filter.
 type Filter struct {
 	ID     uuid.UUID       `json:"id,omitzero"`
 	Source identity.Source `json:"source,omitempty"`

@@ -18,7 +18,7 @@ type Verdict struct {
 // not a verdict: the call may be repeated.
 type Verify func(ctx context.Context, d *Delivery) (Verdict, error)
 
-// Retried is the result of a retry, in deliveries.
+// Retried counts the deliveries of a retry by result.
 type Retried struct {
 	Accepted   int64            `json:"accepted"`   // with a new event
 	Duplicates int64            `json:"duplicates"` // with duplicates only
@@ -26,8 +26,8 @@ type Retried struct {
 }
 
 // Retry verifies a delivery again. If the delivery is accepted, Retry records the operator. A bulk
-// run retries a selection. An accepted delivery is removed after its acceptance, so after a crash
-// it is verified again and is a duplicate. A deleted delivery is not counted.
+// run retries a selection. Retry removes a delivery only after its acceptance, so a Retry that is
+// repeated after a crash may find a duplicate. A deleted delivery is not counted.
 func (q *Quarantine) Retry(ctx context.Context, id uuid.UUID, by ledger.Operator, verify Verify) (Retried, error) {
 	came := Retried{Refused: map[string]int64{}}
 	found, err := q.Next(ctx, Filter{ID: id}, Mark{}, 1)

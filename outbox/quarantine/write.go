@@ -98,7 +98,8 @@ func rowsOf(batch []*pending, key []byte) ([]rejectedRow, error) {
 
 type tidyAddresses struct{ AddressesOfSource int }
 
-// tidy deletes expired rows of all sources.
+// tidy deletes expired deliveries and addresses, and the addresses beyond maxAddresses, of all
+// sources.
 func (k *Keeper) tidy(ctx context.Context, tx pgx.Tx) error {
 	if _, err := k.sql.ExpireRejected.Exec(ctx, tx); err != nil {
 		return err

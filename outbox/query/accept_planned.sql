@@ -1,6 +1,6 @@
 -- T1 for a batch in which some events already have a plan. It does the same as accept.sql, except
--- that a planned event is stored with the outcome of its plan and gets no job. Its effects follow
--- in the same transaction, so T1 is also the event's T2.
+-- that a planned event is stored with the outcome of its plan and gets no job. The event's effects
+-- follow in the same transaction, so T1 is also the event's T2.
 --
 -- A plan is not used while a process with a newer configuration decides (see fence.sql), or while an
 -- operator has paused the queue. The event then gets a job like any other event.

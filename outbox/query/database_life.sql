@@ -1,9 +1,9 @@
--- A text that changes whenever this might be a different database:
+-- A text that changes whenever the database may have been replaced or set back:
 --
 --   - after a standby was promoted or a backup restored, which begins a new timeline,
---   - after a restart, before which the files may have been put back to an earlier state,
---   - after the table of events was recreated, as by a dump restored in place, or truncated,
---   - in a database created anew from a template, which keeps the numbers of tables.
+--   - after a restart, because an operator may have replaced the files while the server was down,
+--   - after the table of events was truncated, or recreated when a dump was restored in place,
+--   - in a database created anew from a template, whose tables keep their OIDs.
 --
 -- Fails on a standby.
 SELECT concat_ws(

@@ -1,6 +1,7 @@
 -- A source's undispatched events that no live job will dispatch. The grace excludes events whose
 -- job is being inserted or finished right now. A replayed event's job has waited in its queue since
--- the replay, not since the event was received.
+-- the replay, not since the event was received, so replayed events are returned only if every job
+-- was read.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
     SELECT {{known_until}} AS until
 ), undispatched AS MATERIALIZED (

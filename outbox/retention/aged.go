@@ -24,8 +24,8 @@ func (r *run) deleteAged(ctx context.Context, t *task) error {
 	}
 }
 
-// deleteOperations deletes the oldest operator actions, and the other rows with the same retention.
-// Any of their tables may have the most expired rows.
+// deleteOperations deletes expired operator actions, and the other rows with the same retention. It
+// deletes another slice while any of these tables may have more expired rows.
 func (r *run) deleteOperations(ctx context.Context, t *task) error {
 	for !r.over(ctx) {
 		var gone, most int64
@@ -64,8 +64,8 @@ func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest s
 }
 
 // deleteGuards deletes a source's replay guards that were not seen within the dedup period. By then
-// none of the guarded events is stored. A guard seen later is kept for the full period after that
-// time.
+// none of the guarded events is stored. A guard that was seen again is kept for the full period
+// after that time.
 func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	at := guardsAged{Source: t.source, SeenAt: t.horizon.Add(-grain), Hash: []byte{}, Before: t.before, Look: r.look}
 	if !t.known {

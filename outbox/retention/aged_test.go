@@ -45,8 +45,8 @@ func TestAProofThatIsReplayedIsRememberedFromItsLastTime(t *testing.T) {
 	require.Zero(t, guards("again"))
 }
 
-// The results of passes grow faster than operator actions. One run deletes all expired rows, in as
-// many slices as needed.
+// Passes add rows faster than operator actions do. One run deletes all expired rows, in as many
+// slices as needed.
 func TestOneRunDeletesAllExpiredPasses(t *testing.T) {
 	t.Parallel()
 	const rows = 120 // more than two slices

@@ -140,7 +140,7 @@ func TestTheFirstRunOnAnOldDatabaseWaitsForAPerson(t *testing.T) {
 }
 
 // While processes with different configurations run, the longest setting applies. A source that no
-// configuration contains keeps the default.
+// configuration contains gets the setting Other.
 func TestTheLongestSettingOfAllRunningProcessesCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

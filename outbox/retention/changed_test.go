@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// runBeside runs retention until it waits for the transaction of change. That transaction is then
-// committed.
+// runBeside runs retention until retention waits for the transaction of change, and then commits
+// the transaction.
 func (w *world) runBeside(t *testing.T, settings retention.Settings, change func(tx pgx.Tx)) {
 	t.Helper()
 	tx, err := w.pool.Begin(t.Context())

@@ -17,10 +17,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// The test simulates months, with one source remembered for 400 days, four sources for 30, and
-// payloads kept for 10. The settings determine the remaining rows. Unfinished work keeps its
-// payloads, and the cost of deleting a row does not grow. HOOKLATCH_LONG=1 runs 120 days of 100
-// events.
+// The test simulates months. The events of one source are remembered for 400 days, those of four
+// sources for 30, and payloads are kept for 10. The settings determine the remaining rows.
+// Unfinished work keeps its payloads, and the cost of deleting a row does not grow.
+// HOOKLATCH_LONG=1 runs 120 days of 100 events.
 func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 	t.Parallel()
 	days, aDay := 45, 1 // number of days, and of events per day and source
@@ -73,7 +73,7 @@ func TestAfterMonthsIsLeftWhatTheSettingsSay(t *testing.T) {
 		}
 	}
 
-	// Each source has the rows of its days, and "a" also has the unfinished rows.
+	// Each source has the events of its dedup period. "a" also has those of unfinished work.
 	for _, source := range sources {
 		kept := 30
 		if source == "slow" {
@@ -135,8 +135,8 @@ func (w *world) buffers(t *testing.T, statement string) int {
 	return n
 }
 
-// Effects are deleted once they have ended and their event is deleted, together with the days of
-// their details. A waiting effect keeps all its rows.
+// Retention deletes expired effects that have ended and whose event is deleted, and drops the days
+// of their details. A parked effect keeps all its rows.
 func TestEffectsAndTheirDetailsGoTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -203,8 +203,8 @@ func TestARunFinishesWhatAnotherBegan(t *testing.T) {
 	}
 }
 
-// A run first finishes a half detached day of another date, because Postgres refuses a second half
-// detached day.
+// A run first finishes detaching a day of another date, because Postgres allows only one
+// half-detached day in a table.
 func TestARunFinishesADayOfAnotherTimeFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -249,7 +249,7 @@ func (w *world) interrupt(t *testing.T, sql string) {
 	require.Error(t, <-ended)
 }
 
-// A copy of a day does not contain a row that is being erased at the same time.
+// A copy of a delivery waits for an erasure in progress, and then contains no body.
 func TestACopyWaitsForWhoErases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -117,7 +117,8 @@ func (r *run) keptEvents(ctx context.Context) ([]int64, error) {
 	return events, nil
 }
 
-// thin deletes all rows of a day except rows of the given effects or events.
+// thin deletes all rows of a day except rows of the given effects or events. It returns the number
+// of rows left.
 func (r *run) thin(ctx context.Context, p partition, numbers []int64) (left int64, err error) {
 	if numbers == nil {
 		numbers = []int64{}

@@ -86,10 +86,11 @@ type looked struct {
 	fate       string
 }
 
-// slice reads or deletes one slice of a walk.
+// slice is a function that reads or deletes the events of one slice of a walk, and returns all
+// events of the slice with their fates.
 type slice func(ctx context.Context, members []member, after, until int64) ([]looked, error)
 
-// walkOnce processes a slice after the common cursor of some walks.
+// walkOnce processes the next slice after the common cursor of the given walks.
 func (r *run) walkOnce(ctx context.Context, walks []*walk, until int64, take slice) error {
 	after := walks[0].acceptSeq
 	until = r.needs.complete(after, until, r.look)
@@ -145,7 +146,7 @@ func (w *walk) follow(events []looked, now time.Time) {
 	}
 }
 
-// walkSlice deletes the expired events of a slice and records the kept events.
+// walkSlice deletes the expired events of a slice that no work needs, and records the kept events.
 func (r *run) walkSlice(ctx context.Context, members []member, after, until int64) ([]looked, error) {
 	var events []looked
 	err := r.slice(ctx, "delete_events", func(ctx context.Context, tx pgx.Tx) error {
@@ -185,7 +186,7 @@ func scanLooked(row pgx.CollectableRow) (looked, error) {
 	return l, err
 }
 
-// recheckEvents rechecks the events that earlier walks skipped.
+// recheckEvents deletes events that earlier walks skipped and that no work needs any more.
 func (r *run) recheckEvents(ctx context.Context, sources []*task) error {
 	members := make([]member, len(sources))
 	of := make(map[identity.Source]*task, len(sources))

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// killing is a storage that kills its process instead of performing an operation.
+// killing is a storage that, at one operation, cancels the run as if its process had been killed.
 type killing struct {
 	export.Storage
 

@@ -157,13 +157,13 @@ func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 }
 
-// finish completes an event that was accepted.
+// finish dispatches an accepted event with an effect, and settles the effect as done.
 func (w *world) finish(t *testing.T, source, id string) {
 	t.Helper()
 	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, source, id)), Verdict: ledger.VerdictDone, ResponseStatus: 200})
 }
 
-// A source that redacts more than it did when the day was exported redacts the export too.
+// New redaction rules of a source also redact days that were exported under its former rules.
 func TestNewRulesOfARedactionReachTheExport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -184,7 +184,7 @@ func TestNewRulesOfARedactionReachTheExport(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 }
 
-// A body that was redacted before its day was exported stays in the export.
+// A body that is redacted before its day is exported is exported in its redacted form.
 func TestARedactedBodyIsExported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

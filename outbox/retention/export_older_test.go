@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// An event in the first export format can still be restored. For this, restore_event.sql sets a
-// value for every NOT NULL column that was added later.
+// An event in the first export format can still be restored. restore_event.sql must set a value for
+// every NOT NULL column that was added after that format, because the export lacks the column.
 func TestTheFirstExportIsStillRestored(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/first_export.json")

@@ -63,8 +63,8 @@ func (w *world) passDays(t *testing.T, days int) {
 	}
 }
 
-// An event is shown the same before its day is dropped, after its delivery was dropped, and after
-// its rows were deleted too. Only ExportedDay and Recalled differ.
+// An event looks the same before its day is dropped, after its delivery was dropped, and after its
+// rows were deleted too. Only ExportedDay, Recalled and AcceptSeq may differ.
 func TestAnExportedEventIsShownAsItWasStored(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))
@@ -148,7 +148,7 @@ func jsonOf(t *testing.T, value any) string {
 type faulty struct {
 	export.Storage
 
-	at, done int // operations until the failure, and so far
+	at, done int // operations before the one that fails, and operations so far
 	after    bool
 	flip     bool // instead of failing, change one byte of a part
 }
@@ -192,7 +192,7 @@ func (f *faulty) Delete(ctx context.Context, name string) error {
 	return f.step(func() error { return f.Storage.Delete(ctx, name) })
 }
 
-// No delivery is lost if a storage operation fails, or is done without a response: the delivery is
+// No delivery is lost if a storage operation fails, or succeeds without a response: the delivery is
 // in its table or in the export. The next run continues, and leaves no file that the export does
 // not need.
 func TestAFailureOfTheExportLosesNothing(t *testing.T) {
@@ -374,8 +374,8 @@ func TestARunReplaysEventsOfDroppedDays(t *testing.T) {
 }
 
 // A source that has moved to another cell leaves its earlier events in this cell. An event whose
-// delivery only the export has is replayed like its other events: while its row is stored and
-// afterwards, alone and in a bulk run.
+// delivery only the export has can be replayed: while its row is stored and afterwards, alone and
+// in a bulk run.
 func TestAnExportedEventOfASourceThatMovedIsReplayed(t *testing.T) {
 	t.Parallel()
 	for days, stored := range map[int]int{7: 2, 14: 0} {

@@ -15,8 +15,8 @@ const lastImported = -1
 // beginning is a position before every imported key.
 const beginning = math.MinInt64
 
-// deleteImports deletes imported keys of all sources in one walk. The keys of one import are
-// ordered by time, but keys of several imports are not, and later imports are first. The walk
+// deleteImports deletes expired imported keys of all sources in one walk. The keys of one import
+// are ordered by time, but keys of several imports are not, and later imports come first. The walk
 // therefore reads all keys, once a day. A run that runs out of time passes its position to the next
 // run.
 func (r *run) deleteImports(ctx context.Context, sources []*task) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// imported registers keys of a source that another system accepted: one for each of the last
-// days, the newest an hour old.
+// imported registers keys that another system accepted for a source: one key a day for the given
+// number of days, the newest an hour old.
 func (w *world) imported(t *testing.T, source string, days int) {
 	t.Helper()
 	now := w.now(t)
@@ -27,8 +27,8 @@ func (w *world) imported(t *testing.T, source string, days int) {
 	require.NoError(t, err)
 }
 
-// Retention deletes imported keys after the same period as their source's events, for any order of
-// import. They do not block events.
+// Retention deletes imported keys after the same period as their source's events, in whatever order
+// they were imported. Imported keys do not delay the deletion of events.
 func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,7 +53,7 @@ func TestImportedKeysAreForgottenAfterTheirTime(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.events_kept`))
 }
 
-// A setting shortened by mistake deletes no imported keys.
+// A setting shortened by mistake deletes no imported keys until an operator approves.
 func TestAShortenedSettingForgetsNoImportedKeyUntilAPersonSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

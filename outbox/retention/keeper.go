@@ -20,8 +20,8 @@ import (
 type Options struct {
 	// DB commits the deletions. Required.
 	DB *commit.DB
-	// Pool connects to the same database. It serves lists, and detaches days, which must run
-	// outside any transaction. Required.
+	// Pool connects to the same database. Retention uses it to read lists, and to detach days, which
+	// Postgres allows only outside a transaction. Required.
 	Pool *pgxpool.Pool
 	// Ledger records that an operator allowed a run to continue. Required.
 	Ledger *ledger.Ledger
@@ -80,12 +80,12 @@ type Order struct {
 	// Until is the time at which the run ends, between two slices. The next run continues. Zero:
 	// the run ends when everything is done.
 	Until time.Time
-	// Progress is called after every slice. It may be nil.
+	// Progress is called repeatedly with the part in progress. It may be nil.
 	Progress func(Part)
 }
 
-// Run deletes everything that has expired and is not needed. The next run continues unfinished
-// work. Errors: ErrBusy, ErrUnavailable of package commit.
+// Run deletes everything that has expired and is not needed. If it runs out of time, the next run
+// continues. Errors: ErrBusy, ErrUnavailable of package commit.
 func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 	r := &run{Keeper: k, order: o, look: deletedAtOnce}
 	if err := r.prepare(ctx); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// needTimeout limits the single statement that reads all effects that wait or may be attempted
-// again. It takes a few seconds per million effects.
+// needTimeout limits the statement that reads all effects that wait or may be attempted again,
+// which takes a few seconds per million effects. It also limits the thinning of a day.
 const needTimeout = 25 * time.Second
 
 // underWay is longer than any dispatch takes. An event's dispatch time is the time at which its

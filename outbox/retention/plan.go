@@ -62,7 +62,7 @@ func (r *run) countAll(ctx context.Context) error {
 	return r.countEvents(ctx, r.due(Events))
 }
 
-// countImports walks like a run, but always from the beginning.
+// countImports walks the imported keys like a run, but only counts them, and from the beginning.
 func (r *run) countImports(ctx context.Context, sources []*task) error {
 	for _, t := range sources {
 		t.acceptSeq = beginning
@@ -78,7 +78,8 @@ func (r *run) countImports(ctx context.Context, sources []*task) error {
 	return err
 }
 
-// countDays sums the days that would be deleted. Rows are the planner's estimate.
+// countDays adds up the rows and bytes of the days that would be deleted. The number of rows is the
+// planner's estimate.
 func (r *run) countDays(ctx context.Context, t *task, tables ...string) error {
 	for _, whole := range tables {
 		days, err := r.partitions(ctx, whole)

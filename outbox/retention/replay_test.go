@@ -35,8 +35,9 @@ func (w *world) paused(t *testing.T, triggers int) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// keptForAnother keeps a delivery with two events. Only "waits", with the returned effect, needs
-// the delivery. The effect of "done" has ended.
+// keptForAnother accepts a delivery of two events, and lets its day expire. Only the event "waits"
+// needs the delivery; the effect of "done" has ended. The results are the effect of "waits" and the
+// delivery's body.
 func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits identity.EffectID, body []byte) {
 	t.Helper()
 	body = bodyOf("both")
@@ -56,7 +57,7 @@ func (w *world) keptForAnother(t *testing.T, settings retention.Settings) (waits
 }
 
 // One of a delivery's two events needed the delivery for longer. The other event is replayed at the
-// moment when the delivery is deleted: it is dispatched with its delivery, or refused.
+// moment when the delivery is deleted: the event has its body, or the replay is refused.
 func TestAReplayBesideTheEndOfItsDeliveryHasABodyOrIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,7 @@ type What string
 
 // The kinds of rows, in the order in which they are deleted.
 const (
-	Payloads   What = "payloads"   // deliveries, one day at a time
+	Payloads   What = "payloads"   // deliveries and search values, one day at a time
 	Events     What = "events"     // events of one source
 	Imports    What = "imports"    // imported keys of one source
 	Guards     What = "guards"     // replay guards of one source
@@ -21,7 +21,7 @@ const (
 	Details    What = "details"    // links, attempts and transitions, one day at a time
 	Replays    What = "replays"    // records of replays
 	Versions   What = "versions"   // the newest effect applied to each object of latest_by
-	Operations What = "operations" // operator actions
+	Operations What = "operations" // operator actions, bulk runs, backfill passes and redeliveries
 )
 
 // Part is the result of a run, or of its plan, for one kind of rows.
@@ -33,7 +33,7 @@ type Part struct {
 	// Horizon is the time up to which earlier runs have deleted rows.
 	Horizon time.Time `json:"horizon"`
 	Rows    int64     `json:"rows"`
-	// Bytes is the size of partitions. For all other rows only Plan has an estimate.
+	// Bytes is the size of partitions. For all other rows, only Plan sets Bytes, to an estimate.
 	Bytes int64 `json:"bytes"`
 	// Kept counts rows that have expired but stay because unfinished work needs them.
 	Kept int64 `json:"kept"`
@@ -41,7 +41,7 @@ type Part struct {
 	Stopped bool `json:"stopped,omitzero"`
 }
 
-// Report is the result of a run.
+// Report is the result of a run, or of its plan.
 type Report struct {
 	At    time.Time `json:"at"` // by the database's clock
 	Parts []Part    `json:"parts"`

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// An ended run is deleted with the operator actions, because its filter and its reason are the
-// operator's words. A run that may continue stays, even if it is old.
+// A bulk run that has ended is deleted with the operator actions, because its filter and its reason
+// are the operator's words. A bulk run that may continue stays, even if it is old.
 func TestRunsThatHaveEndedGoWithTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

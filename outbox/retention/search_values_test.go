@@ -17,9 +17,8 @@ func (w *world) dispatchSearched(t *testing.T, source, id string, values ...stri
 	require.True(t, d.Fenced)
 }
 
-// Values expire on the day on which their event's delivery expires, even if the event was
-// dispatched or replayed later. An event whose day has expired gets no values, but is still
-// dispatched.
+// Search values expire with the delivery of their event, even if the event was dispatched or
+// replayed later. An event whose day has expired gets no values, but is still dispatched.
 func TestSearchValuesExpireWithTheirDelivery(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

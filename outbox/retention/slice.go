@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// deletedAtOnce is the number of rows that a slice reads if all of them may be deleted. It
-	// takes about three milliseconds.
+	// deletedAtOnce is the number of rows that a slice reads if all of them may be deleted. A slice
+	// of this size takes about three milliseconds.
 	deletedAtOnce = 50
 	// lookedAtAtOnce is the number of rows that a slice reads if few of them are deleted.
 	lookedAtAtOnce = 1_000
 	// rest is the pause after a slice, as a multiple of the slice's duration.
 	rest = 6
-	// maxRest limits a pause in a run of a few seconds. A slice that waited for a lock or a stalled
-	// disk was not working the whole time.
+	// maxRest limits the pause after a slice. A run may last only a few seconds, and a slice that
+	// waited for a lock or a stalled disk was not working the whole time.
 	maxRest = time.Second
 )
 

@@ -69,7 +69,7 @@ func loadStatements(name schema.Name) (statements, error) {
 	return s, err
 }
 
-// byIndex is for lists that are read outside a transaction.
+// byIndex returns the pool for lists that are read by index, outside a transaction.
 func byIndex(r *run) pipeline.ByIndex { return pipeline.ByIndex{Sender: r.pool} }
 
 // The arguments of the statements.
@@ -118,7 +118,7 @@ type deleteEffects struct {
 	Look   int
 }
 
-// member is a source to walk.
+// member is a source in a walk, and the time before which its events have expired.
 type member struct {
 	Source identity.Source
 	Before time.Time

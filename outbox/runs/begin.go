@@ -98,7 +98,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 var errBegun = errors.New("it has already started")
 
 // countFor limits the time for counting the targets of a run without a limit. The count shows
-// operators how far the run is.
+// operators how much of the run is left.
 const countFor = time.Second
 
 // count returns the number of selected targets, or 0 if counting takes too long. Errors:

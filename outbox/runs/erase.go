@@ -44,8 +44,8 @@ func erase(ctx context.Context, s *shift, place string, some []find.Found) error
 	}
 }
 
-// eraseRest deletes the River jobs of all events that a run has erased, in this process or another.
-// It also erases these events in the export.
+// eraseRest deletes the River jobs of all events that a run has erased, whichever process erased
+// them. It also erases these events in the export.
 func eraseRest(ctx context.Context, r *Runs, run Run, still func(context.Context) error) error {
 	if err := r.opts.Erasure.JobsOfRun(ctx, run.ID, still); err != nil {
 		return err

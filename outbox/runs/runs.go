@@ -5,8 +5,8 @@
 // A run changes a batch and moves its position in one transaction. If a process is killed, the next
 // process therefore continues exactly where the run stopped, and the counts are correct. The worker
 // of a run holds a lease; a batch of a worker that has lost its lease changes nothing. Operator
-// actions on a run are recorded in the transaction that performs them. The records of every change
-// name the run (I11).
+// actions on a run are recorded in the transaction that performs them. The records of replays,
+// erasures and changes to effects name the run (I11).
 package runs
 
 import (

@@ -46,8 +46,9 @@ func (r *Runs) Resume(ctx context.Context, id int64, by ledger.Operator) error {
 	return r.steer(ctx, ActionResume, by, steer{ID: id, From: []State{Paused}, To: Running})
 }
 
-// Stop permanently ends a run after its current batch. Completed changes stay. Errors:
-// ErrNoRun, *StateError, ErrUnavailable.
+// Stop permanently ends a run after its current batch. Completed changes stay. Stop also does the
+// remaining work of an erasure; if that fails, the run is stopped all the same. Errors: ErrNoRun,
+// *StateError, ErrUnavailable.
 func (r *Runs) Stop(ctx context.Context, id int64, by ledger.Operator) error {
 	run, err := r.Get(ctx, id)
 	if err != nil {

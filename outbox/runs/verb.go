@@ -19,18 +19,18 @@ const batchSize = 200
 // verb is an action that a run applies to each of its targets.
 type verb struct {
 	action ledger.Action
-	word   string // as used in sentences
+	word   string // name of the action in sentences
 	// events are the states of the events to which the action applies; nil: the action applies to
 	// effects or refused deliveries.
 	events  []inbox.Outcome
 	refused bool
-	// unredacted is true if the action also excludes events with redacted content.
+	// unredacted is true if the action excludes events with redacted content.
 	unredacted bool
 	// exported is true if the action also applies to events that only the export has.
 	exported bool
 	// batch is the maximum number of targets in a transaction.
 	batch int
-	// do applies the action to a batch in a step, and moves the run's position past the batch.
+	// do applies the action to a batch, and moves the run's position past the batch.
 	do func(ctx context.Context, s *shift, place string, some []find.Found) error
 	// finish does the remaining work when nothing more is selected, or the run was stopped. It may
 	// be repeated. nil: nothing to do.
@@ -40,7 +40,7 @@ type verb struct {
 }
 
 // verbs returns all verbs. Events are processed one by one: two batches that lock the effects
-// of their events in different orders would wait for each other.
+// of their events in different orders would deadlock.
 func verbs() []verb {
 	return []verb{
 		{
@@ -67,7 +67,7 @@ func inStep(change func(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some [
 	}
 }
 
-// verbOf returns the verb for an action; its do is nil if none exists.
+// verbOf returns the verb for an action. Its do is nil if no run can perform the action.
 func verbOf(action ledger.Action) verb {
 	for _, v := range verbs() {
 		if v.action == action {

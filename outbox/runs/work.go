@@ -23,7 +23,7 @@ const (
 	// lease is the time for which a worker holds a run without activity. Each batch extends the
 	// lease.
 	lease = 30 * time.Second
-	// stepsApart is the time between two saves of the position while nothing is found.
+	// stepsApart is the minimum time between two saves of the position while nothing is found.
 	stepsApart = time.Second
 )
 
@@ -58,9 +58,10 @@ func (r *Runs) Enqueue(ctx context.Context) error {
 	return nil
 }
 
-// Work works on a run until the run ends, the time until is reached, or ctx is done. It returns the
-// run's state at that time. It does nothing while another worker holds the run, or if this process
-// cannot perform the action. Work calls the function progress after each step; progress may be nil.
+// Work works on a run until the run ends or is paused, ctx is done, or its time limit, the parameter
+// until, is reached. It returns the run's state at that time. It does nothing while another worker
+// holds the run, or if this process cannot perform the action. Work calls the function progress after
+// each step; progress may be nil.
 func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress func(Run)) (Run, error) {
 	mine := leased{ID: id, Worker: uuid.New()}
 	held := false
@@ -82,7 +83,7 @@ func (r *Runs) Work(ctx context.Context, id int64, until time.Time, progress fun
 }
 
 // carryFor is the time for which Carry works on a run before it reads the run again. lookLater is
-// the interval of its checks while another process works on the run.
+// the interval of Carry's checks while another process works on the run.
 const (
 	carryFor  = time.Hour
 	lookLater = 500 * time.Millisecond
@@ -126,8 +127,8 @@ func (e *StoppedError) Error() string {
 	return text
 }
 
-// Through starts a run and carries it to its end. Errors: *StoppedError, and the errors of Begin
-// and Carry.
+// Through starts a run and carries it to its end. Errors: *StoppedError, the cause of ctx, and the
+// errors of Begin and Carry.
 func (r *Runs) Through(ctx context.Context, o Order, by ledger.Operator, progress func(Run)) (Run, error) {
 	run, err := r.Begin(ctx, o, by)
 	if err != nil {
@@ -186,7 +187,7 @@ type shift struct {
 	run      Run
 	until    time.Time
 	progress func(Run)
-	next     time.Time // start of the next batch, at the earliest
+	next     time.Time // earliest start of the next batch
 	stepped  time.Time // time when the position was last saved
 	saved    Counts    // counts saved with the position
 }

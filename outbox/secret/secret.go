@@ -1,4 +1,4 @@
-// Package secret holds values that must never be printed, for applications and every other package.
+// Package secret holds values that must never be printed.
 package secret
 
 import "log/slog"

@@ -41,8 +41,8 @@ type Options struct {
 //
 // A circuit keeps a slow Redis from delaying callers. It opens when an exchange fails, or when a
 // caller has waited for 5 milliseconds. While it is open, Get returns immediately and Set stores
-// nothing. It closes when Redis has responded to a test in time. The circuit of a new Memory is
-// open.
+// nothing. The circuit closes when Redis has responded to a test in time. The circuit of a new
+// Memory is open.
 type Memory struct {
 	server *server
 	logger *slog.Logger
@@ -114,7 +114,9 @@ func (m *Memory) Set(key string, value []byte, ttl time.Duration) {
 	})
 }
 
-// submit adds work if the circuit is closed. If it is open, the goroutine tests Redis.
+// submit queues work unless the circuit is open, and reports whether it did. It starts the goroutine
+// if none is running; while the circuit is open, the goroutine tests Redis. After Stop, submit does
+// nothing.
 func (m *Memory) submit(add func()) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -194,8 +196,8 @@ func (m *Memory) exchange(asked []*question, kept []pair) {
 	}
 }
 
-// Stop ends the goroutine and closes the connection. Later calls find and store nothing. It may be
-// called again.
+// Stop ends the goroutine and closes the connection. Later calls of Get and Set find and store
+// nothing. Stop may be called again.
 func (m *Memory) Stop(ctx context.Context) error {
 	m.mu.Lock()
 	m.stopped = true

@@ -59,7 +59,7 @@ func get(t *testing.T, m *seen.Memory, keys ...string) (values [][]byte) {
 	return values
 }
 
-// set stores a value until Redis has it.
+// set stores a value repeatedly until Redis returns it.
 func set(t *testing.T, m *seen.Memory, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -101,8 +101,8 @@ func TestValuesExpire(t *testing.T) {
 	require.Eventually(t, func() bool { return get(t, m, "hooklatch:a")[0] == nil }, patience, 10*time.Millisecond)
 }
 
-// A Redis that is killed, emptied or frozen finds nothing, and is used again afterwards. Callers
-// wait for it at most 5 milliseconds, and not at all once the circuit is open.
+// Lookups in a killed, emptied or frozen Redis find nothing, and Redis is used again afterwards.
+// Callers wait for Redis at most 5 milliseconds, and not at all once the circuit is open.
 func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 	t.Parallel()
 	server := startRedis(t)

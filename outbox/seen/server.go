@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// timeout limits a connection attempt and an exchange. No caller waits that long.
+	// timeout limits a connection attempt and an exchange. No caller of Get waits that long.
 	timeout = time.Second
 	// tested is the key that a test reads.
 	tested = "hooklatch:test"
@@ -140,7 +140,8 @@ func (s *server) hangUp() {
 	}
 }
 
-// Try stores a value in Redis, reads it, and returns the time that both took. It is for operators.
+// Try stores a value in Redis, reads it, and returns the time that both took. The check command
+// calls it.
 func Try(ctx context.Context, given secret.Value) (took time.Duration, err error) {
 	s, err := newServer(given)
 	if err != nil {

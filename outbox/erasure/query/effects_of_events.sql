@@ -1,4 +1,4 @@
--- The effects that events created: see made_effects.sql for one event.
+-- The effects that several events created. The statement made_effects.sql does this for one event.
 SELECT DISTINCT e.scope, e.key, e.generation
 FROM :events AS asked (source text, event_id text)
 CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
--- Deletes, among the next :limit jobs, the jobs of erased events and effects, with their metadata,
--- errors and output. The work itself is finished. Returns the position where the next call
--- continues, or NULL.
+-- Deletes, among the next :limit jobs, the jobs of erased events and effects. The jobs' work is
+-- finished, but their rows may contain personal data. Returns the position after which the next
+-- call continues, or NULL if no job is left.
 WITH slice AS MATERIALIZED (
     SELECT j.id, j.kind, j.args
     FROM hooklatch.river_job AS j

@@ -1,5 +1,5 @@
--- The events that a run has erased. A run's rows have the request id of the run's request. The row
--- of the request itself is excluded, because it affected nothing.
+-- The events that a bulk run has erased. The run's rows in the operator log have the id of the
+-- request that started the run. The row of that request is excluded, because it affected nothing.
 SELECT o.target
 FROM hooklatch.replay_runs AS r
 JOIN hooklatch.operator_log AS o ON o.request_id = r.request_id

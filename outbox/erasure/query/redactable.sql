@@ -1,6 +1,6 @@
 -- Among the next :limit events: the source's events that are old enough to be redacted, and the
--- last old event of any source, where the next slice begins. Uncommitted events are younger, so no
--- event is skipped.
+-- last old event of any source, after which the next slice begins. Uncommitted events are younger,
+-- so no event is skipped.
 WITH slice AS (
     SELECT p.source, p.event_id, p.accept_seq, p.received_at, p.erased_at
     FROM hooklatch.processed_events AS p

@@ -1,4 +1,4 @@
--- A source's next events that redaction reached before their effects had ended.
+-- The next events of a source that redaction has reached but could not redact yet.
 SELECT source, event_id
 FROM hooklatch.redaction_waiting
 WHERE source = :source

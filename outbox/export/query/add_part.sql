@@ -1,4 +1,5 @@
--- Adds a part to an unfinished day, unless another process has added one. It may be repeated.
+-- Adds a part to an unfinished day, unless another process has added one. The statement may be
+-- repeated.
 UPDATE hooklatch.exported_days
 SET parts = CASE WHEN parts @> :part::jsonb THEN parts ELSE parts || :part::jsonb END
 WHERE day = :day

@@ -1,4 +1,4 @@
--- A slice of the events from a position, in order of arrival.
+-- The next events after a position, in order of their positions.
 SELECT p.accept_seq, p.delivery_id, p.received_at
 FROM hooklatch.processed_events AS p
 WHERE p.accept_seq > :after

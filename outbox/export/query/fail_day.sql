@@ -1,4 +1,5 @@
--- Notes why the export of a day, or an erasure in it, failed. An alert and a metric show it.
+-- Notes why the export of a day, or an erasure in it, failed. An alert and a metric report the
+-- failure.
 WITH noted AS (
     UPDATE hooklatch.retention_progress
     SET export_failed_since = COALESCE(export_failed_since, now())

@@ -1,5 +1,5 @@
--- Replaces a day's manifest, unless another process has replaced it. It may be repeated. Files of the
--- former manifest become garbage.
+-- Replaces a day's manifest, unless another process has replaced it. The statement may be repeated.
+-- Files that only the former manifest lists become garbage.
 WITH noted AS (
     UPDATE hooklatch.retention_progress
     SET export_failed_since = NULL

@@ -1,5 +1,5 @@
 -- The next effects after a position, in order of creation; effect_slice returns the effects before
--- it. Omits erased effects, and effects that finished after the action was requested.
+-- it. Erased effects, and effects that finished after :finished_until, are omitted.
 WITH slice AS MATERIALIZED (
     SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e

@@ -1,5 +1,5 @@
--- Deliveries whose body may contain a text. The text occurs unchanged in JSON unless its letters
--- are escaped. A body that is not JSON, or is no longer stored, may contain it too.
+-- Deliveries whose body may contain a text. Most bodies would contain the text unchanged. JSON may
+-- escape its letters, and a form may encode it. A body that is not in this table is unknown.
 SELECT a.number
 FROM :asked AS a (number integer, delivery_id uuid, received_at timestamptz)
 LEFT JOIN LATERAL (

@@ -43,7 +43,7 @@ SELECT
     'route:' || source || ':all', id, 'hl_' || left(encode(sha256(id::bytea), 'hex'), 40), 'all', CASE WHEN rare THEN 'crm' ELSE 'app' END, 'dst_app',
     'at_least_once', source, id, CASE WHEN rare THEN 'rare' ELSE 'invoice.paid' END, i, 'POST', NULL,
     CASE WHEN rare THEN 'parked' ELSE 'done' END, 1,
-    -- Some rows of each batch have equal times.
+    -- The effects of one second have equal times.
     date_trunc('second', received_at), received_at, received_at, received_at, received_at
 FROM filled
 ORDER BY i;

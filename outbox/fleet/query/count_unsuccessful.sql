@@ -1,3 +1,3 @@
--- Effects that need attention, as counted by the gauges.
+-- Counts failed and parked effects by destination and state, as the gauges do.
 SELECT found.destination, found.state, found.effects
 FROM {{aside}} AS found

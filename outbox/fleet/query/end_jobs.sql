@@ -1,6 +1,6 @@
--- Ends jobs for retired destinations in queues that no process reads: their effects are parked. If
--- an operator retried an effect, so that it waits again, its job stays until the destination is
--- registered anew.
+-- Cancels jobs for retired destinations in queues that no process reads, once their effects are
+-- parked or have ended. If an operator has retried an effect, its job stays until the destination
+-- is registered again.
 WITH idle AS (
     SELECT j.id
     FROM hooklatch.river_job AS j

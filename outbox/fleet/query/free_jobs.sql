@@ -1,8 +1,8 @@
 -- Gives back the jobs of processes that have not announced themselves for :silent_seconds, and
--- wakes the processes that read their queues. River itself does so much later, after every job
--- time-out. A process that only seemed to be gone does no harm: an effect waits for the lease of
--- its attempt, and a dispatch is committed once. Only River gives back the jobs of handlers,
--- because a handler may still hold its transaction.
+-- wakes the processes that read the queues of these jobs. River itself does so much later, when
+-- even the longest job would have timed out. A process that only seemed to be gone does no harm: an
+-- effect waits for the lease of its attempt, and a dispatch is committed once. Only River gives
+-- back the jobs of handlers, because a handler may still hold its transaction.
 WITH held AS MATERIALIZED (
     SELECT j.id
     FROM hooklatch.river_job AS j

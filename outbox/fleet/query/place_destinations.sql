@@ -1,5 +1,6 @@
 -- Assigns each destination the queue in which the most recently started process reads its jobs. A
--- destination that no process serves keeps its queue.
+-- destination that no process serves keeps its queue. Also deletes processes that were last seen
+-- over an hour ago.
 WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue
     FROM hooklatch.workers AS w

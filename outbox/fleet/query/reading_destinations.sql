@@ -1,5 +1,6 @@
--- Transactions of other sessions that have read destinations, and may still enqueue for one that has
--- been removed since. :of limits them to some of these, unless it is empty.
+-- Open transactions of other sessions that have read the destinations. Such a transaction may still
+-- enqueue an effect for a destination that was removed since. Unless :of is empty, only
+-- transactions in :of are returned.
 SELECT COALESCE(array_agg(DISTINCT l.virtualtransaction), '{}')
 FROM pg_catalog.pg_locks AS l
 WHERE l.locktype = 'relation'

@@ -1,6 +1,6 @@
--- Returns the first jobs set aside for a destination to its queue, unless the destination is
--- paused, and wakes the processes that read the queue. The process that set a job aside also set its
--- time, by its own clock, which may be ahead.
+-- Moves the first jobs set aside for a destination back to its queue, unless the destination is
+-- paused, and wakes the processes that read the queue. The process that set a job aside set
+-- scheduled_at by its own clock, which may be ahead.
 WITH first AS MATERIALIZED (
     SELECT j.id, d.queue
     FROM hooklatch.destinations AS d

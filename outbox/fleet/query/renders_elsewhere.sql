@@ -1,6 +1,7 @@
--- True if another running process should render the source's requests to the destination. It has the
--- source and serves the destination, and it has a newer configuration with other routes, unless the
--- asking process does not have the source at all.
+-- True if another running process should render the source's requests to the destination. That
+-- process dispatches events, has the source and serves the destination. Its configuration is newer
+-- and has other routes, unless the asking process does not have the source: then any configuration
+-- counts.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.workers AS w

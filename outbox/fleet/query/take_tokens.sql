@@ -1,5 +1,6 @@
--- Advances the theoretical arrival time by n tokens and returns the seconds until they conform.
--- It uses clock_timestamp(), not now(), because the statement may have waited for the row lock.
+-- Advances the theoretical arrival time (tat) by :tokens, and returns the seconds until the tokens
+-- conform. The statement uses clock_timestamp(), not now(), because it may have waited for the row
+-- lock.
 -- A stored time further ahead than 64 callers' bursts and 10 seconds is from before the clock was
 -- set back. It is ignored.
 INSERT INTO hooklatch.destination_rates AS r (name, tat)

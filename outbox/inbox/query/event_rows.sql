@@ -1,4 +1,5 @@
--- Several events without their deliveries, each found by its key, whatever the statistics say.
+-- Several events without their deliveries. Each event is a separate look-up, whatever the
+-- statistics say.
 SELECT
     {{event_columns}},
     NULL::jsonb AS headers, NULL::text AS content_type, NULL::bytea AS body,

@@ -1,6 +1,6 @@
 -- Registers events that another system accepted, without a delivery and without a job. Their
--- positions are below the positions of all events accepted here, in the given order: the newest
--- first. Stored keys stay unchanged.
+-- positions are below the positions of all events accepted here, and decrease in the given order,
+-- which is newest first. Stored keys stay unchanged.
 WITH arriving AS MATERIALIZED (
     SELECT -nextval('hooklatch.accept_seq') AS accept_seq, k.*
     FROM :keys AS k (event_id text, received_at timestamptz)
@@ -11,5 +11,5 @@ INSERT INTO hooklatch.processed_events (
 SELECT
     accept_seq, :source, event_id, gen_random_uuid(), '', 'unknown', received_at, '00000000-0000-0000-0000-000000000000', '', '', 'imported', now()
 FROM arriving
-ORDER BY event_id COLLATE "C" -- in key order, like T1
+ORDER BY event_id COLLATE "C" -- T1's lock order, so that the two cannot deadlock
 ON CONFLICT (source, event_id) DO NOTHING

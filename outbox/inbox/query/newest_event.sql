@@ -1,4 +1,4 @@
--- The position of the newest event, which may have been deleted since: then only the export
+-- The position of the newest event, even if retention has deleted the event and only the export
 -- contains it. A run that starts now excludes events accepted later.
 SELECT GREATEST(
     (SELECT COALESCE(max(p.accept_seq), 0) FROM hooklatch.processed_events AS p),

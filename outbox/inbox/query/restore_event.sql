@@ -16,7 +16,7 @@ WITH restored AS (
     ON CONFLICT DO NOTHING
     RETURNING p.accept_seq
 ), noted AS (
-    -- Retention has already passed the event's position. Later runs find the event in this table.
+    -- Retention has already passed the event's position. Its later runs find the event here.
     INSERT INTO hooklatch.events_kept (accept_seq)
     SELECT accept_seq
     FROM restored

@@ -1,4 +1,4 @@
--- Gives an event that restore_event.sql has stored the outcome with which it was exported.
+-- Restores the exported outcome of an event that restore_event.sql stored.
 UPDATE hooklatch.processed_events AS p
 SET outcome = :event::jsonb ->> 'outcome'
 WHERE p.source = :source

@@ -15,9 +15,9 @@ const (
 	timeout = 10 * time.Second
 )
 
-// Reader reads values by their keys. Simultaneous callers share one statement. Callers that arrive
-// while statements run form the next batch. There is no timer, so a single caller has the latency
-// of its own statement. It is safe for concurrent use.
+// Reader reads values by their keys. At most two statements run at the same time. Callers that
+// arrive meanwhile share the next statement. There is no timer, so a single caller has the latency
+// of its own statement. A Reader is safe for concurrent use.
 type Reader[K comparable, V any] struct {
 	read func(ctx context.Context, keys []K) (map[K]V, error)
 
@@ -63,7 +63,7 @@ func (r *Reader[K, V]) Get(ctx context.Context, key K) (value V, found bool, err
 	}
 }
 
-// readUntilEmpty ends when no caller waits, so an idle Reader has no goroutine.
+// readUntilEmpty reads batches until no caller waits. An idle Reader therefore has no goroutine.
 func (r *Reader[K, V]) readUntilEmpty() {
 	for batch := r.take(); len(batch) > 0; batch = r.take() {
 		keys := make([]K, 0, len(batch))
@@ -81,7 +81,7 @@ func (r *Reader[K, V]) readUntilEmpty() {
 }
 
 // take removes the next batch. A caller whose key is already in the batch waits for the next batch,
-// because values are not shared. If no batch is left, take deregisters the reading goroutine.
+// because values are not shared. If no caller waits, take deregisters the reading goroutine.
 func (r *Reader[K, V]) take() map[K]*asked[K, V] {
 	r.mu.Lock()
 	defer r.mu.Unlock()

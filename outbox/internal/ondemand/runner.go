@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/drain"
 )
 
-// stopPause is the pause between the last calls, after Stop.
+// stopPause is the maximum pause between calls after Stop.
 const stopPause = 2 * time.Millisecond
 
 // Runner calls a function soon after Wake, one call at a time and with a pause after each call. It
@@ -31,7 +31,7 @@ func NewRunner(pause time.Duration, run func()) *Runner {
 }
 
 // Wake requests a call of the function that begins after Wake. It reports whether such a call will
-// begin. After Stop, only a running function can still request another call.
+// begin. After Stop, calls can be requested only until the calls requested earlier have ended.
 func (r *Runner) Wake() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,6 @@
 -- Reads a slice of the kept deliveries. Deletes deliveries that no event needs any more. An event
--- may need a delivery for its effects, because it waits itself, or because it was dispatched a
--- moment ago.
+-- needs its delivery while one of its effects needs it, while the event itself is received, failed
+-- or held, and for a while after its dispatch.
 WITH looked AS MATERIALIZED (
     SELECT k.delivery_id, k.received_at, k.kept_for
     FROM hooklatch.deliveries_kept AS k

@@ -1,5 +1,5 @@
--- Deletes replays of deleted events. A kept event has few replays; they are deleted after the
--- event, because later runs find them again.
+-- Deletes the records of replays of deleted events, oldest first. The few replays of kept events
+-- are read again in every slice, and are deleted after their event.
 DELETE FROM hooklatch.event_replays AS r
 USING (
     SELECT source, event_id, generation

@@ -1,5 +1,5 @@
 -- The current time, and the time of each kind's oldest row: one step into an index for each kind.
--- Versions have no index by time; they count as old as effects.
+-- Versions have no index by time, so the time of the oldest effect is used for versions.
 SELECT
     now(),
     EXISTS (SELECT FROM hooklatch.processed_events WHERE accept_seq < 0) AS imports,

@@ -1,4 +1,5 @@
--- Selects the runs of idle.sql. This transaction inserts their jobs.
+-- Returns the runs that idle.sql looks for, and stores the time. The same transaction inserts their
+-- jobs.
 UPDATE hooklatch.replay_runs
 SET enqueued_at = now()
 WHERE {{at_work}}

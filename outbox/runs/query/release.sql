@@ -1,4 +1,5 @@
--- Lets another worker continue immediately. A reason stays until the run continues.
+-- Releases a run, so that another worker can continue it immediately. The reason why the run could
+-- not continue stays until the run continues.
 UPDATE hooklatch.replay_runs
 SET
     worker = NULL,

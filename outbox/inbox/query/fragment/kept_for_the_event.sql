@@ -1,6 +1,7 @@
--- If the day of the delivery was deleted, this statement marks the delivery's kept row as needed by
--- the event in the CTE named before. A transaction that is about to delete the kept row waits for
--- this change, and then leaves the row. If the kept row is deleted already, no row is returned.
+-- This statement marks the delivery's row in deliveries_kept as needed by the event in the CTE
+-- "before", if the delivery is no longer in its day's partition. A transaction that is about to
+-- delete the kept row waits for this change, and then leaves the row. If the kept row is already
+-- deleted, no row is returned.
 UPDATE hooklatch.deliveries_kept AS k
 SET kept_for = k.kept_for || before.accept_seq
 FROM before

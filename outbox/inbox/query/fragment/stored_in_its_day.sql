@@ -1,5 +1,5 @@
--- True if the delivery of the event p is in its day. A transaction that detaches the day waits for
--- this transaction, and then checks which deliveries are needed.
+-- True if the delivery of the event p is in its day's partition. A transaction that detaches the
+-- partition waits for this transaction, and then checks which deliveries are needed.
 EXISTS (
     SELECT
     FROM hooklatch.deliveries AS d
