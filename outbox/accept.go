@@ -79,11 +79,11 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 // and headers.
 func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
 
-// Accept commits the delivery: dedup rows, payload and one dispatch job for each new event. It uses
-// one transaction that it may share with other deliveries (T1). When Accept returns without an
-// error, everything is committed (I1). If ctx ends first, the delivery may still be committed, but
-// Accept does not return the outcome. Accept recognises duplicates of recently committed events
-// without a query.
+// Accept commits the delivery: dedup rows, payload, and one dispatch job for each new event that is
+// neither held nor planned. It uses one transaction that it may share with other deliveries (T1).
+// When Accept returns without an error, everything is committed (I1). If ctx ends first, the
+// delivery may still be committed, but Accept does not return the outcome. Accept recognises
+// duplicates of recently committed events without a query.
 //
 // Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery without events is not
 // stored.

@@ -77,8 +77,8 @@ func (s *sample) report(b *testing.B, name string) {
 	b.ReportMetric(float64(s.quantile(0.99).Microseconds()), name+"-p99-us")
 }
 
-// measured accepts n events with the given number of concurrent goroutines and returns their
-// latencies.
+// measured accepts n events with the given number of concurrent goroutines, and returns the
+// latencies and the elapsed time.
 func measured(b *testing.B, n, concurrent int, accept func(context.Context, Delivery) error) sample {
 	b.Helper()
 	latencies := make([]time.Duration, n)

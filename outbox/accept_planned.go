@@ -30,7 +30,7 @@ const (
 )
 
 // Planner plans events in the process that accepts them. T1 then also creates their effects. These
-// events need no dispatch job and no T2. worker.Worker implements Planner.
+// events need no dispatch job and no T2. A worker.Worker passes its Planner to PlanWith.
 type Planner interface {
 	// Free reports whether the process plans events now.
 	Free() bool
@@ -47,8 +47,8 @@ type Planned struct {
 	End func(d Dispatched, err error)
 }
 
-// PlanWith makes this process plan the delivered events that it accepts. Without it, every event
-// waits for the process that fetches its job.
+// PlanWith makes this process plan the delivered events that it accepts. Without a Planner, every
+// event waits for a process that fetches its job.
 func (o *Outbox) PlanWith(p Planner) { o.planner.Store(&p) }
 
 // arrivalPlans are the plans of an arrival's events. T1 makes each plan once. Later tries use the

@@ -34,7 +34,7 @@ func (b *bundle) birth(t *testing.T, id string) ledger.Effect {
 	return d.Started[0]
 }
 
-// job is the job of an effect.
+// job is an effect's row of river_job.
 type job struct {
 	ID          int64      `json:"id"`
 	State       string     `json:"state"`
@@ -47,7 +47,7 @@ type job struct {
 	} `json:"errors"`
 }
 
-// effectJobs returns all effect jobs.
+// effectJobs returns all effect jobs, ordered by id.
 func (b *bundle) effectJobs(t *testing.T) []job {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), `SELECT to_jsonb(j) FROM hooklatch.river_job AS j WHERE kind = 'effect' ORDER BY id`)
@@ -219,8 +219,8 @@ func TestABirthThatSentNothingIsNoDoubt(t *testing.T) {
 	require.Zero(t, next.MaybeAppliedSince)
 }
 
-// An effect that the dispatch could not claim waits like any other effect. The first claim still
-// completes its request.
+// An effect that the dispatch could not claim waits like any other effect. Its first claim completes
+// the request.
 func TestNothingIsBornForADestinationThatIsPausedOrMoved(t *testing.T) {
 	t.Parallel()
 	for _, paused := range []string{

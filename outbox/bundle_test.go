@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// bundle is an Outbox on its own database.
+// bundle contains an Outbox, its Inbox and their pool.
 type bundle struct {
 	*Outbox
 	*inbox.Inbox
@@ -35,7 +35,7 @@ func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle
 	for _, option := range options {
 		option(&opts)
 	}
-	opts.AcceptTimeout = cmp.Or(opts.AcceptTimeout, time.Minute) // a busy machine must not make a delivery unavailable
+	opts.AcceptTimeout = cmp.Or(opts.AcceptTimeout, time.Minute) // so that no delivery times out on a busy machine
 	o, err := New(opts)
 	require.NoError(t, err)
 	o.planTimeout = time.Minute
@@ -116,7 +116,7 @@ func (b *bundle) claim(t testing.TB, id identity.EffectID, lease time.Duration) 
 	return c
 }
 
-// granted claims an attempt that must start.
+// granted claims an attempt, requires that the claim is granted, and loads the effect's body.
 func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration) ledger.Effect {
 	t.Helper()
 	c := b.claim(t, id, lease)
@@ -125,7 +125,7 @@ func (b *bundle) granted(t testing.TB, id identity.EffectID, lease time.Duration
 	return c.Effect
 }
 
-// ann is an operator.
+// ann requests the operator actions of the tests.
 var ann = ledger.Operator{Who: "ann", Via: "test"}
 
 // because returns the operator ann with a reason.

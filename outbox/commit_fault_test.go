@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// onFaultyPool returns an Outbox whose COMMITs can be broken, and another Outbox on the same
-// database that is not faulty.
+// onFaultyPool returns an Outbox whose COMMITs can be broken, another Outbox on the same database
+// that is not faulty, and the fault that breaks the COMMITs.
 func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
 	t.Helper()
 	sound = setup(t)
@@ -84,8 +84,8 @@ func (b *bundle) accepts(t *testing.T, d Delivery) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// acceptUnheard delivers until a COMMIT of the delivery never gets a response: on a busy machine the
-// delivery may time out before its COMMIT.
+// acceptUnheard delivers d until a COMMIT hangs without a response: on a busy machine the delivery
+// may time out before its COMMIT.
 func (b *bundle) acceptUnheard(t *testing.T, f *fault.Fault, d Delivery) {
 	t.Helper()
 	for f.Arm(fault.Hang, 1); f.Count() == 0; {
@@ -179,7 +179,7 @@ func TestPauseSurvivesALostCommit(t *testing.T) {
 	require.True(t, sound.destination(t, "app").QueuePaused)
 }
 
-// A probe is also one change: the retry after a lost response recognises that it began the probe.
+// A probe is also one change: the retry after a lost response recognises the probe of the first try.
 func TestProbeSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

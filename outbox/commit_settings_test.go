@@ -42,7 +42,7 @@ func withDefault(t *testing.T, value string) *bundle {
 	return onPool(t, again)
 }
 
-// writing runs f and returns the settings under which it wrote.
+// writing runs f and returns the values of synchronous_commit with which f wrote.
 func (b *bundle) writing(t *testing.T, f func() error) []string {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `DELETE FROM written`)

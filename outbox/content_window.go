@@ -28,12 +28,12 @@ type repeated struct {
 // that repeats the stored event's content within the window is acknowledged and not stored. The
 // zero value is a batch without windows.
 type contentWindows struct {
-	// known contains the events with a window that were stored before this batch.
+	// known contains the batch's events that were stored before, for sources with a content window.
 	known map[identity.EventRef]knownEvent
 	// tentative contains the windows that this transaction opened before it determined which of its
 	// events are new.
 	tentative map[guardKey]eventAt
-	// open contains the open windows of stored events, including stored events of this batch.
+	// open contains the open windows of stored events, including events that this batch stores.
 	open map[guardKey]repeated
 	// openers contains the new events of this batch that open a window.
 	openers map[guardKey]eventAt

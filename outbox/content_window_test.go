@@ -64,7 +64,7 @@ func (b *bundle) statuses(t testing.TB, deliveries ...Delivery) []AcceptStatus {
 }
 
 // A redelivery whose body changed is a duplicate by its id, and its body is not stored. A new event
-// with that body must not count as its duplicate.
+// with that body must not count as a duplicate.
 func TestDuplicateOpensNoContentWindow(t *testing.T) {
 	t.Parallel()
 	minute := func(id, body string) Delivery { return content(time.Minute, id, body) }
@@ -409,8 +409,8 @@ func TestStatementsOfContentWindows(t *testing.T) {
 	require.Equal(t, 1, asked(content(time.Minute, "a", "two")), "a known id needs no window")
 }
 
-// Senders that name the type in a header send one body under several types. Each type is an event,
-// and its own repeats are its duplicates.
+// Senders that name the type in a header send one body under several types. Each type is an event of
+// its own, and only repeats with the same type are duplicates.
 func TestContentOfAnotherTypeIsAnotherEvent(t *testing.T) {
 	t.Parallel()
 	typed := func(id, kind string) Delivery {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// copyRow records that a part of a stored delivery is a copy of another event.
+// copyRow records that a part of a stored delivery is a copy of an event.
 type copyRow struct {
 	identity.EventRef
 
@@ -23,9 +23,9 @@ type copyRow struct {
 
 type noteCopies struct{ Copies []copyRow }
 
-// noteCopies records which parts of stored deliveries repeat events that were already stored. A
-// delivery is stored whole if any of its events is new. Erasing an event also erases its
-// copies.
+// noteCopies records which parts of stored deliveries repeat an event of the same delivery or of
+// another one. A delivery is stored whole if any of its events is new. Erasing an event also erases
+// its copies.
 func (o *Outbox) noteCopies(ctx context.Context, tx pgx.Tx, batch []arrival, acceptances []Acceptance) error {
 	var copies []copyRow
 	for i, a := range batch {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// The cache is valid for the rows of one table. It must not be used for another table with the same
-// name: a restored dump may lack cached rows.
+// The cache of recent events is valid for the rows of one table. It must not be used for another
+// table with the same name: a restored dump may lack cached rows.
 func TestDatabaseLifeEndsWithItsTable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

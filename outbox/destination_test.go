@@ -84,7 +84,7 @@ func TestPauseTruthTable(t *testing.T) {
 	}
 }
 
-// A destination whose row another transaction has locked keeps its queue as it is. The queues of
+// The queue of a destination whose row another transaction has locked stays unchanged. The queues of
 // all other destinations are paused.
 func TestALockedDestinationHoldsUpNoOthersPause(t *testing.T) {
 	t.Parallel()
@@ -285,7 +285,7 @@ func TestOldestDue(t *testing.T) {
 	require.Equal(t, oldest, id, "the worker of this attempt was lost")
 }
 
-// A paused destination does not hide effects in doubt.
+// A pause does not delay the parking of an at_most_once effect whose attempt was lost.
 func TestLostAtMostOnceIsParkedWhilePaused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -42,7 +42,7 @@ type Dispatch struct {
 // Dispatched is the result of a Dispatch.
 type Dispatched struct {
 	// Fenced is true if the plan passed the fence and was written. It is false if the event was
-	// dispatched before, or if Left is true.
+	// dispatched before or replayed since it was loaded, or if Left is true.
 	Fenced bool
 	// Left is true if a running process with the event's source has a newer configuration. That
 	// process then decides. For an event planned in T1, Left is also true if the event already has
@@ -133,7 +133,7 @@ func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 
 // DispatchTx dispatches inside the caller's transaction. The function handle, unless nil, runs
 // between the fence and the effects, so that its writes are applied once for each generation of the
-// event (I10). handle does not run if the event was dispatched before. After an error the caller
+// event (I10). handle does not run if the plan does not pass the fence. After an error the caller
 // must roll back.
 func (o *Outbox) DispatchTx(ctx context.Context, tx pgx.Tx, d Dispatch, handle func(context.Context, pgx.Tx) error) (Dispatched, error) {
 	if err := d.validate(); err != nil {

@@ -255,8 +255,8 @@ func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Plans of two configurations share a batch. Only the plans of the older configuration are left to
-// another process.
+// Plans of several configurations share a batch. Only the plans of configurations older than the
+// newest are left to another process.
 func TestABatchLeavesOnlyThePlansOfTheOlderConfiguration(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

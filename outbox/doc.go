@@ -91,7 +91,7 @@
 //
 //	BEGIN
 //	  UPDATE processed_events SET outcome ... WHERE outcome = 'received' AND generation = mine   the fence
-//	  [handlers, with this transaction]
+//	  [handlers, in this transaction]
 //	  INSERT effects ... ON CONFLICT DO NOTHING RETURNING; INSERT links
 //	         effects that this process attempts immediately as 'started', attempt 1, with its claim and lease
 //	  INSERT river_job                                               one effect job for each new effect;
@@ -126,5 +126,5 @@
 //     loses the response to its COMMIT: claim, statement and settlement are one
 //     transaction, which either committed or did not.
 //   - The job of an event or an effect disappears: Reconcile inserts another.
-//   - The database is unavailable: callers get [ErrUnavailable], and their queue waits.
+//   - The database is unavailable: callers get [ErrUnavailable], and may repeat the call.
 package outbox

@@ -49,8 +49,8 @@ func (n *duplicateNote) add(later duplicateNote) {
 	n.times = slices.Delete(n.times, 0, max(len(n.times)-keptTimes, 0))
 }
 
-// duplicateCount gathers notes in memory, so that a storm of duplicates updates the row of its event
-// only once a second.
+// duplicateCount gathers notes in memory, so that a storm of duplicates of one event updates the
+// event's row only once a second.
 type duplicateCount struct {
 	offer  func(duplicateNote) bool // passes a note to the writer; false: try later
 	runner *ondemand.Runner
@@ -121,7 +121,7 @@ type duplicatesRow struct {
 
 type noteDuplicates struct {
 	Noted []duplicatesRow
-	Kept  int // number of times kept for each event
+	Kept  int // maximum number of duplicates per event whose times are kept
 }
 
 func (o *Outbox) noteDuplicateBatch(ctx context.Context, tx pgx.Tx, batch []duplicateNote) ([]struct{}, error) {

@@ -32,7 +32,8 @@ func (b *bundle) effect(t testing.TB, id identity.EffectID) ledger.Effect {
 	return e
 }
 
-// The test covers every way in which an attempt can end, from both initial states.
+// The test covers every way in which an attempt can end, with and without an earlier attempt that may
+// have been applied.
 func TestSettleFollowsTheStateMachine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -106,7 +107,7 @@ func TestSettleFollowsTheStateMachine(t *testing.T) {
 	}
 }
 
-// Failed effects are counted like parked effects.
+// Failed and parked effects are counted for each destination, up to a maximum.
 func TestUnsuccessfulEffectsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -236,7 +237,7 @@ func TestAtMostOnceIsParkedWhenItsWorkerIsLost(t *testing.T) {
 	require.Equal(t, 2, b.granted(t, id, lease).Attempt)
 }
 
-// I7: the first claim fixes the values that the destination supplies.
+// I7: the first claim sets the values that the destination supplies. Later claims do not change them.
 func TestFirstClaimFixesTheRequest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

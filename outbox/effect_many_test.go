@@ -44,7 +44,8 @@ func (b *bundle) through(t *testing.T, r *runs.Runs, o runs.Order, by ledger.Ope
 	return run
 }
 
-// A run includes effects in doubt only if that is requested with a reason.
+// A run excludes effects that may have been applied, unless the operator includes them and gives a
+// reason.
 func TestInDoubtIsLeftOutUnlessOrderedWithAReason(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -140,7 +141,8 @@ func TestASelectionTakesWhatAllItsFieldsName(t *testing.T) {
 	}
 }
 
-// Selected effects are parked and cancelled. The effects that waited behind them continue.
+// Selected effects are parked and then cancelled. Only the cancellation lets the effect behind them
+// continue.
 func TestManyAreParkedAndCancelled(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

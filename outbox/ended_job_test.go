@@ -22,7 +22,7 @@ const jobsOf = `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1`
 func TestTheFenceEndsTheJobThatPassesIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before string // another change to the job
+		before string // a change before the dispatch
 		left   int
 	}{
 		"a job that runs":                     {left: 0},

@@ -33,7 +33,8 @@ type Enqueue struct {
 	// same destination and object was already applied. LatestKey is also the OrderKey, which must
 	// be empty or equal.
 	LatestKey string
-	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties.
+	// OccurredAt is the time of the change, for LatestKey. Arrival order decides ties. Zero: the time
+	// of the linked event, if any.
 	OccurredAt time.Time
 }
 

@@ -94,7 +94,7 @@ func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string
 }
 
 // An application that enqueues in SQL gets the same effect and the same River job as with
-// EnqueueTx. All columns are equal, except the job's id and times.
+// EnqueueTx. All columns are equal, except times and the job's id.
 func TestEnqueueInSQLIsEnqueueTx(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"app", "Straße 9.", strings.Repeat("long", 20)} {
@@ -137,7 +137,7 @@ func TestIdempotencyKeyInSQL(t *testing.T) {
 	}
 }
 
-// The role of an application needs two rights and gets no others.
+// The role of an application needs two privileges and gets no others.
 func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -159,7 +159,7 @@ func TestEnqueueByAnApplicationsRole(t *testing.T) {
 	require.NoError(t, as(call))
 	require.ErrorAs(t, as(`DELETE FROM hooklatch.effects`), &pg)
 	require.Equal(t, "42501", pg.Code)
-	// The caller's objects must not shadow Hooklatch's objects.
+	// Objects in the caller's search_path must not shadow objects that enqueue uses.
 	require.NoError(t, run(`CREATE SCHEMA evil; CREATE FUNCTION evil.sha256(bytea) RETURNS bytea LANGUAGE sql AS 'SELECT NULL::bytea'; GRANT USAGE ON SCHEMA evil TO `+role))
 	require.NoError(t, as(`SET LOCAL search_path = evil, pg_catalog; SELECT hooklatch.enqueue('app', 'k2', '{}')`))
 	require.Equal(t, 2, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key LIKE 'hl\_%'`))

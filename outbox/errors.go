@@ -5,11 +5,11 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Errors that callers branch on. Errors of subpackages are repeated here. A caller that only
-// accepts and enqueues therefore needs only this package.
+// Callers branch on these errors. The errors of subpackages are repeated here, so that a caller
+// that only accepts and enqueues needs only this package.
 var (
-	// ErrBusy is returned when the bounded queue is full, or the bounded wait ended before any try.
-	// Nothing was stored; try again later.
+	// ErrBusy is returned when the bounded queue is full, the bounded wait ended before any try, or
+	// too many batches wait for locks. Nothing was stored; try again later.
 	ErrBusy = commit.ErrBusy
 	// ErrUnavailable is returned when the database is unavailable or the outcome is unknown.
 	// The same call may be repeated: deduplication makes that safe.

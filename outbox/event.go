@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Limits of the keys in a dedup row, in bytes.
+// Maximum lengths of an event's id and type, in bytes.
 const (
 	maxEventIDLen   = 255
 	maxEventTypeLen = 255
@@ -42,14 +42,14 @@ type Delivery struct {
 	// Altered describes the known differences from the webhook's content. Empty for a webhook.
 	Altered string
 
-	// Traceparent is the W3C trace context of the receiving span, or empty. The job's metadata
-	// contains it, so that processing can link back to the span.
+	// Traceparent is the W3C trace context of the receiving span, or empty. The metadata of each
+	// dispatch job contains it, so that processing can link back to the span.
 	Traceparent string
 
 	// Release is called once when the outbox no longer holds Body, however the delivery ended. The
-	// call happens before Accept returns, unless the caller's context or AcceptTimeout ends first. In
-	// that case Accept returns ErrUnavailable, and Release is called when the delivery has left the
-	// queue and its commit has ended. Release must not block. May be nil.
+	// call happens before Accept returns, unless Accept returns ErrUnavailable because the caller's
+	// context or AcceptTimeout ended first. In that case Release is called when the delivery has
+	// left the queue and its commit has ended. Release must not block. May be nil.
 	Release func() `json:"-"`
 }
 
@@ -112,7 +112,7 @@ type InvalidEventError struct {
 // Error implements error.
 func (e *InvalidEventError) Error() string { return fmt.Sprintf("%s %s", e.Field, e.Reason) }
 
-// validate rejects values before batching that Postgres would otherwise reject inside the batch.
+// validate rejects values that Postgres would otherwise reject inside a batch.
 func (in Incoming) validate() error {
 	if err := column.ValidateKey(in.ID, maxEventIDLen); err != nil {
 		return &InvalidEventError{Field: "event id", Reason: err.Error()}

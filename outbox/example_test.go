@@ -123,7 +123,8 @@ func ExampleOutbox_AcceptTx() {
 	// payments: 1
 }
 
-// The CRM is called if and only if the order is committed, and once for each order number.
+// The call to the CRM is enqueued if and only if the order is committed, and once for each order
+// number.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)

@@ -31,8 +31,8 @@ type verdict struct {
 	differs bool // the proof was used before with other content
 }
 
-// verdict returns the action for new events of a delivery whose proof was used before with the
-// given content hash.
+// verdict returns the result for a delivery whose proof was used before. The argument is the hash of
+// the content that was stored with the proof, if any.
 func (g *ReplayGuard) verdict(before []byte) verdict {
 	v := verdict{action: g.Action, differs: len(before) > 0 && len(g.Content) > 0 && !bytes.Equal(before, hashed(g.Content))}
 	if v.differs && v.action == ReplayFlag {
@@ -50,8 +50,8 @@ func hashed(content []byte) []byte {
 	return sum[:]
 }
 
-// guard writes the guards of the batch. Every transaction writes guards before events, so that two
-// transactions cannot deadlock.
+// guard writes the guards of the batch and returns their results. Every transaction writes guards
+// before events, so that two transactions cannot deadlock.
 func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards, error) {
 	var g guards
 	var err error
@@ -71,7 +71,6 @@ type contentKey struct {
 	Hash   []byte
 }
 
-// argument returns the key as an argument of statements.
 func (k guardKey) argument() contentKey { return contentKey{Source: k.source, Hash: k.hash[:]} }
 
 type proofRow struct {
@@ -133,5 +132,5 @@ func (o *Outbox) guardReplays(ctx context.Context, tx pgx.Tx, batch []arrival) (
 // knownProof is the first delivery with a proof.
 type knownProof struct {
 	deliveryID uuid.UUID
-	content    []byte // SHA-256; nil if none was remembered
+	content    []byte // SHA-256 of the guard's Content; nil if none was remembered
 }

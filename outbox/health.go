@@ -35,8 +35,8 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 
 // CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot do. It
 // also checks that delivery partitions exist for at least 2 days ahead. After the database refused
-// a delivery or a dispatch, CanCommit also calls CanStore until CanStore succeeds: a server whose
-// disk is full still writes WAL. /readyz calls CanCommit.
+// a delivery or a dispatch, every CanCommit also calls CanStore until one CanStore has succeeded: a
+// server whose disk is full still writes WAL. /readyz calls CanCommit.
 func (o *Outbox) CanCommit(ctx context.Context) error {
 	refused := o.refusals.Load()
 	if err := o.canWrite(ctx); err != nil {

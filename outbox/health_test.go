@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// fullDisk makes inserts into a table fail as if the table could not be extended.
+// fullDisk makes inserts into a table fail as if the table could not be extended, until the caller
+// calls freed.
 func (b *bundle) fullDisk(t *testing.T, table string) (freed func()) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `CREATE OR REPLACE FUNCTION public.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -32,8 +33,8 @@ func TestARefusedCommitIsTriedBeforeTheNextOne(t *testing.T) {
 	for _, table := range []string{"deliveries", "processed_events", "river_job"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			// Accept tries again until AcceptTimeout. A delivery that no longer has time for a try
-			// is unavailable, too.
+			// Accept tries again until AcceptTimeout. It also returns ErrUnavailable if no time is
+			// left for a try.
 			b := setup(t, func(opts *Options) { opts.AcceptTimeout = time.Second })
 			freed := b.fullDisk(t, table)
 			require.NoError(t, b.CanCommit(t.Context()), "nothing was refused")

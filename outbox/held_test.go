@@ -69,7 +69,7 @@ func TestHeldEventsAreLeftAlone(t *testing.T) {
 	require.True(t, done.Fenced)
 }
 
-// A decision whose COMMIT response is lost is recorded once.
+// A decision is recorded once, even if its COMMIT or the COMMIT response is lost.
 func TestDecisionsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {

@@ -30,7 +30,7 @@ func known(n int) []inbox.ImportedKey {
 }
 
 // An operator imports the keys of the old system. A redelivery across the migration is a
-// duplicate and has no effect.
+// duplicate and gets no job.
 func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -62,7 +62,7 @@ func TestRedeliveryOfAnImportedKeyIsADuplicate(t *testing.T) {
 	require.Nil(t, e.Body)
 	require.Negative(t, e.AcceptSeq)
 
-	// An imported event can neither be replayed nor released, and upkeep does not change it.
+	// An imported event cannot be replayed, released or dropped, and upkeep does not change it.
 	_, err = b.Replay(t.Context(), e.EventRef, ann, inbox.ReplayOptions{})
 	require.ErrorIs(t, err, inbox.ErrNotReplayable)
 	require.ErrorContains(t, err, "another system accepted it")
@@ -162,7 +162,7 @@ func TestKeysThatNoEventCanHaveAreRefused(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// An import whose COMMIT response is lost is done once and recorded once.
+// An import is done once and recorded once, even if its COMMIT or the COMMIT response is lost.
 func TestImportSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {

@@ -35,8 +35,8 @@ func (b *bundle) backdate(t *testing.T, id identity.EffectID, by time.Duration) 
 
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
-// A first attempt timed out after sending, and later attempts were refused. The lifetime of the key
-// counts from the first attempt.
+// The first attempt timed out after sending, and the second was certainly not applied. The lifetime
+// of the key counts from the first attempt.
 func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,7 +68,7 @@ func TestKeyTTLCountsFromTheFirstDoubt(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claimWithTTL(t, id, day).Status)
 }
 
-// A lost attempt puts the effect in doubt for the first time.
+// A lost attempt puts the effect in doubt, so the lifetime of the key counts from that attempt.
 func TestKeyTTLCountsFromALostAttempt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// late dispatches an effect whose request the first attempt fixes, and returns the effect's id.
+// late dispatches an effect whose request the first attempt renders, and returns the effect's id.
 func (b *bundle) late(t *testing.T, key string, policy ledger.Policy) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", key)
@@ -46,7 +46,7 @@ func TestFixRequestHoldsForEveryAttempt(t *testing.T) {
 	require.Equal(t, fixed.Request, b.granted(t, id, lease).Request)
 }
 
-// A worker that dies before the request is fixed has not called the receiver.
+// A worker that dies before it stores the rendered request has not called the receiver.
 func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -68,8 +68,8 @@ func TestNothingIsInDoubtBeforeTheRequestIsFixed(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claim(t, id, lease).Status)
 }
 
-// A template that fails on its event parks the effect, and no other effect waits for it. After the
-// template was repaired, a replay of the event renders it correctly.
+// An effect whose template fails on the event is parked, and no other effect waits for it. After
+// the template is repaired, a replay of the event renders the effect.
 func TestUnrenderableEffectIsParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -71,7 +71,7 @@ func TestOnlyAppliedVersionsCount(t *testing.T) {
 	b.granted(t, older, lease)
 }
 
-// If the provider gives no time, the time of arrival counts.
+// The time of arrival counts if the provider gives no time.
 func TestVersionWithoutATime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -82,8 +82,7 @@ func TestVersionWithoutATime(t *testing.T) {
 	}
 }
 
-// An older version may be done after a newer version, because an operator or another program wrote
-// to the receiver. The older version does not become the newest.
+// An older version that is done after a newer version was recorded does not become the newest.
 func TestOlderVersionThatIsDoneLateIsNotTheNewest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -27,7 +27,8 @@ func (b *bundle) actions(t *testing.T) []ledger.OperatorAction {
 	return log
 }
 
-// Every operator action inserts one row into the operator log, and is recorded in the ledger too.
+// Every operator action inserts one row into the operator log. An action on an effect also appears
+// in the effect's transitions, and a replay in the event's replays.
 func TestEveryOrderIsRecordedWithWhoAndWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

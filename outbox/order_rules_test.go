@@ -128,7 +128,7 @@ func TestLostHeadKeepsItsPlace(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
-// A claim that parks its effect wakes the next effect under on_park skip.
+// A claim that parks its effect under on_park skip wakes the next effect.
 func TestLostAtMostOnceHeadIsSkipped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -138,7 +138,7 @@ func TestLostAtMostOnceHeadIsSkipped(t *testing.T) {
 	require.Equal(t, 1, b.jobs(t, ids[1]))
 }
 
-// Reconcile gives a job to the head only.
+// Reconcile inserts a job only for the head of an order.
 func TestReconcileKnowsOrders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

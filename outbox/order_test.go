@@ -55,12 +55,12 @@ func ordered(e *inbox.Event, order string) ledger.NewEffect {
 	return n
 }
 
-// receiver checks the requests that reach it.
+// receiver checks that the effects of each order arrive one at a time and in the expected order.
 type receiver struct {
 	mu       sync.Mutex
 	expected map[string][]identity.EffectID // by order, in the expected order of arrival
 	atWork   map[string]identity.EffectID
-	most     int // maximum number of orders that run simultaneously
+	most     int // highest number of orders that ran simultaneously
 	done     int
 	parked   []string
 	faults   []string

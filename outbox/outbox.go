@@ -152,7 +152,7 @@ type Outbox struct {
 	dispatches *commit.Group[Dispatch, Dispatched]
 	planner    atomic.Pointer[Planner] // planner of this process, if it has one
 
-	planTimeout time.Duration // planTimeout, or more in tests
+	planTimeout time.Duration // the constant planTimeout, or more in tests
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers run only while they
@@ -286,8 +286,8 @@ func (o *Outbox) Export() *export.Archive { return o.exported }
 // Erasure returns the eraser of senders' data, in the same schema.
 func (o *Outbox) Erasure() *erasure.Eraser { return o.erasure }
 
-// Runs returns the bulk runs, in the same schema. To carry out runs that select by a condition,
-// pass it a Finder that compiles the condition: see runs.Runs.With.
+// Runs returns the bulk runs, in the same schema. Runs that select by a condition need a Finder
+// that compiles the condition: see runs.Runs.With.
 func (o *Outbox) Runs() *runs.Runs { return o.runs }
 
 // Repair returns the repairer for a restored or promoted database, in the same schema.

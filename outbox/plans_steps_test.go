@@ -37,7 +37,7 @@ const batch = fewRows / turns
 // effects are behind the first of each order when plans are made, and many when plans are used.
 const inOrder = 32
 
-// steps runs the statements of the program, on events that earlier steps did not use.
+// steps runs the statements of the program, on events that earlier calls of steps did not use.
 func (b *plannedBundle) steps(t *testing.T) {
 	t.Helper()
 	b.ran = map[string]cost{}
@@ -72,7 +72,7 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
-	// Planned events are accepted in separate transactions too.
+	// planned accepts events with a plan, which the statement accept_planned stores.
 	planned := func(ctx context.Context) error {
 		b.PlanWith(&plannerSpy{configuration: fleet.Configuration{Number: 1, Routes: "routes"}})
 		defer b.planner.Store(nil)
@@ -200,8 +200,8 @@ func (b *plannedBundle) stepsOfPerforming(t *testing.T, effect func(turn, i int)
 	perform(turnOrdered, ledger.ClaimBlocked, fewRows/inOrder)
 }
 
-// stepsOfWaiting runs the searches for due work: a probe's search for the oldest effect, and
-// Reconcile's search for effects without a job.
+// stepsOfWaiting runs a probe's search for the oldest due effect, the changes of a breaker, and
+// Reconcile's search for work without a job.
 func (b *plannedBundle) stepsOfWaiting(t *testing.T) {
 	t.Helper()
 	for _, destination := range []string{"app", "app1"} { // app1 has no effects
@@ -291,7 +291,7 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 // number of rows that a search reads determines its bound.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
-	var from time.Time // time of the first event that fill creates: an hour ago, or midnight if that is later
+	var from time.Time // time of the first event that fill creates
 	require.NoError(t, b.of.admin.QueryRow(t.Context(),
 		`SELECT received_at FROM hooklatch.processed_events WHERE source = 'stripe' AND event_id = 'evt_1'`).Scan(&from))
 	until := from.Add(time.Second)

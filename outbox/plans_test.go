@@ -20,8 +20,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Row counts of the tables when a plan is made, and when it is used. A cost that is equal at
-// both does not grow with the tables.
+// The tables have fewRows rows when a plan is made, and manyRows when the plan is used. A cost that
+// is equal at both does not grow with the tables.
 const (
 	fewRows  = 64
 	manyRows = 20_000

@@ -48,7 +48,8 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 	return o.lacking(ctx, grace, o.enqueueSlice)
 }
 
-// slice is one step of Reconcile: see ledger.Reconcile.
+// slice is one step of Reconcile. It returns the number of events or effects without a job, and a
+// function that enqueues jobs for them.
 type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
 
 // inSlice runs a slice and decides what to do with its result.

@@ -222,7 +222,7 @@ func TestReconcileHealsMissingJobs(t *testing.T) {
 }
 
 // I5: another effect's job does not count as the effect's own job. Started effects and effects in
-// doubt need a job just like waiting effects.
+// doubt need a job just like pending effects.
 func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

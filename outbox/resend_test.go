@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// forwarded returns the id of an effect that forwarded its delivery's body and was refused.
+// forwarded returns the id of an effect that forwarded its delivery's body and that the destination
+// refused.
 func (b *bundle) forwarded(t *testing.T, id string) identity.EffectID {
 	t.Helper()
 	e := b.accepted(t, "stripe", id)

@@ -69,7 +69,7 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	_, err = b.fleet.Retire(t.Context(), "app", ann)
 	require.ErrorIs(t, err, ledger.ErrUnknownDestination)
 
-	// A retry is still possible: the effect waits, and can be parked by retiring again.
+	// A retry is still possible: the effect waits, and can be parked by retiring the destination again.
 	keys, err := b.Finder().Effects(t.Context(), find.Effects{States: []ledger.EffectState{ledger.EffectParked}}, find.Beginning, 0)
 	require.NoError(t, err)
 	require.NoError(t, b.Ledger().Retry(t.Context(), keys.Rows[0].IdempotencyKey, ann))
@@ -83,8 +83,8 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 	require.True(t, added)
 }
 
-// A transaction of an application has read the destination before it is retired. Its effect is parked,
-// too, although it is committed later.
+// An application's transaction reads the destination before it is retired, and commits afterwards.
+// The effect that the transaction enqueued is parked too.
 func TestRetiringWaitsForEffectsThatAreBeingEnqueued(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -64,9 +64,9 @@ func (c *retryCount) add(d Delivery) {
 	c.runner.Wake()
 }
 
-// reasonWord returns a reason that is a word such as http_timeout, and otherReason for any other
-// text. The statistics are stored outside all events and no erasure reaches them, so they must not
-// contain personal data from a sender.
+// reasonWord returns a reason in lower case if it is a word such as http_timeout, and otherReason
+// otherwise. The statistics are stored outside all events and no erasure reaches them, so they must
+// not contain personal data from a sender.
 func reasonWord(reason string) string {
 	reason = strings.ToLower(reason)
 	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-' }

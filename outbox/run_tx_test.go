@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// add performs an effect in the same Postgres.
+// add applies an effect: it inserts a row into the table applied.
 func add(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 	_, err := tx.Exec(ctx, `INSERT INTO applied VALUES ($1, $2)`, e.IdempotencyKey, e.Attempt)
 	return ledger.Settlement{Verdict: ledger.VerdictDone}, err

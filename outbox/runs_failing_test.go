@@ -19,15 +19,15 @@ func TestARunWhoseConditionCannotBeReadFails(t *testing.T) {
 	require.ErrorContains(t, err, "no such name")
 	run, err := r.Begin(t.Context(), runs.Order{Action: ledger.ActionReplayEvent}, ann)
 	require.NoError(t, err)
-	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET filter = filter || '{"when": "wrong"}'`) // by another version
+	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.replay_runs SET filter = filter || '{"when": "wrong"}'`) // as another version may have stored it
 	require.NoError(t, err)
 	run = b.workOff(t, r, run.ID, nil)
 	require.Equal(t, runs.Failed, run.State)
 	require.Contains(t, run.Error, "no such name")
 }
 
-// The server refuses the change of one effect. The run does not end. It reports why it cannot
-// continue, until the change succeeds.
+// A trigger refuses every change to an effect. The run does not end, and reports why it cannot
+// continue, until the changes succeed.
 func TestARunThatCannotContinueSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -223,8 +223,8 @@ func TestAWorkerWhoseRunWasTakenChangesNothingMore(t *testing.T) {
 	require.Equal(t, batchSize, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'pending'`))
 }
 
-// Events judged while a worker waits for its turn are counted once, by the worker that continues:
-// the stored position is before these events.
+// A worker that waits for its next batch may have checked events after the stored position. Only the
+// worker that continues from there counts them.
 func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -236,7 +236,7 @@ func TestWhatIsBehindThePlaceIsCountedOnce(t *testing.T) {
 	ctx, cut := context.WithCancel(t.Context())
 	steps := 0
 	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(runs.Run) {
-		if steps++; steps == 2 { // the event after evt_003, which fails the condition, waits for its turn
+		if steps++; steps == 2 { // the condition failed for evt_003, and evt_005 waits for its turn
 			cut()
 		}
 	})
@@ -401,7 +401,7 @@ func TestARunReplaysEvents(t *testing.T) {
 	require.Zero(t, none.Counts)
 }
 
-// A step whose COMMIT response is lost is done once and counted once.
+// A step that loses its COMMIT or the response to it is done once and counted once.
 func TestAStepOfARunSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

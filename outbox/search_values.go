@@ -22,7 +22,7 @@ type searchValueRow struct {
 
 type keepSearchValues struct{ Kept []searchValueRow }
 
-// checkSearchValues returns an error for a value that cannot be stored.
+// checkSearchValues returns an error for too many values, or for one that cannot be stored.
 func (d Dispatch) checkSearchValues() error {
 	if len(d.SearchValues) > payload.MaxSearchValues {
 		return fmt.Errorf("%d search values; allowed: %d", len(d.SearchValues), payload.MaxSearchValues)

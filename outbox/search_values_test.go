@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// found returns the ids of events with a value, in the order of the search.
+// found searches for a value and returns the events' ids in the order of the results.
 func (b *bundle) found(t *testing.T, text string, limit int, sources ...identity.Source) []string {
 	t.Helper()
 	events, err := b.Finder().EventsOfValue(t.Context(), text, sources, limit)
@@ -88,7 +88,7 @@ func TestADispatchRefusesSearchValuesThatCannotBeFound(t *testing.T) {
 	}
 }
 
-// A dispatch without values has no additional statement.
+// A dispatch without values executes no additional statement.
 func TestADispatchWithoutSearchValuesCostsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -24,7 +24,7 @@ import (
 // of the database (see recent.Life).
 type SharedMemory interface {
 	// Get returns the value of each key, in order, and nil for an unknown key. It returns false if it
-	// has no result in time; deliveries wait for it.
+	// has no result in time, because deliveries wait for the result.
 	Get(ctx context.Context, keys []string) (values [][]byte, ok bool)
 	// Set stores a value for a time. It does not wait.
 	Set(key string, value []byte, ttl time.Duration)
@@ -40,8 +40,8 @@ const (
 // Cache, and never for deliveries with a content window. A nil sharedEvents remembers nothing.
 type sharedEvents struct {
 	memory SharedMemory
-	// ttl is how long after its receipt an event can be found. Retention keeps the event's row for at
-	// least twice as long.
+	// ttl is the time for which an event can be found after its receipt. Retention keeps the event's
+	// row for at least twice as long.
 	ttl     time.Duration
 	recent  *recent.Cache
 	lookups metric.Int64Counter

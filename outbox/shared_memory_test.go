@@ -121,8 +121,8 @@ func TestGatewaysShareTheirMemory(t *testing.T) {
 	require.Equal(t, 1, two.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 }
 
-// A delivery may be answered without its guard only if the guard has recorded it. The cache of a
-// process has the same rule.
+// A delivery may skip the query of its replay guard only if the guard has recorded its proof and
+// content. The cache of a process follows the same rule.
 func TestSharedMemoryKnowsGuardedEventsByTheirProofOnly(t *testing.T) {
 	t.Parallel()
 	server, pool := startRedis(t), pgtest.New(t)
@@ -230,7 +230,7 @@ func TestSharedMemoryIsNotBelieved(t *testing.T) {
 	}
 }
 
-// The database may lack the event in its next life (see recent.Life).
+// In its next life (see recent.Life), the database may lack an event that the shared memory has.
 func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	l := newLiar()
@@ -239,7 +239,7 @@ func TestSharedMemoryIsVoidInTheNextLifeOfTheDatabase(t *testing.T) {
 	b := onLiar(t, l, &life)
 	b.shares(t, delivery("stripe", "evt_1"))
 	b.unstore(t, "evt_1")
-	// The memory returns values of the previous life under every key.
+	// The memory returns a value of the previous life for every key.
 	stale := slices.Clone(slices.Collect(maps.Values(l.values))[0])
 	l.tells(func(map[string][]byte, string) []byte { return stale })
 	before := b.recent.Life()

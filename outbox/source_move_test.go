@@ -32,8 +32,8 @@ type relocation struct {
 	waiting  atomic.Int64 // events that are not dispatched
 }
 
-// backlog is the number of waiting events at which send pauses: a fence lasts a few seconds, and a slow
-// machine gets only as many events as it can dispatch meanwhile.
+// backlog is the number of waiting events above which send pauses. A fence lasts a few seconds, and
+// even a slow machine must be able to dispatch all waiting events in that time.
 const backlog = 50
 
 func newRelocation(t *testing.T) *relocation {
@@ -74,7 +74,8 @@ func (r *relocation) send(ctx context.Context, t *testing.T) {
 	}
 }
 
-// dispatch dispatches the events of a cell until ctx is done. Pairs of events have the same key.
+// dispatch dispatches the events of a cell until ctx is done. Each event gets two effects, of
+// different routes, with the key that keyOf returns.
 func (r *relocation) dispatch(ctx context.Context, t *testing.T, cell *bundle) {
 	for ctx.Err() == nil {
 		rows, err := cell.pool.Query(t.Context(), "SELECT event_id FROM hooklatch.processed_events WHERE source = 'shop' AND outcome = 'received' LIMIT 100")
@@ -103,20 +104,21 @@ func keyOf(id identity.EventID) string {
 	return "order-" + string(id[len(id)-3:])
 }
 
-// shared returns an effect of another route.
+// shared returns a copy of an effect that belongs to another route.
 func shared(e ledger.NewEffect) ledger.NewEffect {
 	e.Scope, e.Route = identity.ScopeOfRoute(mover, "other"), "other"
 	return e
 }
 
-// move returns a move in one direction.
+// move returns a move of the source from the old cell to the new one.
 func (r *relocation) move(tell func(moves.Step)) *moves.Move {
 	return &moves.Move{
 		Source: mover, From: moves.Side{Cell: oldCell, Moves: r.old.Moves()}, To: moves.Side{Cell: newCell, Moves: r.new.Moves()}, By: ann, Tell: tell,
 	}
 }
 
-// moved moves the source. On a busy machine, the old cell may not finish its work under one fence.
+// moved repeats a move until it succeeds. On a busy machine, the old cell may not finish its work
+// under one fence.
 func (r *relocation) moved(t *testing.T, v *moves.Move) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -128,7 +130,7 @@ func (r *relocation) moved(t *testing.T, v *moves.Move) {
 	}, 2*time.Minute, time.Millisecond)
 }
 
-// counts returns the number of rows with a value in both databases together.
+// counts returns how often a query returns each value, in both databases together.
 func (r *relocation) counts(t *testing.T, query string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
@@ -235,7 +237,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Accepted, came.Events[0].Status)
 
-		r.moved(t, r.move(nil)) // and leaves again
+		r.moved(t, r.move(nil)) // the source moves to the new cell again
 		came, err = r.new.Accept(t.Context(), delivery(string(mover), "later"))
 		require.NoError(t, err)
 		require.Equal(t, Duplicate, came.Events[0].Status)
@@ -271,7 +273,8 @@ func TestAnInterruptedMoveLeavesTheSourceOpen(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 }
 
-// A move copies the source's guards, object versions, coverage, keys and addresses to the new cell.
+// A move copies the source's guards, object versions, coverage, redeliveries, keys and addresses to
+// the new cell.
 func TestAMovedSourceBringsItsMemory(t *testing.T) {
 	t.Parallel()
 	r := newRelocation(t)

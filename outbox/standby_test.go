@@ -18,7 +18,7 @@ import (
 )
 
 // replicated is a separate server for the test that can require a synchronous standby. The standby
-// never exists, so requiring it makes the standby unavailable.
+// does not exist, so COMMITs wait for it until the server no longer requires it.
 type replicated struct {
 	*bundle
 
@@ -61,9 +61,9 @@ func (r *replicated) away(t *testing.T) {
 	}, 2*time.Minute, 10*time.Millisecond)
 }
 
-// cancelWaits ends waits for the standby, as pg_cancel_backend does, until done is called. It
-// reports each wait once, because on a busy machine a wait may be found twice. done returns when
-// cancelWaits has ended, because its query must not outlive the pool it uses.
+// cancelWaits ends waits for the standby with pg_cancel_backend, until done is called. It reports
+// each wait once, although its query may find a wait twice on a busy machine. done returns when the
+// last query has ended, because a query must not outlive its pool.
 func (r *replicated) cancelWaits(t *testing.T) (cancelled <-chan struct{}, done func()) {
 	t.Helper()
 	said := make(chan struct{}, 1000)

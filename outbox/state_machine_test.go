@@ -108,7 +108,7 @@ func (b *bundle) move(t *testing.T, id identity.EffectID, to ledger.EffectState)
 	return err
 }
 
-// Every transition is tried, including the illegal ones, by a statement outside the program.
+// The test tries every transition, including the illegal ones, with a handwritten statement.
 func TestEveryTransition(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -155,7 +155,7 @@ func TestEveryTransition(t *testing.T) {
 	}
 }
 
-// The database refuses these changes to an effect, whatever its state.
+// The database refuses changes that would falsify an effect's history.
 func TestLedgerRefusesTampering(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -69,7 +69,7 @@ func TestTokensWithoutALimit(t *testing.T) {
 	require.Zero(t, wait, "each destination has its own rate")
 }
 
-// The server's clock is set back by an hour. The destination does not stop for that hour.
+// The server's clock is set back by a day. The destination does not stop for that day.
 func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Steps in the lifecycle of an event with one effect, each a separate transaction.
+// stepsOfALife lists the transactions in the lifecycle of an event with one effect.
 var stepsOfALife = []string{"accept", "dispatch", "claim", "settle"}
 
 // writtenByLives returns the average bytes of WAL that each step of a lifecycle writes. Ids are
@@ -50,9 +50,9 @@ func (b *bundle) writtenByLives(t *testing.T, lives int) map[string]int64 {
 	return written
 }
 
-// After every checkpoint, each random key in the index of a large table adds the image of a page to
-// the WAL. The bytes of a lifecycle are limited on a small table, where no images occur, and right
-// after a checkpoint of a larger table.
+// After a checkpoint, each random key in the index of a large table adds a full-page image to the
+// WAL. The test limits the bytes of a lifecycle on a small table, where no images occur, and on a
+// larger table right after a checkpoint.
 //
 // HOOKLATCH_LONG=1 fills the tables with 2,000,000 lifecycles instead of 30,000.
 func TestWALOfALife(t *testing.T) {

@@ -110,8 +110,8 @@ func rowsReadBy(t *testing.T, pool *pgxpool.Pool, call string) (read int) {
 	return read
 }
 
-// A function refuses to blank positions that overlap. The size of the body therefore limits the
-// size of all replacements.
+// The function blot_delivery refuses ranges that overlap or lie outside the body. The size of the
+// body therefore limits the size of all replacements.
 func TestPlacesToBlotOutAreApart(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

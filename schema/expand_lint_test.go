@@ -38,9 +38,8 @@ var (
 	call           = regexp.MustCompile(`\b(\w+) ?\(`)
 )
 
-// lintMigration returns all reasons why a migration must not run while processes of the previous
-// version are running, or would block them. isReleased reports whether a minor version, such as
-// 1.4, was released.
+// lintMigration returns all reasons why a migration could break or block running processes of the
+// previous version. isReleased reports whether a minor version, such as 1.4, was released.
 func lintMigration(text string, isReleased func(minor string) bool) (found []string) {
 	marked := mark.FindStringSubmatch(text)
 	if marked == nil {
@@ -57,7 +56,7 @@ func lintMigration(text string, isReleased func(minor string) bool) (found []str
 	if hidden {
 		found = append(found, "EXECUTE in a DO block hides a statement from this test")
 	}
-	ours := map[string]bool{} // tables of this migration, which no process uses yet
+	ours := map[string]bool{} // tables that this migration creates; no process uses them yet
 	for _, part := range parts {
 		for _, table := range createTable.FindAllStringSubmatch(part, -1) {
 			ours[table[1]] = true
@@ -138,9 +137,10 @@ func lintColumn(action string) (found []string) {
 	return found
 }
 
-// sqlStatements splits a migration. It omits comments, the contents of strings and the bodies
-// of functions, which run later. The body of a DO block runs at once, so its statements count.
-// hidden is true if the migration builds a statement from text.
+// sqlStatements splits a migration into statements in upper case. It omits comments, the contents
+// of strings and the bodies of functions, which run later. The body of a DO block runs at once, so
+// its statements count. hidden is true if a DO block contains EXECUTE, which runs text as a
+// statement.
 func sqlStatements(text string) (all []string, hidden bool) {
 	text = comments.ReplaceAllString(text, "")
 	var rest strings.Builder

@@ -44,7 +44,7 @@ func TestLateIndexesAreBuiltConcurrently(t *testing.T) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// River's own migrations need these indexes for a moment: see restoreRiverIndexes.
+		// River's own migrations need the indexes of this file for a moment: see restoreRiverIndexes.
 		if filepath.Base(file) == "river_indexes_restore.sql" {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SetPatience shortens a migration's wait for a busy table.
+// SetPatience sets how long a migration is tried again while a table is in use.
 func (m *Migrator) SetPatience(d time.Duration) { m.patience = d }
 
 // AddMigration adds a migration after the last one.
@@ -17,7 +17,7 @@ func (m *Migrator) AddMigration(up string) {
 }
 
 // RestoreRiverIndexes is the step that Up runs before it applies River's migrations from
-// present+1 to last.
+// present+1 to last. It reports whether it restored the indexes.
 func (m *Migrator) RestoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	return m.restoreRiverIndexes(ctx, tx, present, last)
 }

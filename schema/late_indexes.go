@@ -9,8 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeLateIndexes builds the indexes by which retention finds unfinished work, and operators find
-// work that needs attention. Without these indexes, both searches read complete tables.
+// makeLateIndexes builds the indexes by which retention finds events that operators may still need,
+// and operators find work that needs attention. Without these indexes, both searches read whole
+// tables.
 func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {

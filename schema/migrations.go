@@ -15,7 +15,7 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migration is one numbered step of our schema, written for the default schema name.
+// migration is one numbered change to our schema, written for the default schema name.
 type migration struct {
 	version  int
 	name     string

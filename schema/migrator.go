@@ -16,8 +16,8 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// DaysAhead is the number of days after today for which Up and each upkeep create the partitions of
-// the daily tables, such as deliveries.
+// DaysAhead is the number of days after today for which Up creates the partitions of the daily
+// tables, such as deliveries. Workers later keep the same number of days ahead.
 const DaysAhead = 14
 
 // Values of Step.Owner.
@@ -43,12 +43,12 @@ type Migrator struct {
 	migrations []migration
 	river      *rivermigrate.Migrator[pgx.Tx]
 
-	patience time.Duration // for all tries at one migration
+	patience time.Duration // maximum time for all tries at one migration
 }
 
-// While a migration waits for a table in use, all later users of the table wait behind the
-// migration, including deliveries. The migration therefore waits only briefly, and tries again
-// after these users have had their turn.
+// A migration waits only briefly for a table in use, because all later users of the table,
+// including deliveries, wait behind the migration. It tries again after these users have had their
+// turn.
 const (
 	lockTimeout  = 100 * time.Millisecond
 	betweenTries = 400 * time.Millisecond

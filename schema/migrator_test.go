@@ -352,7 +352,7 @@ func TestUpEndsWithItsContext(t *testing.T) {
 	require.NoError(t, holder.Rollback(t.Context()))
 }
 
-// holdMigrations takes the migration lock.
+// holdMigrations takes the migration lock, and returns the transaction that holds it.
 func holdMigrations(t *testing.T, pool *pgxpool.Pool) pgx.Tx {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())

@@ -24,7 +24,7 @@ func TestIndexesOfRetentionAreMadeAgainAfterAnInterruption(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, putAsideValid))
 }
 
-// The functions of retention run with the owner's rights, so they refuse unsafe requests.
+// The retention functions run with the owner's rights, so they refuse unsafe requests.
 func TestOnlyADayThatIsOverIsDropped(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -45,7 +45,8 @@ func TestOnlyADayThatIsOverIsDropped(t *testing.T) {
 	require.Zero(t, count(t, pool, `SELECT count(*) FROM pg_class WHERE relname = 'deliveries_20200101'`))
 }
 
-// A thinned day keeps only the rows that outlive it, in a partition that replaces it.
+// A thinned day keeps only the given rows. If the day was detached, thin_day attaches a new
+// partition for it.
 func TestAThinDayKeepsWhatOutlivesIt(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

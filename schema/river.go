@@ -74,9 +74,9 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 	return riverSteps(result), nil
 }
 
-// restoreRiverIndexes restores the indexes that our migrations dropped if one of River's
-// pending migrations mentions them. Otherwise it leaves them dropped: on a large table, building
-// them would block all inserts meanwhile.
+// restoreRiverIndexes restores the indexes that our migrations dropped if one of River's migrations
+// from present+1 to last mentions any of them, and reports whether it did. Otherwise it leaves them
+// dropped: on a large table, building them would block all inserts meanwhile.
 func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	named := false
 	for _, version := range m.river.AllVersions() {

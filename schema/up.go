@@ -14,10 +14,10 @@ import (
 // DaysAhead days. It may run in many processes simultaneously: one process applies each migration,
 // and the others find it applied.
 //
-// Each migration has a separate transaction, so that its locks end with it. In a common
+// Each migration has a separate transaction, so that its locks end with it. In a single
 // transaction, a lock that one migration needs for a moment would last until all later migrations
-// are done. After an error the next Up continues where this one stopped. At the end, Up builds
-// indexes on large tables concurrently.
+// are done. After an error, Up returns the steps that it has applied, and the next Up continues
+// from there. At the end, Up builds indexes on large tables concurrently.
 func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	var steps []Step
 	for {
@@ -37,8 +37,8 @@ func (m *Migrator) Up(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// upNext applies the first pending migration and creates the partitions that it needs. It
-// returns nothing if none is pending.
+// upNext applies the first pending migration, River's first, and returns its step, or nothing if
+// none is pending. Unless the migration is River's, upNext also creates missing partitions.
 func (m *Migrator) upNext(ctx context.Context) (step []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
 		if err := m.createSchema(ctx, tx); err != nil {

@@ -37,8 +37,8 @@ func deliver(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // A lock that one migration needs for a moment ends with that migration. A migration waits for a
-// table in use only briefly at a time. Deliveries continue while it waits, even for one of their
-// own tables that a long transaction reads.
+// table in use only briefly at a time. Deliveries therefore continue while a migration waits, even
+// for processed_events, to which each delivery adds a row.
 func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 	t.Parallel()
 	for table, mode := range map[string]string{"effects": "ROW EXCLUSIVE", "processed_events": "ACCESS SHARE"} {
@@ -75,7 +75,7 @@ func TestDeliveriesGoOnWhileAMigrationWaits(t *testing.T) {
 	}
 }
 
-// Large tables are upgraded and downgraded during a long read.
+// No delivery waits long while large tables are upgraded and downgraded during a long read.
 func TestUpgradesLetDeliveriesPass(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

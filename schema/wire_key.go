@@ -11,9 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeWireKeyIndex replaces the unique index on the effects' wire key. Building an index in a
-// transaction would block writers meanwhile, so it is built concurrently, once the tables
-// exist. The next Up restarts an interrupted build. If another process is building it,
+// makeWireKeyIndex replaces the unique index on the effects' idempotency keys. Building an index in
+// a transaction would block writers meanwhile, so the new index is built concurrently, once the
+// tables exist. The next Up restarts an interrupted build. If another process is building indexes,
 // makeWireKeyIndex does nothing.
 func (m *Migrator) makeWireKeyIndex(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
@@ -50,7 +50,7 @@ func (m *Migrator) replaceWireKeyIndex(ctx context.Context, conn *pgxpool.Conn) 
 	})
 }
 
-// alone runs f unless another process builds indexes.
+// alone runs f unless another process is building indexes.
 func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error) error {
 	alone, err := m.ask(ctx, conn, m.sql.WireKeyLock)
 	if err != nil || !alone {
@@ -68,7 +68,8 @@ func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error
 	return f()
 }
 
-// inSession runs statements outside any transaction. A lock timeout of 0 waits forever.
+// inSession sets the session's timeouts, then runs steps outside any transaction. A lock timeout of
+// 0 waits forever.
 func (m *Migrator) inSession(ctx context.Context, conn *pgxpool.Conn, lock time.Duration, steps ...statement.Bound) error {
 	limits := sessionTimeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.SessionTimeouts.With(limits).Exec(ctx, conn); err != nil {

@@ -45,7 +45,7 @@ func TestIndexOfWireKeysReplacesTheUniqueOne(t *testing.T) {
 	require.NoError(t, err)
 	other.Release()
 
-	// The index is now as an interrupted CREATE INDEX CONCURRENTLY leaves it.
+	// An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index.
 	run(t, pool, `CREATE INDEX effects_wire_key ON hooklatch.effects (created_at)`)
 	run(t, pool, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'hooklatch.effects_wire_key'::regclass`)
 	_, err = migrator.Up(t.Context())

@@ -135,7 +135,7 @@ func TestClusterIsMadeOnceForManyProcesses(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestAsOrdinaryUser runs as an ordinary user who has only a home directory.
+// TestAsOrdinaryUser starts a server as an ordinary user who has only a home directory.
 func TestAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

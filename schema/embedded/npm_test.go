@@ -37,7 +37,7 @@ func TestNPMPackageRuns(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Former versions of the package are removed, unless a server runs them. Other names are not ours.
+// Former versions of the package are removed, unless a server runs them. Other directories stay.
 func TestFormerBinariesAreRemoved(t *testing.T) {
 	t.Parallel()
 	cache := t.TempDir()

@@ -48,8 +48,8 @@ type Options struct {
 	Version string
 
 	// Progress is called with a line of text before each long step, such as creating a cluster or
-	// fetching binaries. It also receives errors of removing the remains of killed processes. Default:
-	// the lines are dropped.
+	// fetching binaries. It also receives the errors that occur when Start removes the remains of
+	// killed processes. Default: the lines are dropped.
 	Progress func(line string)
 
 	// Prepare fills a fresh cluster, once. The result is cached under PrepareKey, and later servers

@@ -185,7 +185,8 @@ func (s *Server) fillDataDir(ctx context.Context, cache string) error {
 	return publish(temp, s.dir.data(), sync)
 }
 
-// preparedCluster returns the directory of a cluster that Prepare has filled.
+// preparedCluster returns the cached directory of a cluster that Prepare has filled, and creates it
+// if necessary.
 func (s *Server) preparedCluster(ctx context.Context, cache, source string) (string, error) {
 	name := "prepared-" + hash(filepath.Base(source), s.opts.PrepareKey)
 	return cached(ctx, cache, name, s.own, func(dir string) error {
@@ -265,7 +266,8 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
-// DataDir returns the cluster's directory. For root it may differ from Options.DataDir.
+// DataDir returns the cluster's directory: the subdirectory data of Options.DataDir, of its
+// substitute, or of a temporary directory.
 func (s *Server) DataDir() string { return s.dir.data() }
 
 // Major returns the major version, such as 18.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// serverArgs returns the server's command line. It contains all settings, so that a copied
+// serverArgs returns the server's command line, which contains all settings, so that a copied
 // cluster needs no edited file.
 func serverArgs(dir *runDir, port int, opts Options) []string {
 	settings := map[string]string{

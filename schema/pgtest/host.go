@@ -39,7 +39,7 @@ var sharedSettings = map[string]string{
 	// The programs of a test that waits for its parallel subtests keep up to 30 connections.
 	// Several tests of a package can wait at the same time.
 	"max_connections": "1000",
-	// Otherwise autovacuum would start ten processes a second for hundreds of short-lived databases.
+	// By default, autovacuum would start ten processes a second for hundreds of short-lived databases.
 	"autovacuum_naptime": "1h",
 }
 
@@ -95,7 +95,7 @@ func (h *host) url(database string) string {
 }
 
 // admin runs one statement on the maintenance database. It uses no pool, because a pool's
-// goroutines would look like leaks of the test.
+// goroutines would look like leaks in the test.
 func admin(ctx context.Context, base url.URL, statement string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {

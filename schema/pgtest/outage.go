@@ -2,8 +2,8 @@ package pgtest
 
 import "github.com/hooklatch/hooklatch/schema/embedded"
 
-// Kill ends all processes of a server started with Own with SIGKILL, as an out-of-memory killer or
-// a crash would. Restart starts the server again; Stop must still be called.
+// Kill sends SIGKILL to all processes of a server started with Own, as an out-of-memory killer
+// would. The server's method Restart starts it again.
 func Kill(server *embedded.Server) { server.Kill() }
 
 // Pause freezes all processes of a server started with Own: connections stay open and none
