@@ -50,7 +50,7 @@ type ended struct {
 // call is an attempt's call to its destination.
 type call struct {
 	effect   ledger.Effect // includes the request as it was sent
-	made     bool          // true if anything was sent
+	made     bool          // true if the sender was called
 	outcome  destination.Outcome
 	duration time.Duration
 

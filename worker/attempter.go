@@ -35,7 +35,7 @@ var errLeaseShort = errors.New("too little of the lease was left for a call: the
 // The order of the steps makes an attempt safe. The destination is called only after the ledger has
 // granted the claim. The request is committed before it is sent. The settlement carries the
 // attempt's number, so an attempt that lost its lease settles nothing. If a crash interrupts any
-// step, the ledger already contains the attempt.
+// step after the claim, the ledger already contains the attempt.
 type attempter struct {
 	ledger    *ledger.Ledger
 	events    eventReader
@@ -96,7 +96,7 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 	return a.end(ctx, l, t, span, ended{call: made, began: began, settled: settled, err: err})
 }
 
-// inTx applies an effect with a transaction: see destination.Transactional.
+// inTx applies an effect in a transaction: see destination.Transactional.
 type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
 
 // runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if the
@@ -168,8 +168,8 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 	return denied{claimed}
 }
 
-// call calls the destination. If the request is not rendered yet, the method render first fixes the
-// request that every attempt will send.
+// call calls the destination. If the request is not rendered yet, the method render first renders
+// the request that every attempt will send.
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {

@@ -95,9 +95,9 @@ func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 }
 
 // begin starts the attempts whose claims were committed, each in a separate goroutine, and frees
-// the other slots. It queries the ledger in two cases. After an unanswered dispatch, the effects
-// may or may not be committed. If the event was already dispatched, an earlier try of this dispatch
-// may have committed them.
+// the other slots. It queries the ledger if the dispatch was not answered, because the claims may
+// be committed. It also does so if the event was already dispatched, because an earlier try of this
+// dispatch may have committed them.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
 	b, born := f.births, f.of
@@ -162,8 +162,9 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 }
 
 // ask repeats a claim that the dispatch may have committed, until the ledger answers or the lease
-// would have ended. No destination was called for this claim. If pending is true, the effect may
-// still be committed.
+// would have ended, and makes the attempt if the claim is granted. No destination was called for
+// this claim. If pending is true, the effect may still be committed, so ask continues while the
+// effect is missing.
 func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()

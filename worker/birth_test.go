@@ -65,7 +65,7 @@ func TestWhatABirthSpares(t *testing.T) {
 	const events = 20
 	for _, c := range []struct {
 		byJobs  bool
-		effects int // changes of effect rows
+		effects int // updates of effect rows
 		jobs    int // updates of job rows, of both effects and events
 		deleted int
 	}{
@@ -311,7 +311,8 @@ func TestWhatIsNotBorn(t *testing.T) {
 	}
 }
 
-// The slot of a first attempt is free as soon as its call has ended, even if the settlement takes long.
+// The slot of a first attempt is free as soon as its call has ended, even if the settlement takes a
+// long time.
 func TestSettlementsFreeTheSlotOfTheirCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

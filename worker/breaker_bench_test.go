@@ -20,10 +20,10 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// BenchmarkBesideADeadDestination measures the time from acceptance to the receiver, at 100 events
-// a second, on two sides. One side has no other load. On the other side, every event also goes to a
-// destination that always fails. One operation is one event on each side. Both sides take turns, on
-// separate databases on one server.
+// BenchmarkBesideADeadDestination measures the time from acceptance to arrival at the receiver, at
+// 100 events a second, on two sides. One side has no other load. On the other side, every event
+// also goes to a destination that always fails. One operation is one event on each side. The sides
+// take turns, on separate databases on one server.
 func BenchmarkBesideADeadDestination(b *testing.B) {
 	alone, beside := newLatencySide(b, false), newLatencySide(b, true)
 	for _, side := range []*latencySide{alone, beside} {
@@ -93,7 +93,7 @@ func newLatencySide(b *testing.B, dead bool) *latencySide {
 	return s
 }
 
-// run accepts n events, one every 10 ms, and waits until the last event arrives.
+// run accepts n events, one every 10 ms, and waits until all have arrived.
 func (s *latencySide) run(b *testing.B, n int) {
 	b.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)

@@ -67,8 +67,8 @@ func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
 	return b
 }
 
-// worker returns a Worker that is not started yet. It makes every attempt by a job, and keeps all
-// jobs. birth_test.go and ended_jobs_test.go create other Workers.
+// worker returns a Worker that is not started yet. The Worker makes every attempt by a job, and
+// keeps all jobs. bearing and ending return other Workers.
 func (b *bundle) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
@@ -230,7 +230,7 @@ func (b *bundle) lines(t *testing.T, message string) []map[string]any {
 	return lines
 }
 
-// syncBuffer is a log for several goroutines.
+// syncBuffer is a log that several goroutines may write to at the same time.
 type syncBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

@@ -17,8 +17,8 @@ import (
 
 const (
 	checksEvery = 10 * time.Minute
-	// checksBudget bounds the total time of the checks in one run. It leaves enough time for the last
-	// check to end before the shortest job time-out.
+	// checksBudget is the time after which a run starts no further check. It leaves enough time for
+	// the last check to end before the shortest job time-out.
 	checksBudget = minJobTimeout - agreement.Timeout - 5*time.Second
 )
 
@@ -51,8 +51,8 @@ func (w *Worker) runChecks(ctx context.Context) error {
 	return nil
 }
 
-// runCheck logs the number of rows that a check returned, but not their values: `hooklatch check`
-// shows the values.
+// runCheck runs a check, and logs the number of rows that the check returned, but not their values:
+// `hooklatch check` shows the values.
 func (w *Worker) runCheck(ctx context.Context, check agreement.Check) error {
 	found, err := agreement.Run(ctx, w.pool, check)
 	outcome := outcomeClean

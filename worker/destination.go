@@ -88,7 +88,7 @@ func (d DestinationOptions) WithDefaults() DestinationOptions {
 	return d
 }
 
-// Validate checks all options except Name and Sender, after WithDefaults. Its error is
+// Validate checks the options that a configuration can set, after WithDefaults. Its error is
 // option.Faults.
 func (d DestinationOptions) Validate() error {
 	var c option.Check

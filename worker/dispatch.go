@@ -32,7 +32,7 @@ const (
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds the transaction that records a failed dispatch.
 	recordTimeout = 5 * time.Second
-	// transactionOfHandlers is the transaction in which handlers write.
+	// transactionOfHandlers is the name of the transaction in which handlers write.
 	transactionOfHandlers commit.Name = "dispatch_with_handlers"
 )
 
@@ -204,7 +204,7 @@ func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *i
 	return dispatched, recordDispatched(ctx, run, dispatched)
 }
 
-// plan returns the plan of an event, with the routes of the run.
+// plan plans an event with the routes that were current when the run began.
 func (d *dispatchWorker) plan(ctx context.Context, run dispatchRun, event *inbox.Event) (outbox.Dispatch, error) {
 	effects, err := run.routing.table.Plan(ctx, event)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *dispatchWorker) searchValues(e *inbox.Event) []string {
 	return payload.SearchValues(e.ContentType, e.Payload(), pointers)
 }
 
-// logParked counts and logs the effects that the dispatch created parked.
+// logParked counts and logs the effects that the dispatch created as parked.
 func (d *dispatchWorker) logParked(ctx context.Context, run dispatchRun, planned outbox.Dispatch, dispatched outbox.Dispatched) {
 	for _, e := range planned.Effects {
 		if e.Parked == "" || !slices.Contains(dispatched.Created, e.EffectID) {
@@ -313,8 +313,9 @@ func recordDispatched(ctx context.Context, run dispatchRun, dispatched outbox.Di
 	return out.record(ctx)
 }
 
-// fail marks the event as failed, or leaves the event to a process with a newer configuration. If
-// the failure cannot be recorded, the job is tried again.
+// fail marks the event as failed, or leaves the event to a process with a newer configuration. It
+// returns the error with which the run ends. If the failure cannot be recorded, the event is
+// dispatched again later.
 func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	if left, err = d.recordFailure(ctx, run, event, cause); err != nil || left {
 		return left, errors.Join(cause, err)

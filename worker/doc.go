@@ -2,7 +2,7 @@
 // until it is finished.
 //
 // A Worker is a River client. River starts the runs of jobs. Package ledger decides what a run may
-// do, and package route plans an event's effects:
+// do, and package route plans an event's effects. The kinds of jobs:
 //
 //	dispatch   load the event, plan its effects (a pure function of event and
 //	           routes), commit them (T2). With handlers: fence, handlers,
@@ -25,7 +25,8 @@
 //	            event: the transaction that records this deletes the job
 //	completed   the effect is done, was done before, or gets a new job when its turn
 //	            comes; the event is dispatched
-//	retryable   the attempt failed and another follows at the time the ledger gives
+//	retryable   the attempt failed and another follows at the time the ledger gives, or the
+//	            dispatch failed
 //	scheduled   snoozed: not due yet, another attempt holds the lease, no slot,
 //	            not its turn in its order
 //	cancelled   the effect is failed, parked or cancelled, or a handler gave up on the

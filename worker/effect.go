@@ -24,7 +24,8 @@ const (
 	minSnooze = 250 * time.Millisecond
 	// blockedSnooze is the shortest wait of an ordered effect that must wait for an earlier
 	// event's dispatch. The wait is a quarter of the time that the effect has been due, so that
-	// old effects query less often. It is at most maxBlockedSnooze, plus up to half of that.
+	// old effects query less often, and at most maxBlockedSnooze. Up to half of it is added at
+	// random.
 	blockedSnooze    = 500 * time.Millisecond
 	maxBlockedSnooze = 30 * time.Second
 	// pausedSnooze is the wait of an effect that this process can neither attempt nor set aside.

@@ -27,11 +27,11 @@ import (
 
 // BenchmarkEndToEnd dispatches events whose effects call a local HTTP receiver: once with dispatch,
 // claim and settlement committed in groups, as usual, and once with a transaction for each. One
-// operation is one event on each side. Both sides take turns on one server with fsync on.
+// operation is 1000 events on each side. Both sides take turns on one server with fsync on.
 //
-// It reports both sides' events/s and their ratio, both sides' Postgres CPU and its ratio (Linux
-// only), their WAL, and the mean group size of commits. Client, receiver and server share the
-// machine.
+// The benchmark reports both sides' events/s and their ratio, both sides' Postgres CPU and its
+// ratio (Linux only), their WAL, and the mean group size of commits. Client, receiver and server
+// share the machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()
@@ -61,7 +61,7 @@ func BenchmarkKeptJobs(b *testing.B) {
 	compare(b, deleted, kept)
 }
 
-// compare runs both sides in turn, and reports how much better other is than one.
+// compare runs both sides in turn, and reports how much better the side other is than the side one.
 func compare(b *testing.B, one, other *benchSide) {
 	b.Helper()
 	for _, side := range []*benchSide{one, other} {
@@ -198,8 +198,8 @@ func (s *benchSide) report(b *testing.B) {
 // clockTick is USER_HZ, which is 100 on every Linux system that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// postgresCPU returns the CPU time of a server's running and ended processes so far: proc(5). It is
-// 0 where /proc does not exist.
+// postgresCPU returns the CPU time of a server's running and ended processes so far, according to
+// proc(5). It is 0 where /proc does not exist.
 func postgresCPU(postmaster int) time.Duration {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {

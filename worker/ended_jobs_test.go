@@ -92,7 +92,7 @@ func TestAProbeKeepsItsOwnJob(t *testing.T) {
 	require.False(t, made.settlement(w.lanes["app"], task{jobID: 1, endsJob: true}, false).EndsJob)
 }
 
-// A settlement does not wait for a locked job: River completes it.
+// A settlement does not wait for a locked job: River completes the job.
 func TestAJobThatSomebodyHasLockedIsLeftToRiver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -38,7 +38,7 @@ func newFencedRows(rows pgx.CopyFromSource, gone <-chan struct{}) *fencedRows {
 	return r
 }
 
-// readRow reads one row. A panic of the source becomes its error.
+// readRow reads one row. A panic of the source becomes the row's error.
 func readRow(rows pgx.CopyFromSource) (row copiedRow) {
 	defer func() {
 		if v := recover(); v != nil {

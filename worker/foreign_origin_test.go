@@ -27,7 +27,7 @@ func TestASignedRequestToAForeignOriginWaitsForAPerson(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
 	// The breaker opens at the first failure of the destination. A request to a foreign origin
-	// does not count as one.
+	// does not count as a failure.
 	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: sender, Breaker: lane.Breaker{Failures: 1}}}
 	b.opts.Routes = []route.Route{{Name: "elsewhere", From: []string{"*"}, To: "app", HTTP: &route.HTTPRequest{URL: `"` + foreign.URL + `/"`}}}
 	w := b.worker(t)

@@ -150,9 +150,9 @@ func hideRiver(ctx context.Context, e *inbox.Event) context.Context {
 // Value implements context.Context.
 func (c hiddenContext) Value(key any) any { return c.values.Value(key) }
 
-// Payload decodes the event's JSON into a T, for handlers. If a delivery contains many events, it
-// decodes this event's part. Fields that T lacks are ignored, because providers may add fields at
-// any time.
+// Payload decodes the event's JSON into a T, for handlers. If a delivery contains many events,
+// Payload decodes this event's part. Fields that T lacks are ignored, because providers may add
+// fields at any time.
 func Payload[T any](e inbox.Event) (T, error) {
 	var value T
 	if err := json.Unmarshal(jsonpointer.WithoutMark(e.Payload()), &value); err != nil {

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// foreignSnooze is the wait of an event that needs the handlers of another process. After
-	// foreignLooks snoozes, no such process seems to run, and the wait is patientSnooze. Both waits
-	// are spread over up to twice the time.
+	// foreignSnooze is the wait of an event that is left to another process. After foreignLooks
+	// snoozes, no process seems to take the event, and the wait is patientSnooze. Both waits are
+	// spread over up to twice the time.
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
@@ -44,10 +44,10 @@ type statements struct {
 	HandlerQueues statement.Bound
 }
 
-// enter returns no error if this process may dispatch the event. The caller must then call leave,
-// which frees the handler slot. Otherwise, enter returns the error of ctx or a snooze, which does
-// not count as an attempt. It snoozes if the event belongs to another process, or if all handler
-// slots are in use.
+// enter returns a function if this process may dispatch the event. The caller must call the
+// function after the dispatch, to free the handler slot. Otherwise, enter returns the error of ctx
+// or a snooze, which does not count as an attempt. It snoozes if the event belongs to another
+// process, or if all handler slots are in use.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):

@@ -18,7 +18,7 @@ import (
 )
 
 // programs starts one program with a handler for testSource and three with handlers for other
-// sources. It returns the number of runs of the handler for testSource.
+// sources. It returns a counter of the runs of the handler for testSource.
 func (b *bundle) programs(t *testing.T) *atomic.Int32 {
 	t.Helper()
 	var ran atomic.Int32
@@ -74,8 +74,7 @@ func TestEventsInTheQueueOfAllHandlersFindTheirProgram(t *testing.T) {
 	b.requireHandled(t, events, b.programs(t))
 }
 
-// A process without a handler for an event's source never skips or fails the event if it has other
-// handlers.
+// A process that has handlers, but none for an event's source, never skips or fails the event.
 func TestEventWithoutItsHandlerWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -184,8 +184,9 @@ func TestLastFailureIsRecorded(t *testing.T) {
 	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", map[string]any{"outcome": "failed"}))
 }
 
-// A stalled run that is rescued and then continues writes nothing more. While it stalls in its
-// handler, the next run waits at the fence, or the server ends the stalled transaction.
+// The writes for an event are committed once, even if a stalled run is rescued and then continues.
+// While the run stalls in its handler, the next run waits at the fence, or the server ends the
+// stalled transaction.
 func TestStalledRunWritesOnce(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{true, false} {

@@ -21,8 +21,9 @@ func (b *bundle) moved(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A worker that finds another server logs this, starts no at_most_once effect and continues all
-// other work. Once an operator has confirmed the server, the worker starts the withheld effects.
+// A worker that finds itself on another server logs that it withholds at_most_once effects, and
+// continues all other work. Once an operator has confirmed the server, the worker starts the
+// withheld effects.
 func TestAWorkerOnAnotherServerWithholdsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

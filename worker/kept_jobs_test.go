@@ -15,7 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// keeping returns a Worker that keeps jobs, and makes first attempts with or without jobs.
+// keeping returns a Worker that keeps completed jobs. If births is true, the Worker makes first
+// attempts without jobs.
 func (b *bundle) keeping(t *testing.T, keep time.Duration, births bool) *Worker {
 	t.Helper()
 	b.opts.KeepJobs = keep
@@ -75,8 +76,8 @@ func TestJobsThatDidTheirWorkAreKept(t *testing.T) {
 	}
 }
 
-// A completed job does not run again. If its work is not done, reconciliation creates a new job, and
-// a replay also has a new job.
+// A completed job does not run again. Reconciliation creates a new job if the work is not done, and
+// so does a replay.
 func TestAKeptJobDoesNoWork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

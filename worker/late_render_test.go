@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// request is a request as the receiver got it.
+// request contains the idempotency key and the body that a receiver got.
 type request struct{ key, body string }
 
 func got(t *testing.T, r *http.Request) request {
@@ -110,8 +110,8 @@ func TestRefetch(t *testing.T) {
 	require.EqualValues(t, 2, fetches.Load(), "the state is read for rendering, not for each attempt")
 }
 
-// A failure that depends on the event parks its effect, with the reason, and no other effect
-// waits for it.
+// An effect that cannot be rendered for its event is parked, with the reason. It does not block
+// other effects.
 func TestUnrenderableEffectIsParked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

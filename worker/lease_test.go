@@ -9,8 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// If a claim took so long that another attempt may soon begin, the claimed attempt calls no
-// destination.
+// An attempt calls no destination if its claim took so long that another attempt may soon begin.
 func TestShortLeaseCallsNobody(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

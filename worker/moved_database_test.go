@@ -157,7 +157,7 @@ func TestARestoredServerIsKnownAtOnce(t *testing.T) {
 	original := a.on(t, a.server)
 	var now time.Time
 	require.NoError(t, original.QueryRow(t.Context(), "SELECT clock_timestamp()").Scan(&now))
-	_, err := original.Exec(t.Context(), "CREATE TABLE committed (n int)") // recovery ends before a COMMIT
+	_, err := original.Exec(t.Context(), "CREATE TABLE committed (n int)") // recovery to a time stops at the first later COMMIT
 	require.NoError(t, err)
 	a.restore(t, now)
 	restored := a.on(t, a.backup)

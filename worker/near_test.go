@@ -48,7 +48,7 @@ func TestEventsArePlannedWhereTheyAreAccepted(t *testing.T) {
 	require.EqualValues(t, 1, b.counted(t, "hooklatch.dispatch.attempts", map[string]any{"outcome": "dispatched", "first_attempt": true}))
 }
 
-// A duplicate makes no attempt, and holds no slot for one.
+// A duplicate causes no attempt, and holds no slot for one.
 func TestDuplicatesArePlannedInVain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -68,8 +68,8 @@ type Options struct {
 	ConfigHash string `yaml:"-"`
 
 	// MaxBody returns the maximum number of bytes of a source's payload that expressions and
-	// templates read; 0 means no limit. An effect that would read more is parked. If nil, 0 for
-	// every source.
+	// templates read; 0 means no limit. An effect that would read more is parked. If nil, no source
+	// has a limit.
 	MaxBody func(source string) int64 `yaml:"-"`
 
 	// Search returns JSON pointers to the values by which operators find a source's events. It is
@@ -80,7 +80,7 @@ type Options struct {
 	// process deletes nothing.
 	Retention func() retention.Settings `yaml:"-"`
 
-	// Redactions returns the values that sources redact. It is called before each redaction run. One
+	// Redactions returns the values to redact, by source. It is called before each redaction run. One
 	// process redacts at a time, with its own settings. If nil, this process redacts nothing.
 	Redactions func() []erasure.Redaction `yaml:"-"`
 

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// errorLine returns the receiver's status, or the error that stopped the request, but never a body.
-// It begins with the status if there is one.
+// errorLine returns an attempt's error in one line, with the receiver's status if there is one. The
+// line never contains a body, because Outcome.Err does not.
 func errorLine(out destination.Outcome) string {
 	text, status := errorText(out.Err), strconv.Itoa(out.Status)
 	if out.Status == 0 || strings.Contains(text, status) {

@@ -26,8 +26,8 @@ const (
 // pauseKeeper keeps River's queues in line with the destinations and with the running processes.
 // It also ensures that open breakers are probed and bulk runs are processed, and logs while
 // at_most_once effects are withheld. It is not a job: one job every ten seconds would hide all
-// other completed jobs in River UI. Every process has a pauseKeeper, which changes nothing if all
-// processes agree.
+// other completed jobs in River UI. Every process has a pauseKeeper, which changes nothing if
+// another process has already made the changes.
 type pauseKeeper struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -66,7 +66,7 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	return k
 }
 
-// stop returns when the pauseKeeper makes no more changes. It may be called again.
+// stop returns when the pauseKeeper makes no more changes. It may be called more than once.
 func (k *pauseKeeper) stop() {
 	k.cancel()
 	k.done.Wait()
@@ -91,7 +91,7 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 
 // watchServer logs that at_most_once effects are withheld because no operator has confirmed the
 // database server. It logs at most one line every tellWithheldEvery; told is the time of the last
-// line. If no data can be missing on the server, no confirmation is needed.
+// line. With Options.Synchronous, a promoted standby needs no confirmation: it lacks no data.
 func (w *Worker) watchServer(ctx context.Context, told *time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, pausesTimeout)
 	defer cancel()

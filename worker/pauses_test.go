@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// In a queue that destinations share, a job that cannot start is set aside once, in a queue from which
-// no process fetches. The destination may be paused, have no free slot, or have no rate token. Other
+// A job in a shared queue that cannot start is set aside once, in a queue from which no process
+// fetches. The destination may be paused, have no free slot, or have no rate token. Other
 // destinations continue, and each destination resumes when it can.
 func TestWhatWaitsInASharedQueueIsSetAside(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 	next(t, events, riverjob.KindEffect, river.EventKindJobCompleted)
 }
 
-// A database that dies in the middle of a COMMIT does not delay a stop: the other processes, or the
+// A database that does not respond to a COMMIT does not delay a stop: the other processes, or the
 // next process, refresh the pauses.
 func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	t.Parallel()

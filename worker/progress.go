@@ -9,8 +9,8 @@ import (
 )
 
 // underway counts the runs of this process: jobs, and attempts without a job. A stop waits for
-// them. Runs that dispatch an event or attempt an effect count as progress. Upkeep does not: it
-// continues even if neither happens.
+// these runs. Runs that dispatch an event or attempt an effect count as progress. Upkeep does not:
+// it continues while dispatches and attempts are stuck.
 type underway struct {
 	runs         sync.WaitGroup
 	begun, ended atomic.Int64

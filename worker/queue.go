@@ -31,7 +31,7 @@ const upkeepWorkers = 10
 // completionSlack is the time that River takes to store a snooze.
 const completionSlack = 100 * time.Millisecond
 
-// snooze returns a job's snooze. When the snooze ends, it wakes the job's queue in every process.
+// snooze returns a job's snooze, and wakes the job's queue in every process when the snooze ends.
 func (w *Worker) snooze(queue string, wait time.Duration) error {
 	time.AfterFunc(wait+completionSlack, func() { w.fleet.Wake(queue) })
 	return river.JobSnooze(wait)
@@ -57,7 +57,8 @@ func assignQueues(destinations []DestinationOptions) {
 	}
 }
 
-// ownQueue returns the destination's own queue.
+// ownQueue returns the name of a destination's own queue. The queue's name contains a hash if
+// the destination's name is longer than maxOwnName or does not match plainName.
 func ownQueue(name string) string {
 	if len(name) <= maxOwnName && plainName.MatchString(name) {
 		return ownPrefix + name
@@ -65,8 +66,8 @@ func ownQueue(name string) string {
 	return riverjob.HashedQueue(ownPrefix, name)
 }
 
-// sharedQueue returns a shared queue. It depends only on the name, so that adding or removing a
-// destination moves no other destination.
+// sharedQueue returns the name of a destination's shared queue. The queue depends only on the
+// destination's name, so that adding or removing a destination moves no other destination.
 func sharedQueue(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)
@@ -78,8 +79,8 @@ func dispatchesAll(o Options, handlers int) bool { return handlers == 0 || len(o
 
 // riverQueues returns the queues from which this process takes jobs. Only processes with a source's
 // handlers take from its handler queue. A program that has only handlers leaves all other events to
-// the processes with routes, because it would skip them. A process without routes and handlers does
-// dispatch events: it skips every event, as configured.
+// the processes with routes, because it would skip them. A process with neither routes nor handlers
+// does dispatch events: it skips every event, as configured.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval}}
 	if dispatchesAll(o, len(handlers)) {

@@ -62,7 +62,8 @@ type presence struct {
 	done   sync.WaitGroup
 }
 
-// stayAnnounced announces the process periodically, until withdraw.
+// stayAnnounced periodically announces the process and frees the jobs of lost processes, until
+// withdraw.
 func (w *Worker) stayAnnounced() *presence {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &presence{cancel: cancel}

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// The receiver deploys its route after the event arrived.
+// The receiver deploys its endpoint only after the event arrived.
 func TestNotFoundFourTimesThenFoundEndsDone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -58,7 +58,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	require.Equal(t, "failed", lines[1]["outcome"])
 }
 
-// If the receiver replays a refusal stored for a key, the ledger rotates the key, as after a 5xx.
+// The ledger rotates a key for which the receiver replays a stored refusal, as for a stored 5xx.
 func TestStoredRefusalGetsANewKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/failpoint"
 )
 
-// Settings of River that differ from its defaults for a reason.
+// Settings of River: how often it fetches jobs, and how long it keeps finished jobs.
 const (
 	// fetchCooldown is the minimum time between two fetches from a queue. It also debounces
 	// notifications of jobs that upkeep inserts.
@@ -35,8 +35,8 @@ const (
 	discardedRetention = 7 * 24 * time.Hour
 )
 
-// reindexed returns River's indexes except those that Hooklatch's migrations drop: its two GIN
-// indexes and the index of kinds.
+// reindexed returns the names of River's indexes, without those that Hooklatch's migrations drop: two
+// GIN indexes and the index of kinds.
 func reindexed() []string {
 	return []string{
 		"river_job_pkey",

@@ -32,8 +32,8 @@ func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver
 
 // listener reconnects while it waits, and hides lost connections from River. River would double its
 // wait each time, up to a minute, and never shorten it until the process ends. Ordered effects
-// would then depend on polls. Listener methods fail only if their context ends. Polls find jobs
-// whose notifications were lost.
+// would then depend on polls. Except for Close, the methods fail only if their context ends. Polls
+// find jobs whose notifications were lost.
 type listener struct {
 	riverdriver.Listener
 
@@ -120,7 +120,7 @@ func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notifi
 	}
 }
 
-// mend reconnects and listens to the same topics.
+// mend reconnects if the connection is broken, and retries until it succeeds or ctx ends.
 func (l *listener) mend(ctx context.Context) error {
 	for again := false; ; again = true {
 		l.mu.Lock()

@@ -168,8 +168,8 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 	require.Zero(t, f.count(t, `SELECT COALESCE(sum(cardinality(errors)), 0) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
 }
 
-// A process may find an effect of a destination that it does not have, in a queue that both
-// processes used before. It leaves the effect to processes with the destination.
+// A process may find, in a shared queue, an effect of a destination that it does not have. It leaves
+// the effect to processes with the destination.
 func TestEffectOfAForeignDestinationIsLeftToOthers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2)

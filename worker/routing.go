@@ -35,12 +35,13 @@ type routing struct {
 	announced fleet.Configuration // number 0 before the first announcement
 }
 
-// has reports whether events of the source are dispatched here.
+// has reports whether this process dispatches events of the source.
 func (r *routing) has(source string) bool {
 	return slices.Contains(r.sources, source) || slices.Contains(r.sources, route.EverySource)
 }
 
-// configuration returns the announced configuration, for an event whose job is in the queue.
+// configuration returns the announced configuration for an event whose job is in the queue.
+// ForHandlers is true if the queue belongs to handlers.
 func (r *routing) configuration(queue string) fleet.Configuration {
 	by := r.announced
 	by.ForHandlers = riverjob.IsHandlersQueue(queue)
@@ -48,8 +49,8 @@ func (r *routing) configuration(queue string) fleet.Configuration {
 }
 
 // compile checks and compiles the routes. If no sources are given, all sources of current and
-// earlier routes are used. An event whose source lost its last route is skipped, not left to other
-// processes.
+// earlier routes are used, so an event whose source has lost its last route is skipped, not left to
+// other processes.
 func (w *Worker) compile(r Routing) (*routing, error) {
 	options := w.opts.table(r.Routes, r.ConfigHash)
 	table, err := route.Compile(options)
@@ -69,8 +70,8 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 	return &routing{table: table, routes: route.Digest(r.Routes, options.Targets), sources: sources}, nil
 }
 
-// SetRoutes replaces all routes, or changes nothing if a route is wrong. Runs in progress keep
-// their old routes. Destinations and Options.Sources stay as given to New.
+// SetRoutes replaces all routes: it calls SetRouting with Options.Sources. Jobs in progress keep
+// their old routes. Destinations stay as given to New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 	return w.SetRouting(context.Background(), Routing{Routes: routes, Sources: w.opts.Sources, ConfigHash: configHash})
 }

@@ -30,7 +30,7 @@ func TestNewestConfigurationRenders(t *testing.T) {
 		}
 	}
 	next := Routing{Sources: []string{"stripe"}, Routes: []route.Route{late("new")}, ConfigHash: "next"}
-	for name, started := range map[string][]Routing{ // in the order in which they start
+	for name, started := range map[string][]Routing{ // by process, in the order in which the processes start
 		"route added":    {{Sources: []string{"stripe"}, Routes: []route.Route{named("other", "stripe", "charge.*")}, ConfigHash: "other"}, next},
 		"route changed":  {{Sources: []string{"stripe"}, Routes: []route.Route{late("old")}, ConfigHash: "other"}, next},
 		"another source": {next, {Sources: []string{"billing"}, Routes: []route.Route{named("bill", "billing")}, ConfigHash: "other"}},

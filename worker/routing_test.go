@@ -80,8 +80,8 @@ func TestNewestConfigurationDecides(t *testing.T) {
 	for name, deploy := range map[string]struct {
 		old, next Routing
 		source    string
-		wanted    []string // routes that each event uses
-		unwanted  string   // route that no event uses
+		wanted    []string // routes that create an effect for each event
+		unwanted  string   // route that creates no effect
 	}{
 		"source added": {
 			old:    Routing{Sources: stripe, Routes: []route.Route{paid}},

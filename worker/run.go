@@ -21,7 +21,7 @@ const runFor = 20 * time.Second
 // workers with them, and no upkeep may wait for bulk runs.
 const runsAtOnce = 2
 
-// runBusy is the wait of a job that found no free slot.
+// runBusy is the minimum wait of a job that found no free slot. The maximum is twice as long.
 const runBusy = 2 * time.Second
 
 // runWorker processes bulk runs requested by operators.

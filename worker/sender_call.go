@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// senderPatience is the maximum time that a sender may take to return after its time-out. With the
-// second that the program adds to the destination's time-out, it is 5 seconds.
+// senderPatience is the maximum time that a sender may take to return after its time-out. The
+// program adds a second to the configured time-out, so a call ends at most 5 seconds after that.
 const senderPatience = 4 * time.Second
 
 // bounds are a call's time-out, and the time that the call may then take to return.
@@ -45,8 +45,8 @@ type returned[T any] struct {
 // callSender makes every call from the worker to a sender. It calls f, which calls the sender of l,
 // in a separate goroutine. If f does not return within its bounds, or soon after a stop cancelled
 // ctx, callSender returns an abandonedError. It drops any later result of f. So callers do not
-// depend on senders to honour their context. f must not share memory that it or its caller writes
-// to. A panic of f becomes a panicError.
+// depend on senders to honour their context. f and its caller must not share memory to which either
+// of them writes. A panic of f becomes a panicError.
 func callSender[T any](ctx context.Context, l *served, b bounds, f func(ctx context.Context) T) (T, error) {
 	stopped := ctx.Done()
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
@@ -99,8 +99,9 @@ func protected[T any](ctx context.Context, f func(ctx context.Context) T) (made 
 	return made
 }
 
-// send makes the call. A sender that panics or does not return may have put the request on the
-// wire. The sender gets its own copy of the effect, which an abandoned sender may still read.
+// send calls the sender of l. If the sender panics or does not return, the verdict is
+// VerdictMaybeApplied: the request may have been sent. The sender gets its own copy of the effect,
+// which an abandoned sender may still read.
 func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) destination.Outcome {
 	out, err := callSender(ctx, l, bounds{l.Timeout, a.patience}, func(ctx context.Context) destination.Outcome {
 		return l.Sender.Send(ctx, &effect)
@@ -111,7 +112,7 @@ func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) d
 	return out
 }
 
-// runStatement calls a Transactional sender. The server itself ends a statement at the time-out, so
+// runStatement calls a Transactional sender. Postgres itself ends a statement at the time-out, so
 // the context ends a little later. After a panic of the sender, the transaction is broken and
 // rolled back. If the sender does not return, its connection is closed, so none of its work can be
 // committed.

@@ -108,7 +108,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 				}
 				before := b.count(t, `SELECT sum(attempt) FROM hooklatch.effects`)
 
-				close(s.release) // the calls return, and nothing changes
+				close(s.release) // the calls return, and no effect changes
 				require.Eventually(t, func() bool { return l.Abandoned() == 0 }, 2*time.Minute, time.Millisecond)
 				stop(t, w)
 				require.EqualValues(t, 2, s.returned.Load())
@@ -120,7 +120,7 @@ func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	}
 }
 
-// An effect whose attempt was abandoned is tried again under the same key when the lease has ended.
+// An effect whose attempt was abandoned is tried again with the same key when the lease has ended.
 func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

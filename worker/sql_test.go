@@ -62,14 +62,14 @@ func TestSQLEffect(t *testing.T) {
 	require.Equal(t, "done", outputOf(t, job).Outcome)
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.credits WHERE invoice = 'evt_1' AND cents = 500 AND tags = '["a", 1]' AND by_role = $1`, role))
 
-	// A statement that fails because of its data is refused, with the reason and without the
-	// values.
+	// An effect whose statement fails because of its data fails for good. The error states the
+	// reason without the values.
 	b.take(t, incoming{id: "evt_2", body: `{"cents":-1,"tags":null}`})
 	job = next(t, events, riverjob.KindEffect, river.EventKindJobCancelled)
 	require.Equal(t, "failed", outputOf(t, job).Outcome)
 	require.Contains(t, job.Errors[0].Error, `books: failed: statement "credit": new row for relation "credits" violates check constraint "credits_cents_check" (SQLSTATE 23514)`)
 
-	// A failure that an operator can repair is tried again.
+	// A statement is tried again if it fails for a reason that an operator can repair.
 	_, err = b.pool.Exec(t.Context(), `REVOKE INSERT ON public.credits FROM `+role)
 	require.NoError(t, err)
 	b.take(t, incoming{id: "evt_3", body: `{"cents":7,"tags":null}`})
@@ -168,8 +168,8 @@ func TestStatementsFindNamesInTheirOwnSearchPathOnly(t *testing.T) {
 	}
 }
 
-// Postgres quotes a value that does not fit its type in the message, and a database function can add
-// values to the message. Values may appear in the excerpt, but never in an error.
+// Error messages of Postgres quote values that do not fit their type, and a database function can
+// add values to a message. Values may appear in the excerpt, but never in an error.
 func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -192,7 +192,7 @@ func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 		text   string
 		params []string
 		want   string
-		quoted bool // true if the message contains the value
+		quoted bool // true if the excerpt contains the value
 	}{
 		"type":     {bill, []string{"a", "canary", ""}, "the server refused it (SQLSTATE 22P02)", true},
 		"range":    {bill, []string{"a", "731947731947", ""}, "the server refused it (SQLSTATE 22003)", true},

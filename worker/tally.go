@@ -12,9 +12,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// tally counts attempts by the minute. Package measure defines attempts, first attempts and failed
-// attempts. An effect that is superseded, or parked by its claim, makes no attempt and is not
-// counted.
+// tally counts attempts, dispatches and the effects of routes by the minute. Package measure
+// defines attempts, first attempts and failed attempts. An effect that is superseded, or parked by
+// its claim, makes no attempt: it counts only for its route.
 type tally struct {
 	counts *measure.Counts
 	of     sync.Map // *attemptTally by whose
@@ -26,7 +26,8 @@ type whose struct {
 	name string
 }
 
-// attemptTally contains the counters for a destination's attempts, or for a source's events.
+// attemptTally contains the counters for a destination's attempts, or for the attempts and handler
+// runs of a source's events.
 type attemptTally struct {
 	attempts, done, first, firstFailed *measure.Counter
 	took, firstTook                    *measure.Timer

@@ -43,7 +43,7 @@ const (
 	outcomeFailed  = "failed"  // the last run failed, or a check could not run
 	outcomeFound   = "found"   // a check returned rows
 	outcomeLate    = "late"    // the attempt had lost its lease
-	outcomeWaits   = "waits"   // the effect waits for its turn in its order, which creates a new job
+	outcomeWaits   = "waits"   // the effect waits for its turn in its order; a new job starts it then
 )
 
 // telemetry contains a worker's logger, tracer and instruments.
@@ -100,7 +100,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 // trace.
 const traceFor = time.Hour
 
-// work describes a run to startSpan.
+// work describes a run for startSpan.
 type work struct {
 	name       string // name of the span
 	queue      string

@@ -80,5 +80,5 @@ func newPanicError(v any) *panicError { return &panicError{text: panicked.Text(v
 
 func (e *panicError) Error() string { return e.text }
 
-// oneLine makes s safe for River, logs and spans.
+// oneLine returns s as one line of safe text for River, logs and spans, at most maxText bytes long.
 func oneLine(s string) string { return safetext.Line(s, maxText) }

@@ -169,7 +169,8 @@ func (w *Worker) reconcile(ctx context.Context) error {
 	return nil
 }
 
-// deleteExpired deletes expired data.
+// deleteExpired deletes expired data for at most retentionBudget. A process without
+// Options.Retention deletes nothing.
 func (w *Worker) deleteExpired(ctx context.Context) error {
 	if w.opts.Retention == nil {
 		return nil
@@ -183,7 +184,7 @@ func (w *Worker) deleteExpired(ctx context.Context) error {
 		return fmt.Errorf("retention: %w", err)
 	}
 	if report.Exporting {
-		return river.JobSnooze(time.Second) // a day may take longer than one run
+		return river.JobSnooze(time.Second) // the export of a day may take longer than one run
 	}
 	return nil
 }
@@ -206,7 +207,7 @@ func (w *Worker) tellRetention(ctx context.Context, report retention.Report) {
 	}
 }
 
-// sumUpMinutes sums up hours and measures the tables.
+// sumUpMinutes sums minutes into hours, and measures the tables.
 func (w *Worker) sumUpMinutes(ctx context.Context) error {
 	if w.opts.Minutes == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The leader's clock was an hour ahead, and is then corrected. The upkeep of that hour has already run,
-// and runs again.
+// Upkeep of a period runs again even if it has already run in that period, for example before the
+// leader's clock was set back.
 func TestUpkeepThatHasEndedPreventsNoUpkeep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -50,7 +50,7 @@ type Worker struct {
 	noStagger    bool // true in tests, which do not wait for River's staggered start
 	keepsJobs    bool // see Options.KeepJobs
 
-	announcing sync.Mutex // guards announcements to other processes; locked before mu where both are held
+	announcing sync.Mutex // guards announcements to other processes; locked after mu where both are held
 	withdrawn  bool       // if true, no more announcements follow
 
 	mu       sync.Mutex // guards the fields below
@@ -67,7 +67,7 @@ type Worker struct {
 }
 
 // New checks the options and compiles all routes. It does not access the database. Its error lists
-// every fault; route faults are *route.Error.
+// all faults of the options, or, if there are none, all faults of routes, as *route.Error.
 func New(opts Options) (*Worker, error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -94,7 +94,7 @@ func New(opts Options) (*Worker, error) {
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
-		// If a handler ignores its context, the server ends its transaction between the end of the run
+		// If a handler ignores its context, Postgres ends its transaction between the end of the run
 		// and the rescue of the job. The handler's locks then do not outlive the rescue.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 	}
@@ -118,7 +118,7 @@ func New(opts Options) (*Worker, error) {
 // In eventType, "*" matches any run of characters. Several handlers of one event run in
 // registration order, in one transaction. The gateway must set outbox.Delivery.Handlers for sources
 // with handlers. With "*", a source's first event may wait a second or two until its queue is found.
-// Handle panics after Start.
+// Handle panics after Announce or Start.
 func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

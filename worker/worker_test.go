@@ -129,7 +129,7 @@ func TestUpkeepRunsAtStart(t *testing.T) {
 	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true, kindRedact: true}, seen)
 }
 
-// The worker moves effects that wait in their destination's former queue.
+// The worker moves effects that wait in their destination's former queue to the new queue.
 func TestWaitingEffectsFollowTheirQueue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

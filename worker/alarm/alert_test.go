@@ -16,7 +16,8 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) time.Time { return noon.Add(-d) }
 
-// healthy returns a busy system in which no alert fires: each number is just below its threshold.
+// healthy returns a busy system in which no alert fires, although many numbers are close to their
+// thresholds.
 func healthy() alarm.Facts {
 	return alarm.Facts{
 		Snapshot: &measure.Snapshot{
@@ -246,7 +247,8 @@ func TestTheMostUrgentComesFirst(t *testing.T) {
 	require.Equal(t, []alarm.Severity{alarm.Page, alarm.Ticket, alarm.Notice}, order)
 }
 
-// During a rollout, the alert waits 15 minutes before it is sent.
+// Processes have different configurations during a rollout, so the alert is sent only after 15
+// minutes.
 func TestTwoConfigurationsMayBeThereForAWhile(t *testing.T) {
 	t.Parallel()
 	f := healthy()

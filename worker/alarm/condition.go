@@ -33,7 +33,7 @@ const (
 	// duplicatesMore above it.
 	duplicatesTimes = 3
 	duplicatesMore  = 0.1
-	// fewDays is the minimum number of days for which partitions must exist. A worker creates 14.
+	// fewDays is the minimum number of days ahead that must have partitions. A worker creates 14.
 	fewDays = 3
 	// budgetShare is the share of its budget at which the database counts as too large.
 	budgetShare = 0.8

@@ -12,7 +12,8 @@ func OfLists() []string {
 	return []string{"endpoint_off", "events_missed", "events_missed_often", "list_behind", "list_unreadable"}
 }
 
-// missedOf returns the number of a source's events that no webhook delivered in the last hour.
+// missedOf returns the number of a source's events that no webhook delivered, as found by the
+// passes of the last hour.
 func missedOf(l measure.List) int64 { return max(l.Recovered+l.Lost, l.Reported) }
 
 // often reports whether webhooks are missed frequently, or an event is lost.

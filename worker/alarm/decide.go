@@ -79,7 +79,8 @@ func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []
 	return keep, gone
 }
 
-// update sends an alert if it is due.
+// update adds the notification of an alert that is due: the first one, a repetition, or one to the
+// next target.
 func (d *decision) update(s *state) {
 	to := d.to(s.Alert)
 	if d.muted[s.Name] || len(to) == 0 || d.now.Sub(s.BeganAt) < max(d.lasts, s.For) {
@@ -106,7 +107,7 @@ func (d *decision) update(s *state) {
 	d.tell(s, what)
 }
 
-// tell adds a message to the target of a state.
+// tell adds a message to a state's target.
 func (d *decision) tell(s *state, what What) {
 	d.messages = append(d.messages, Message{
 		What: what, Alert: s.Alert, BeganAt: s.BeganAt, At: d.now, target: s.Target, times: s.TimesTold, state: s,

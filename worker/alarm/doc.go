@@ -8,10 +8,10 @@
 // An Alarm sends alerts as effects with unique keys, and decides and enqueues them in one
 // transaction. So two workers send an alert only once, and a killed worker leaves no half-sent
 // alert. The effects' destinations are copies of the configured destinations. The copies have
-// separate queues and neither rate nor breaker, so that an alert does not wait behind the effects
+// separate queues and no rate limit or breaker, so that an alert does not wait behind the effects
 // that it reports. The Alarm notifies the first target in the list. If that notification is not
 // delivered within a minute, the Alarm notifies the next target.
 //
 // No alert is sent if no worker runs or the database is unavailable. A missing heartbeat and
-// Prometheus show that.
+// Prometheus reveal both cases.
 package alarm

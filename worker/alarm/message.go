@@ -110,7 +110,8 @@ func Slack(m Message) (ledger.Request, error) {
 	return request(map[string]any{"text": fmt.Sprintf("%s *%s* %s\n<%s|what to do>", icon, m.Alert.Name, slackText(m.Line()), m.page())})
 }
 
-// Chat returns a function that renders messages in the format of a chat.
+// Chat returns a function that renders messages in the format of the preset's chat service. Without
+// a preset, the function renders messages as JSON does.
 func Chat(preset destination.Preset) func(Message) (ledger.Request, error) {
 	return func(m Message) (ledger.Request, error) {
 		body, known := preset.Message(m.Line() + "\n" + m.page())

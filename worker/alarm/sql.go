@@ -71,7 +71,6 @@ func stored(states []*state) []storedState {
 	return rows
 }
 
-// states returns the stored states.
 func (a *Alarm) states(ctx context.Context, tx pgx.Tx) ([]*state, error) {
 	rows, err := a.sql.States.Query(ctx, tx)
 	if err != nil {

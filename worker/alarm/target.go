@@ -14,7 +14,7 @@ type Target struct {
 	// Request renders a message for that destination.
 	Request func(m Message) (ledger.Request, error)
 	// Team limits the target to alerts of this team. If empty, the target receives alerts without a
-	// team, and alerts of teams without a target.
+	// team, and alerts that no target of their team takes.
 	Team string
 	// Severities are the severities that the target receives. If empty, page and ticket.
 	Severities []Severity
@@ -29,8 +29,8 @@ func (t Target) takes(severity Severity, team string) bool {
 	return t.Team == team && slices.Contains(severities, severity)
 }
 
-// targetsOf returns an alert's targets. These are the team's targets, or the targets without a team
-// if the alert has no team or its team has no target.
+// targetsOf returns the indexes of an alert's targets in Options.To. These are the targets of its
+// team that take its severity or, if there are none, the targets without a team that take it.
 func (a *Alarm) targetsOf(about Alert) []int {
 	team := ""
 	if a.opts.TeamOf != nil {

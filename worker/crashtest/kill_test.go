@@ -52,7 +52,7 @@ func TestKilledWorkersNeitherLoseNorDouble(t *testing.T) {
 	}
 }
 
-// crash combines one policy and one point.
+// crash is one case of the test: kills at one point, under one policy.
 type crash struct {
 	*scene
 
@@ -66,9 +66,9 @@ type crash struct {
 }
 
 // kill starts a worker process, and kills the process when a batch of its effects has reached the
-// point. It returns the number of effects that were there. If the process is settling, every second
-// kill happens when some outcomes are committed. The other kills happen at a random moment, up to
-// 5 ms after all responses arrived.
+// point. It returns the number of effects that the kill caught: their jobs were still running. If
+// the process is settling, every second kill happens once some outcomes are committed. The other
+// kills happen at a random moment, up to 5 ms after all responses arrived.
 func (c *crash) kill(t *testing.T, try int) int {
 	t.Helper()
 	called := c.receiver.total()
@@ -119,7 +119,8 @@ func (c *crash) settled(t *testing.T, keys []string) int {
 	return c.count(t, `SELECT count(*) FROM hooklatch.effects WHERE idempotency_key = ANY($1) AND state = 'done'`, keys)
 }
 
-// unsettled lists the effects that dead processes left unsettled.
+// unsettled returns the keys of the effects that dead processes left unsettled: first of those that
+// called the receiver, then of the others.
 func (c *crash) unsettled(t *testing.T) (inDoubt, uncalled []string) {
 	t.Helper()
 	for _, key := range c.inState(t, ledger.EffectStarted) {

@@ -94,7 +94,7 @@ func (p *process) kill() {
 	p.reader.Wait()
 }
 
-// marked lists the keys for which the process reported a marker.
+// marked lists the keys for which the process printed the marker.
 func (p *process) marked(marker string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *process) marked(marker string) []string {
 	return keys
 }
 
-// containing counts the lines with a text.
+// containing counts the printed lines that contain the text.
 func (p *process) containing(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,8 +178,7 @@ func (l *scene) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// settleDown waits until the server has noticed its client's death. After that, none of the client's
-// transactions is open.
+// settleDown waits until Postgres has ended the transactions of the killed process.
 func (l *scene) settleDown(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return l.openTransactions(t) == 0 }, patience, time.Millisecond)

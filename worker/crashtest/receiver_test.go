@@ -77,7 +77,7 @@ func (r *receiver) answerOthers() (release func()) {
 	return func() { close(hold) }
 }
 
-// release responds to all calls.
+// release responds to the calls that wait, and to all later calls at once.
 func (r *receiver) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

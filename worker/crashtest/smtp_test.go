@@ -102,8 +102,9 @@ func (m *mailbox) waiting() int {
 	return m.held
 }
 
-// copies counts the copies of each message. It requires that all copies of a message have the
-// same bytes, and so the same Message-ID, and that no two messages share a Message-ID.
+// copies returns the number of messages by their number of copies. It requires that all copies of a
+// message have the same bytes, and so the same Message-ID, and that no two messages share a
+// Message-ID.
 func (m *mailbox) copies(t *testing.T) map[int]int {
 	t.Helper()
 	m.mu.Lock()
@@ -128,6 +129,7 @@ func (m *mailbox) copies(t *testing.T) map[int]int {
 }
 
 // killMailers kills worker processes at each point in turn, and lets time pass between the kills.
+// An undisturbed process then finishes the work.
 func killMailers(t *testing.T, l *scene, m *mailbox, policy ledger.Policy, kills, concurrency int) {
 	t.Helper()
 	for i := range kills {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// asWorker makes the test binary run as a worker process. Its value is the setting as
-	// JSON.
+	// asWorker is the environment variable that makes the test binary run as a worker process. Its
+	// value is the setting as JSON.
 	asWorker        = "CRASHTEST_WORKER"
 	destinationName = "app"
 )
@@ -59,7 +59,7 @@ type setting struct {
 	Batch       int // outcomes to settle together
 }
 
-// effectID is the id of effect i of a test.
+// effectID returns the id of effect i of a test.
 func effectID(i int) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: identity.Key(fmt.Sprintf("order_%04d", i)), Generation: 1}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// headerFrom is the header that stores the sender with the request, so that a changed
+// headerFrom is the header that stores the From address with the request, so that a changed
 // configuration does not change the message of a later attempt (I7).
 const headerFrom = "From"
 
@@ -81,8 +81,8 @@ func (m *Email) Kind() string { return KindEmail }
 // Timeout implements TimeLimited.
 func (m *Email) Timeout() time.Duration { return m.timeout }
 
-// FirstRequest implements Sender. It adds the sender's address, which is the same for every effect,
-// so the effect can be nil.
+// FirstRequest implements Sender. It adds the From address, which is the same for every effect, so
+// the effect can be nil.
 func (m *Email) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
 }

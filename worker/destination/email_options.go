@@ -43,7 +43,7 @@ type EmailOptions struct {
 	TLS string `yaml:"tls,omitempty"`
 
 	// AllowPlaintext permits TLSNone to a Host that is not localhost or a loopback address, although
-	// others can read the messages on the way. A password is never sent to such a host.
+	// the messages can then be read in transit. A password is never sent over such a connection.
 	AllowPlaintext bool `yaml:"-"`
 	// Timeout limits one attempt. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`

@@ -11,9 +11,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// renderEmail returns the message to send. Equal arguments give equal bytes, so all copies of one
-// effect are the same (I7): the Message-ID derives from the idempotency key, and the date from the
-// effect.
+// renderEmail returns the message to send. Equal arguments give equal bytes, so all attempts of an
+// effect send the same message (I7): the Message-ID derives from the idempotency key, and the date
+// is createdAt.
 func renderEmail(m Message, from *mail.Address, idempotencyKey string, createdAt time.Time) ([]byte, error) {
 	to, err := m.recipients()
 	if err != nil {

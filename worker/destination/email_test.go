@@ -165,7 +165,7 @@ func TestEmailIsTheSameOnEveryAttempt(t *testing.T) {
 	e := emailEffect(t)
 	before := newTestEmail(t, port, nil)
 	e.Request.Headers = before.FirstRequest(e).Headers
-	// The configured sender changes between two attempts.
+	// The configured From address changes between two attempts.
 	after := newTestEmail(t, port, func(o *EmailOptions) { o.From = "new@example.net" })
 	for i, m := range []*Email{before, after} {
 		e.Attempt = i + 1

@@ -29,7 +29,7 @@ const (
 	maxFetched = 1 << 20
 )
 
-// FetchOptions configure reading the current state of an object before its effect is rendered.
+// FetchOptions configure how the current state of an object is read before an effect is rendered.
 type FetchOptions struct {
 	// Origin is the configured scheme, host and port of the API, such as "https://api.example.com".
 	// Bearer is sent only to this origin, and the guard accepts a literal address or localhost only
@@ -118,9 +118,9 @@ func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// fetch returns the body of a 200 response, otherwise the attempt's outcome. The outcome is "not
-// applied", because the effect was not sent. It is "refused" only if the guard or the URL itself
-// forbids the request.
+// fetch returns the body of a 200 response, otherwise the attempt's outcome. The outcome is
+// "refused" if the URL is invalid or the guard refuses its host. Otherwise it is "not applied",
+// because the effect was not sent.
 func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Duration, target string, configured []*url.URL, header func(*url.URL) http.Header) ([]byte, *Outcome) {
 	failed := func(format string, args ...any) ([]byte, *Outcome) {
 		return nil, &Outcome{

@@ -146,7 +146,8 @@ func resolveTo(t *testing.T, address func() netip.Addr) *net.Resolver {
 	}}
 }
 
-// dnsAnswer responds to an A query with an address, and to any other query with nothing (RFC 1035).
+// dnsAnswer returns the response to a query: one address for an A query, no records for any other
+// query (RFC 1035).
 func dnsAnswer(query []byte, address netip.Addr) []byte {
 	const header, typeA = 12, 1
 	end := header

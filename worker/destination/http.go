@@ -36,8 +36,8 @@ const (
 // HTTP sends effects of kind "http".
 //
 // HTTP follows no redirects, uses no proxy and requests no compression. Once an attempt has a
-// connection, it may have been applied even without a response, unless an HTTP/2 receiver reports
-// that it did not process the request.
+// connection, the effect may have been applied even without a response, unless an HTTP/2 receiver
+// reports that it did not process the request.
 type HTTP struct {
 	name              string
 	url               *url.URL

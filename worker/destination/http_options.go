@@ -97,7 +97,7 @@ type HTTPOptions struct {
 	Resolver *net.Resolver `yaml:"-"`
 }
 
-// Basic is a user and a password.
+// Basic is the login of HTTP Basic authentication (RFC 7617).
 type Basic struct {
 	// User name, without a colon.
 	User string `yaml:"user,omitempty"`

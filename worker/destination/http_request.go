@@ -34,7 +34,7 @@ const (
 	// RFC 3339 in UTC. Forward requests set it.
 	HeaderReceivedAt = "Hooklatch-Received-At"
 	// HeaderOrigin is the header with the origin of a forwarded event that did not arrive by
-	// webhook: backfill.
+	// webhook. The only such origin is backfill.
 	HeaderOrigin = "Hooklatch-Origin"
 )
 
@@ -48,8 +48,8 @@ func (h *HTTP) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Method: h.method, URL: h.shownURL, Headers: headers}
 }
 
-// completed returns an effect's request as its first claim completed it. An effect that was never
-// claimed has no URL yet.
+// completed returns r with the method, URL and headers that the first claim of an effect adds to
+// its request. It returns r unchanged after that claim.
 func (h *HTTP) completed(r ledger.Request) ledger.Request {
 	if r.URL != "" && r.Method != "" {
 		return r
@@ -227,7 +227,8 @@ func spelling(name string) int {
 	return 1
 }
 
-// propagate sends the attempt's trace, or the event's trace if the attempt is not traced.
+// propagate adds the attempt's trace to the headers, or the event's trace if the attempt is not
+// traced.
 func propagate(ctx context.Context, traceparent string, header http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = tracing.WithParent(ctx, traceparent)
@@ -247,7 +248,7 @@ func reservedHeader(canonical string) bool {
 	return strings.HasPrefix(canonical, "Hooklatch-") || strings.HasPrefix(canonical, "Proxy-")
 }
 
-// isWebhookHeader reports whether the signature of a destination sets the header.
+// isWebhookHeader reports whether a destination that signs its requests sets the header.
 func isWebhookHeader(canonical string) bool {
 	return canonical == headerWebhookID || canonical == headerWebhookSignature || canonical == headerWebhookTimestamp
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// DefaultRetryOn returns the statuses after which an effect with the policy is tried again. The
-// effect is not their cause, and an operator can repair the cause: a wrong secret (401, 403, 407),
-// a route that is not deployed yet (404), a request that reached the wrong server (421), a locked
-// resource (423).
+// DefaultRetryOn returns the statuses after which an effect with the policy is tried again. Such a
+// status has a cause other than the effect, and an operator can repair the cause: a wrong secret
+// (401, 403, 407), a route that is not deployed yet (404), a request that reached the wrong server
+// (421), a locked resource (423).
 //
 // A 403, 404 or 423 can also come from a handler that has already done part of its work. An
 // at_most_once effect is not tried again after these statuses.

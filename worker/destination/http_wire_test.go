@@ -38,8 +38,8 @@ func nextRequest(r *bufio.Reader) (*http.Request, error) {
 	return req, err
 }
 
-// breaksKeptConnections responds to the first request on the first connection. It closes that
-// connection once it has read the second request. It counts requests.
+// breaksKeptConnections starts a receiver that closes its first connection instead of responding to
+// the second request there. It returns the receiver's address and its count of requests.
 func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)
@@ -66,7 +66,7 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
-		// The resend shows that breaksKeptConnections detects one.
+		// The third request shows that breaksKeptConnections detects a resend.
 		address, requests := breaksKeptConnections(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)

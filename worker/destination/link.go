@@ -12,7 +12,7 @@ type link[C any] struct {
 	alive func(C) bool
 	shut  func(C)
 
-	turn chan struct{} // has a token while an attempt uses conn or opens it
+	turn chan struct{} // has a token while an attempt reads or replaces conn
 	conn *C            // nil if none is open
 
 	mu     sync.Mutex // guards the fields below

@@ -55,7 +55,8 @@ func receive(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// listen serves raw connections, each closed when its handler returns.
+// listen starts a server of raw connections, which closes each connection when its handler returns.
+// It returns the server's address.
 func listen(t *testing.T, handle func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

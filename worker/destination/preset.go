@@ -16,7 +16,7 @@ type Preset string
 // preset defines how one chat service accepts a message.
 type preset struct {
 	Name Preset
-	// rate is the rate that the chat allows for one webhook.
+	// rate is the rate that the chat service allows for one webhook.
 	rate rate.PerSecond
 	// most is the maximum number of characters in a message.
 	most int
@@ -75,7 +75,8 @@ func (o HTTPOptions) UsualRate() rate.PerSecond {
 // Message implements Messenger.
 func (h *HTTP) Message(text string) ([]byte, bool) { return h.preset.Message(text) }
 
-// Message returns a message with the text in the chat's format. It returns false without a preset.
+// Message returns a message with the text in the format of the chat service, cut to its maximum
+// length. It returns false without a preset.
 func (name Preset) Message(text string) ([]byte, bool) {
 	p, is := presetOf(name)
 	if !is {
@@ -86,7 +87,7 @@ func (name Preset) Message(text string) ([]byte, bool) {
 	}
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)     // not HTML, and operators read the message in the ledger
-	_ = encoder.Encode(p.body(text)) // texts always encode
+	encoder.SetEscapeHTML(false)     // the body is not HTML, and operators read it in the ledger
+	_ = encoder.Encode(p.body(text)) // a text can always be encoded
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), true
 }

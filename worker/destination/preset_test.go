@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Each chat's message contains the text, notifies no user named in the text, and is at most as
-// long as the chat allows.
+// Each message contains the text, notifies no user named in the text, and is at most as long as the
+// chat service allows.
 func TestMessagesOfPresets(t *testing.T) {
 	t.Parallel()
 	const text = "Paid: <!channel> @everyone & more"

@@ -127,8 +127,9 @@ func (r *RabbitMQ) Send(ctx context.Context, e *ledger.Effect) Outcome {
 	return r.send(ctx, e, r.publish)
 }
 
-// publish publishes a message. The client does not support contexts: a call that waits for a
-// silent broker ends after the attempt, when the heartbeats find that the connection is lost.
+// publish returns when RabbitMQ has confirmed the message, or when ctx ends. The client does not
+// support contexts: a call that waits for a silent broker ends after the attempt, when the
+// heartbeats detect that the connection is lost.
 func (r *RabbitMQ) publish(ctx context.Context, m message) Outcome {
 	published, err := r.publishing(m)
 	if err != nil {
@@ -229,8 +230,8 @@ func (r *RabbitMQ) exchangeOne(ctx context.Context, conn *rabbitConn, channel *r
 	return Outcome{Verdict: ledger.VerdictDone}
 }
 
-// closed returns the outcome of a message for which RabbitMQ closed the channel. Unless the
-// connection was lost, RabbitMQ has not stored the message.
+// closed returns the outcome of a message for which RabbitMQ closed the channel. With one of the
+// codes below, RabbitMQ has not stored the message. With any other code, it may have.
 func (r *RabbitMQ) closed(ctx context.Context, failure *amqp.Error) Outcome {
 	out := Outcome{Excerpt: r.redactor.excerpt([]byte(failure.Reason), false), Err: fmt.Errorf("RabbitMQ %d", failure.Code)}
 	switch failure.Code {

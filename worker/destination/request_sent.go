@@ -16,8 +16,8 @@ const placeRequestSent = "effect.request_sent"
 // failpoints.
 type requestSent chan error
 
-// passWhenSent hits the failpoint when net/http has written the request, in a goroutine of
-// net/http.
+// passWhenSent makes net/http hit the failpoint when it has written the request. The returned
+// requestSent receives the result.
 func passWhenSent(client *httptrace.ClientTrace) requestSent {
 	sent := make(requestSent, 1)
 	client.WroteRequest = func(httptrace.WroteRequestInfo) {
@@ -29,7 +29,8 @@ func passWhenSent(client *httptrace.ClientTrace) requestSent {
 	return sent
 }
 
-// awaited returns the response, or the error of the failpoint that loses the response.
+// awaited waits for the failpoint and returns the response. If the failpoint or ctx fails, awaited
+// returns that error instead, as if the response were lost.
 func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Response, error) {
 	var err error
 	select {

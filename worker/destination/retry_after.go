@@ -8,7 +8,7 @@ import (
 )
 
 // retryAfter parses a Retry-After header (RFC 9110, section 10.2.3): seconds, or an HTTP date.
-// A date is relative to the Date header of the same response if there is one, so that the
+// A date is compared with the Date header of the same response if there is one, so that the
 // clocks need not agree. The result is 0 for an invalid or past time, and at most 24 h.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))

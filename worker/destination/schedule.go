@@ -19,7 +19,8 @@ type Schedule struct {
 	Initial time.Duration `yaml:"initial,omitempty"`
 	// Maximum wait, up to 24h. Defaults to 1h.
 	Max time.Duration `yaml:"max,omitempty"`
-	// Maximum number of attempts before the effect is parked. Defaults to 20.
+	// Maximum number of attempts. After the last one the effect is parked, or failed if the
+	// destination refused it. Defaults to 20.
 	MaxAttempts int `yaml:"max_attempts,omitempty"`
 	// Jitter is the random share of the wait, up to 1 (0.2: ±20 %); negative for no jitter. Defaults
 	// to 0.2.

@@ -1,5 +1,5 @@
-// Package destination sends effects. It makes one attempt at a time, reaches only addresses that
-// the operator allowed, and reports the outcome.
+// Package destination sends effects. Each call makes one attempt, reaches only addresses that the
+// operator allowed, and reports the outcome.
 package destination
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Kinds of destination, as returned by Sender.Kind. A route renders the format for the kind.
+// Kinds of destination, as returned by Sender.Kind. A route renders requests in the format
+// of its destination's kind.
 const (
 	KindHTTP     = "http"
 	KindEmail    = "email"
@@ -31,7 +32,7 @@ type Sender interface {
 	// Kind returns the kind of destination: "http", "email", "sql", "nats" or "rabbitmq".
 	Kind() string
 	// FirstRequest returns the destination's additions to the request at the first claim, without
-	// secrets. It fills only parts that the ledger does not have yet.
+	// secrets. The ledger stores only parts that the effect's request does not have yet.
 	FirstRequest(e *ledger.Effect) ledger.Request
 	// Send makes one attempt, within its own time-out. It puts the request on the wire at most
 	// once, and never retries.
@@ -77,8 +78,8 @@ type StatementChecker interface {
 }
 
 // StateReader is a Sender that can also read at its destination, with its own credentials. It is
-// required when a compiled route refetches with its destination's credentials, and called before
-// the first attempt.
+// required when a compiled route refetches with its destination's credentials, and called by each
+// attempt until the request is rendered.
 type StateReader interface {
 	// Fetch reads the JSON at a URL, or returns the outcome of the attempt that needed it.
 	Fetch(ctx context.Context, url string) ([]byte, *Outcome)

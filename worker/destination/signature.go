@@ -27,14 +27,14 @@ const (
 // (https://github.com/standard-webhooks/standard-webhooks).
 type signer struct{ keys []signingKey }
 
-// Prefixes of a secret.
+// Prefixes of secrets and public keys.
 const (
 	encodedSecret = "whsec_" // followed by Base64; every Standard Webhooks library can read it
 	privateKey    = "whsk_"  // followed by Base64 of an Ed25519 private key
 	publicKey     = "whpk_"  // followed by Base64 of the public key, with which receivers verify
 	rawSecret     = "raw:"   // followed by the bytes, for receivers that compute the HMAC on their own
 
-	// Bounds of the specification.
+	// Limits of the specification for the length of a decoded secret.
 	minSecretBytes = 24
 	maxSecretBytes = 64
 )
@@ -43,10 +43,11 @@ const (
 // same for all attempts until the key is rotated.
 type Sign struct {
 	// Secrets of a Standard Webhooks signature. The webhook-id stays the same in every attempt
-	// under the same key. A secret is whsec_ and Base64 of 24 to 64 bytes. For a receiver that does
-	// not decode secrets, it is raw: and the bytes themselves. For a signature with a key pair, it
-	// is whsk_ and Base64 of an Ed25519 private key; hooklatch check shows the public key. Each of
-	// several secrets signs, so that the receiver can change from one secret to the next.
+	// under the same idempotency key. A secret is whsec_ and Base64 of 24 to 64 bytes. For a
+	// receiver that does not decode secrets, it is raw: and the bytes themselves. For a signature
+	// with a key pair, it is whsk_ and Base64 of an Ed25519 private key; hooklatch check shows the
+	// public key. Each of several secrets signs, so that the receiver can change from one secret to
+	// the next.
 	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 }
 
@@ -166,8 +167,8 @@ func newSigner(secrets []secret.Value) (*signer, error) {
 	return s, nil
 }
 
-// sign returns one signature for each secret, so that during a rotation a receiver that knows
-// either the old or the new secret accepts the message.
+// sign returns the values of two headers: the timestamp, and one signature for each secret. So
+// during a rotation, a receiver that knows either the old or the new secret accepts the message.
 func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signature string) {
 	timestamp = strconv.FormatInt(at.Unix(), 10)
 	message := slices.Concat([]byte(id+"."+timestamp+"."), body)
@@ -184,7 +185,7 @@ type signingKey interface {
 	sign(message []byte) (scheme string, signature []byte)
 }
 
-// symmetricKey is a secret that the receiver shares: HMAC-SHA256.
+// symmetricKey is a secret that the receiver shares. It signs with HMAC-SHA256.
 type symmetricKey []byte
 
 func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
@@ -193,7 +194,7 @@ func (k symmetricKey) sign(message []byte) (scheme string, signature []byte) {
 	return "v1", mac.Sum(nil)
 }
 
-// asymmetricKey is the private half of a key pair: Ed25519. The receiver has only the public half,
+// asymmetricKey is the private half of an Ed25519 key pair. The receiver has only the public half,
 // which cannot sign.
 type asymmetricKey ed25519.PrivateKey
 

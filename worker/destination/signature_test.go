@@ -48,7 +48,7 @@ func TestSignPublishedVectors(t *testing.T) {
 	}
 }
 
-// The public key that is shown verifies the signatures of Hooklatch's messages, and of no other
+// The result of SigningPublicKey verifies the signatures of Hooklatch's messages, and of no other
 // messages.
 func TestSignaturesVerifyWithThePublicKey(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestSignRefusesUnusableSecrets(t *testing.T) {
 		"whsk_?%":                                          "is not Base64 after whsk_",
 		"whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz":            "decodes to 24 bytes after whsk_; an Ed25519 private key has 32 bytes, or 64 with the public key appended",
 		"whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk": "", // unpadded
-		// The second half of the published key, with some bytes changed.
+		// The published key, with some bytes of its second half changed.
 		"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlaaaaaaaaaaAJ6p9lMicMFs6Kvg==": "has a public key after the " +
 			"private one that does not belong to it",
 		"whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=": "is a public key, with which the receiver verifies; requests are signed " +

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// script returns a server that sends one reply for each line it reads, and then stays silent.
+// script returns a server that sends the first reply as its greeting and one more for each line it
+// reads, and then stays silent.
 func script(answers ...string) func(net.Conn) {
 	return func(c net.Conn) {
 		lines := bufio.NewReader(c)

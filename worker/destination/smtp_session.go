@@ -123,7 +123,7 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 	return out
 }
 
-// open sends EHLO, starts encryption and logs in.
+// open sends EHLO, starts encryption and logs in. With an error, open returns its stage.
 func (m *Email) open(client *smtp.Client) (stage, error) {
 	if err := client.Hello(m.helo); err != nil {
 		return stageHello, err

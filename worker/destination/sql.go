@@ -185,8 +185,8 @@ func sqlVerdict(code string) ledger.Verdict {
 // sqlFailed returns the outcome of a statement that Postgres refused. The error's details contain
 // rows and are left out. The error's message contains values only if a value does not fit its type,
 // or if a database function adds them. Such a message becomes the excerpt, which is concealed and
-// erased like other responses. The stored error then contains only the code and the name of the
-// constraint, column or table.
+// erased like other responses. The stored error then contains only the code and the names of the
+// statement and of the constraint, column or table.
 func sqlFailed(statement string, pg *pgconn.PgError) Outcome {
 	out, text := Outcome{Verdict: sqlVerdict(pg.Code)}, pg.Message
 	if sqlstate.InClass(pg.Code, "22") || pg.Where != "" {

@@ -24,8 +24,8 @@ type SQLOptions struct {
 	// this role. Defaults to the role of database.url.
 	Role string `yaml:"role,omitempty"`
 	// Schemas in which the statements find unqualified names, in this order. The search_path of the
-	// connection and its role is ignored. Otherwise a role that may create objects in one of its
-	// schemas could decide what a name means. Defaults to public.
+	// connection and its role is ignored. Otherwise a role that may create objects in a schema of
+	// that search_path could decide what a name means. Defaults to public.
 	SearchPath []string `yaml:"search_path,omitempty"`
 	// Timeout limits one statement. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`

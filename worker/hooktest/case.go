@@ -49,7 +49,7 @@ type Event struct {
 	Type string
 	// Body is the payload. Its content type is application/json.
 	Body []byte
-	// OccurredAt is the provider's time of the event. Zero: the provider does not report it.
+	// OccurredAt is the provider's time of the event, or zero if the provider does not report it.
 	OccurredAt time.Time
 }
 
@@ -92,7 +92,8 @@ func Run(t testing.TB, c Case) {
 
 // Find tries the handler of a case and returns the findings, in the order of the troubles. There
 // are no findings if the handler withstands all troubles. Find returns an error if a trial could
-// not be completed: the case is invalid, or the handler fails without any trouble.
+// not be completed, for example because the handler fails without any trouble, or if the case is
+// invalid.
 func Find(ctx context.Context, c Case) ([]Finding, error) {
 	if c.Source == "" {
 		c.Source = "hooktest"

@@ -18,7 +18,7 @@
 //		})
 //	}
 //
-// Package pgtest provides the Postgres. Its binaries must be installed, but no server has to run.
+// Package pgtest starts Postgres. The binaries must be installed, but no server has to run.
 // TEST_DATABASE_URL selects another server. A TestMain that calls pgtest.Main stops the server.
 // Without such a TestMain, the server ends with the test binary.
 package hooktest

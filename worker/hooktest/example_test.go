@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/hooktest"
 )
 
-// A handler that counts is correct only while no event is replayed and no sender sends duplicates.
+// A handler that counts is correct only while no event is replayed and none arrives under two ids.
 // In your own tests, call Run: it does the same as Find, and fails the test if there are findings.
 func ExampleFind() {
 	count := func(ctx context.Context, tx pgx.Tx, _ inbox.Event) error {

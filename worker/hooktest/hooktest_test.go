@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/hooktest"
 )
 
-// invoice is the object of the events in testdata.
+// invoice is the payload of an event in testdata.
 type invoice struct {
 	Data struct {
 		Object struct {
@@ -33,8 +33,8 @@ type invoice struct {
 	}
 }
 
-// event returns the event in a testdata file. It happened the given number of minutes after the
-// first event.
+// event returns the event in a testdata file. The event happened the given number of minutes after
+// the first event.
 func event(t *testing.T, id, eventType string, minutes int) hooktest.Event {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", eventType+".json"))
@@ -74,7 +74,7 @@ func about(c *hooktest.Case, troubles ...hooktest.Trouble) {
 	}
 }
 
-// found returns the troubles that a handler does not withstand.
+// found returns the troubles that a handler does not withstand, and the texts of their findings.
 func found(t *testing.T, c hooktest.Case) (troubles []hooktest.Trouble, texts map[hooktest.Trouble]string) {
 	t.Helper()
 	findings, err := hooktest.Find(t.Context(), c)

@@ -47,8 +47,8 @@ type trial struct {
 	errors map[identity.EventRef][]error // errors of the worker's own runs
 }
 
-// try carries out a plan and returns its end state, or the reason why the plan did not
-// complete.
+// try carries out a plan and returns its end state. A failure is the handler's fault; an error is
+// not.
 func (c Case) try(ctx context.Context, p plan) (state string, failure, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +96,7 @@ func (t *trial) start(ctx context.Context) error {
 	return t.worker.Start(ctx)
 }
 
-// carryOut carries out the steps in order. A failure is the handler's fault, an error is not.
+// carryOut carries out the steps in order. A failure is the handler's fault; an error is not.
 func (t *trial) carryOut(ctx context.Context, steps []step) (failure, err error) {
 	for _, s := range steps {
 		refs, err := t.begin(ctx, s)
@@ -148,7 +148,7 @@ func (t *trial) begin(ctx context.Context, s step) ([]identity.EventRef, error) 
 	return refs, nil
 }
 
-// wait returns when all events were handled.
+// wait returns when all events have been handled, or when one of them has failed.
 func (t *trial) wait(ctx context.Context, refs []identity.EventRef) (failure, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -186,7 +186,7 @@ func notHandled(ref identity.EventRef, errs []error) error {
 	return fmt.Errorf("event %s was not handled within %s: %w", ref.EventID, patience, errs[len(errs)-1])
 }
 
-// state returns the state to compare.
+// state returns the text to compare: the result of State, then a line for each effect.
 func (t *trial) state(ctx context.Context) (string, error) {
 	state, err := t.State(ctx, t.World)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // An attempt counts as failed if it got no usable response: no connection, a time-out, a 5xx, or a
 // 401, 403 or 407, whose cause is usually the destination's credentials, not the effect. If other
 // effects succeed while one is refused repeatedly, the cause is that effect: its refusals do not
-// count, and neither do 425 and 429. Other refusals count as responses.
+// count, and neither do 425 and 429. Other refusals count as successes.
 type Breaker struct {
 	// If true, the breaker never pauses the destination. Defaults to false.
 	Off bool `yaml:"off,omitempty"`
@@ -107,9 +107,9 @@ type breakerSlice struct {
 
 func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts: b, now: now} }
 
-// Record counts an attempt that has ended. It returns an empty string, or the reason why the
-// destination must be paused, and then resets the counts. If the attempt's credentials were
-// refused, refusedFor is the time since the effect's refusals for that reason began. It is 0 if
+// Record counts an attempt that has ended. If the destination must be paused, Record returns the
+// reason and resets the counts; otherwise it returns an empty string. If the attempt's credentials
+// were refused, refusedFor is the time since the effect's refusals for that reason began, or 0 if
 // the previous attempt was not refused for that reason.
 func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
 	reason, _ = b.RecordAttempt(sent, refusedFor, 0)
@@ -176,7 +176,7 @@ func (b *breaker) RecordAttempt(sent destination.Outcome, refusedFor, took time.
 	return reason, now.Sub(since)
 }
 
-// LastSuccess returns the time of the last successful attempt, or zero.
+// LastSuccess returns the time of the last attempt that counted as a success, or the zero time.
 func (b *breaker) LastSuccess() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

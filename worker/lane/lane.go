@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// NoSlotSnooze is the wait of a job that found no slot and no place to wait for a slot, or that
-	// found no rate token. Places run out only if destinations share a queue: River starts no more
-	// jobs of a queue than its destinations have places in total.
+	// NoSlotSnooze is the snooze of a job that got no slot or no rate token in time, or found no
+	// place to wait for a slot. Places run out only if destinations share a queue: River starts no
+	// more jobs of a queue than its destinations have places in total.
 	NoSlotSnooze = time.Second
 	// asideSettles is longer than River takes to store a job's snooze.
 	asideSettles = 5 * time.Second
@@ -66,7 +66,7 @@ type Lane struct {
 	noToken atomic.Int64 // no token is left before this time, in Unix nanoseconds
 	arrived atomic.Int64 // number of jobs that ever asked for a slot
 
-	firsts  atomic.Int64 // slots of first attempts that began with their dispatch
+	firsts  atomic.Int64 // first attempts that began with their dispatch and have not ended
 	waiting atomic.Int64 // jobs that wait for a slot
 	lateAt  atomic.Int64 // last time a late job started, in Unix nanoseconds
 
@@ -127,8 +127,8 @@ func (o Options) LongestWait() time.Duration {
 }
 
 // Enter waits for a slot and a rate token. The caller must call Leave if, and only if, Enter
-// returns nil. Its error is a snooze of the job, or the error of ctx or the database. A snooze of 0
-// leaves the job to another process, because this process is stopping.
+// returns nil. Enter's error is a snooze of the job, or the error of ctx or the database. A snooze of
+// 0 leaves the job to another process, because this process is stopping.
 func (l *Lane) Enter(ctx context.Context) error {
 	l.arrived.Add(1)
 	if l.Stuck() {
@@ -179,7 +179,7 @@ func (l *Lane) takeSlot(ctx context.Context) error {
 }
 
 // Close makes Enter return without a slot for every job that waits for one, and for every
-// later job. It may be called again.
+// later job. It may be called more than once.
 func (l *Lane) Close() { l.close() }
 
 // NoteWait records the start of a job that waited longer than lateAfter.
@@ -226,7 +226,7 @@ func (f *First) Called() {
 	}
 }
 
-// End ends the attempt.
+// End records that the attempt is settled or given up. It also frees the slot, if Called has not.
 func (f *First) End() {
 	f.Called()
 	f.lane.firsts.Add(-1)
@@ -268,7 +268,7 @@ const (
 	abandonedPerSlot = 4
 )
 
-// Abandon records that a call was abandoned: its sender has not returned in time.
+// Abandon records that a call has not returned in time and was abandoned.
 func (l *Lane) Abandon() { l.abandoned.Add(1) }
 
 // Abandoned returns the number of abandoned calls that have not returned.

@@ -70,7 +70,7 @@ func (r *fleetRate) wait(ctx context.Context) error {
 	return nil
 }
 
-// token waits for the turn of the job and returns the time at which it may start.
+// token waits for the job's turn and returns the time at which the job may start.
 func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 	r.waiting.Add(1)
 	defer r.waiting.Add(-1)

@@ -24,8 +24,8 @@ type Aside interface {
 	Recall(ctx context.Context, destination string, n int) (int, error)
 }
 
-// Recaller restarts jobs that were set aside, as many as their destination has slots for. It
-// checks the destinations with known waiting jobs, and periodically all destinations.
+// Recaller restarts jobs that were set aside, as many as their destination has free slots for. It
+// checks the destinations where jobs are known to wait, and periodically all destinations.
 type Recaller struct {
 	aside    Aside
 	lanes    map[string]*recalled
@@ -42,7 +42,7 @@ func NewRecaller(aside Aside, lanes []*Lane, allEvery time.Duration, logger *slo
 	return r
 }
 
-// recalled is a lane with the known state of its jobs that were set aside.
+// recalled is a lane, with the result of the last check for its jobs that were set aside.
 type recalled struct {
 	*Lane
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Condition is a compiled predicate over events: a CEL expression that yields a bool, with the
-// variables and functions of a route's `when`. It may be used for several events simultaneously.
+// variables and functions of a route's `when`. It is safe for concurrent use.
 type Condition struct {
 	when     *expression
 	demanded string

@@ -20,7 +20,7 @@ const (
 	// compileTimeout is the maximum time that a caller waits for its condition to be compiled,
 	// including the wait for earlier conditions.
 	compileTimeout = 2 * time.Second
-	// keptConditions is the number of compiled conditions in the cache.
+	// keptConditions is the maximum number of compiled conditions in the cache.
 	keptConditions = 64
 )
 
@@ -50,7 +50,7 @@ type compiledCondition struct {
 	err   error
 }
 
-// NewConditions returns a Conditions with the environment in which conditions are compiled.
+// NewConditions returns a Conditions with an empty cache.
 func NewConditions() (*Conditions, error) {
 	envs, err := newExpressionEnvs()
 	if err == nil {
@@ -62,9 +62,9 @@ func NewConditions() (*Conditions, error) {
 	return &Conditions{env: envs.dispatch, timeout: compileTimeout, compiling: make(chan struct{}, 1), known: map[string]compiledCondition{}}, nil
 }
 
-// Compile compiles a text, as find.Condition does. It returns immediately when ctx ends or too much
-// time passes. A compilation in progress continues to its end, and delays the next compilation.
-// Errors: ErrCompileBusy, and errors of the text.
+// Compile compiles a text, as find.Condition does. It returns immediately when ctx ends, and after
+// compileTimeout at the latest. A compilation in progress continues to its end, and delays the next
+// compilation. Errors: ErrCompileBusy, the cause of ctx, and errors of the text.
 func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, error) {
 	if n := utf8.RuneCountInString(text); n > maxTyped {
 		return find.Match{}, fmt.Errorf("has %d characters; at most %d are allowed", n, maxTyped)
@@ -87,8 +87,8 @@ func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, erro
 }
 
 // InTurn calls compile when no other compilation is running, and waits until compile returns. It
-// returns immediately when ctx ends or too much time passes. The compilation then continues to its
-// end, and delays the next compilation. Errors: ErrCompileBusy, and the cause of ctx.
+// stops waiting when ctx ends or compileTimeout has passed. A compilation in progress then continues
+// to its end, and delays the next compilation. Errors: ErrCompileBusy, and the cause of ctx.
 func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrCompileBusy)
 	defer cancel()

@@ -29,7 +29,7 @@ const (
 
 // EmailMessage renders an email. Its templates are Go templates over .event, .body, .headers and
 // .current, named as in CEL, and .values. A missing key is an error, and so is a value that does
-// not fit its format. A rendered email has at most 4 MiB, and rendering takes at most 2 seconds.
+// not fit its format. Each rendered template has at most 4 MiB and takes at most 2 seconds.
 type EmailMessage struct {
 	// CEL expression that returns the recipient's address, or a list of addresses. Required.
 	Recipient string `yaml:"recipient,omitempty"`
@@ -82,7 +82,7 @@ type emailRequest struct {
 	computesLayout      bool
 }
 
-// pipe examines a pipeline of a template.
+// pipe records whether a pipeline of a template computes the layout of a time.
 func (m *emailRequest) pipe(text string) { m.computesLayout = m.computesLayout || computesLayout(text) }
 
 func compileEmail(env *cel.Env, m *EmailMessage, fail failFunc) *emailRequest {
@@ -170,8 +170,8 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 // misfit matches the text that fmt writes for a value that its verb cannot print.
 var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
 
-// render executes the template. Its errors contain the template's name, which both template
-// packages add.
+// render executes the template. Errors in the template contain its name, which both template
+// packages add; errors about size, time or a printf format do not always.
 func (t *template) render(data any) (string, error) {
 	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
 	if err := t.compiled.Execute(&buffer, data); errors.Is(err, errTooLarge) || errors.Is(err, errTooSlow) {

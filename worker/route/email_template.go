@@ -32,7 +32,8 @@ var templateFuncs = texttemplate.FuncMap{
 	},
 }
 
-// bounded returns a function that fails if its arguments are larger than maxRendered.
+// bounded returns a function that calls f, but fails if its arguments together are larger than
+// maxRendered.
 func bounded(f func(args ...any) string) func(args ...any) (string, error) {
 	return func(args ...any) (string, error) {
 		size := 0
@@ -60,7 +61,7 @@ var numberInFormat = regexp.MustCompile(`[0-9]+|\*`)
 
 // paddingOf returns an upper bound of the bytes that a format adds by its widths and precisions.
 func paddingOf(format string, args []any) int {
-	given := 0 // by an argument
+	given := 0 // largest width or precision that an argument can give
 	for _, arg := range args {
 		if v := reflect.ValueOf(arg); v.CanInt() {
 			given = max(given, int(min(max(v.Int(), -v.Int()), maxPadding)))
@@ -78,9 +79,9 @@ func paddingOf(format string, args []any) int {
 	return padding
 }
 
-// ticks adds an empty text before each node, and to each empty list. Writing that text fails once the
-// template has taken too long, so that a template without output can be stopped too. ticks calls the
-// function pipe with each pipeline.
+// ticks adds an empty text before each node, and at the end of each list. Writing that text fails once
+// the template has taken too long, so that a template without output can be stopped too. ticks calls
+// the function pipe with each pipeline.
 func ticks(list *parse.ListNode, pipe func(text string)) {
 	if list == nil {
 		return
@@ -115,8 +116,8 @@ func ticks(list *parse.ListNode, pipe func(text string)) {
 // layouts matches calls that format a time, with the layout if it is a literal.
 var layouts = regexp.MustCompile("Format( \"(?:[^\"\\\\]|\\\\.)*\"| `[^`]*`)?")
 
-// computesLayout reports whether a pipeline formats a time by a layout that it computes. The length of
-// such a layout can double with each call.
+// computesLayout reports whether a pipeline formats a time with a layout that it computes. The length
+// of such a layout can double with each call.
 func computesLayout(pipe string) bool {
 	return slices.ContainsFunc(layouts.FindAllStringSubmatch(pipe, -1), func(call []string) bool { return call[1] == "" })
 }

@@ -89,8 +89,8 @@ func heldBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// A viewer's template formats times by literal layouts only: the length of a computed layout can double
-// with each call.
+// A viewer's template formats times with literal layouts only: the length of a computed layout can
+// double with each call.
 func TestATypedTemplateComputesNoLayout(t *testing.T) {
 	t.Parallel()
 	for text, allowed := range map[string]bool{

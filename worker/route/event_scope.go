@@ -25,7 +25,7 @@ const jsonContentType = "application/json"
 
 var eventViewType = reflect.TypeFor[*eventView]()
 
-// eventScope is one event in the form for expressions and templates. The payload is parsed on first
+// eventScope provides one event to expressions and templates. The payload is parsed on first
 // use, and never for a forward of the raw body. An eventScope belongs to one goroutine.
 type eventScope struct {
 	ctx     context.Context // context of the run that evaluates the expressions
@@ -81,7 +81,7 @@ func (s *eventScope) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation.
 func (s *eventScope) Parent() cel.Activation { return nil }
 
-// templateData returns the variables of expressions in the form for templates.
+// templateData returns the variables of templates, named as in expressions.
 func (s *eventScope) templateData() (map[string]any, error) {
 	if err := s.loadBody(); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func (s *eventScope) templateData() (map[string]any, error) {
 	}, nil
 }
 
-// loadBody parses the body. Expressions cannot read a body that is larger than the current limit of
-// its source. Such a body was accepted under an earlier limit.
+// loadBody parses the body, or fails if the body is larger than the current limit of its source.
+// Such a body was accepted under an earlier limit.
 func (s *eventScope) loadBody() error {
 	if size := int64(len(s.event.Payload())); s.maxBody > 0 && size > s.maxBody {
 		return fmt.Errorf("body has %d bytes; source %q allows at most %d (max_body)", size, s.event.Source, s.maxBody)
@@ -139,7 +139,7 @@ func (s *eventScope) parsedBody() any {
 }
 
 // parsePayload returns the payload as maps, lists, strings, int64, uint64, float64, bool and
-// nil. A form, in one part or several, becomes a map of strings, or of lists where a field is
+// nil. A form, URL-encoded or multipart, becomes a map of strings, or of lists where a field is
 // repeated; a file becomes its hash. A payload that is neither JSON nor a form becomes nil.
 func parsePayload(contentType string, body []byte) any {
 	body = jsonpointer.WithoutMark(body)

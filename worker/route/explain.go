@@ -21,7 +21,7 @@ type Explanation struct {
 }
 
 // Explain reports for each route whether it matches an event, as a worker would plan the event. If
-// a result depends on a body that is no longer stored, Why reports it as unknown.
+// the body is no longer stored, a route with a `when` does not match, and Why says so.
 func (t *Table) Explain(ctx context.Context, e *inbox.Event) []Explanation {
 	scope := t.scope(ctx, e)
 	explained := make([]Explanation, 0, len(t.routes))
@@ -40,7 +40,8 @@ func (t *Table) LeavesToHandlers(source identity.Source) bool {
 	return slices.Contains(t.handled, string(source))
 }
 
-// allows reports whether a matching route receives the event. If not, instead is the reason.
+// allows reports whether a matching route receives the event. The second result is the reason if
+// the route does not, and otherwise why.
 func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
 	switch {
 	case !e.ErasedAt.IsZero():

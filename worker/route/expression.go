@@ -34,7 +34,7 @@ const (
 	// types grows with the cube of the depth: 200 levels take seconds.
 	maxNesting = 32
 	// maxChain is the maximum number of consecutive operators, fields and method calls. It is CEL's
-	// own default, and the cost is linear.
+	// own default: the time to compile a chain is proportional to its length.
 	maxChain = 250
 )
 
@@ -45,7 +45,8 @@ type expressionEnvs struct {
 	render   *cel.Env // with current too
 }
 
-// errTooLong is caused by the machine and not by the event: trying again may help.
+// errTooLong is returned when an evaluation exceeds its time limit. The cause is the machine and
+// not the event, so another attempt may succeed.
 var errTooLong = fmt.Errorf("was not evaluated within %s", evalTimeout)
 
 // newExpressionEnvs declares the variables and functions of expressions. The functions are
@@ -75,7 +76,7 @@ func newExpressionEnvs() (expressionEnvs, error) {
 	return expressionEnvs{dispatch: dispatch, render: render}, nil
 }
 
-// typed returns the environments for texts that users type.
+// typed returns the environments with stricter limits, for texts that users type.
 func (e expressionEnvs) typed() (expressionEnvs, error) {
 	limits := []cel.EnvOption{cel.ParserRecursionLimit(maxNesting), cel.ParserExpressionSizeLimit(maxTyped)}
 	dispatch, err := e.dispatch.Extend(limits...)
@@ -89,9 +90,9 @@ func (e expressionEnvs) typed() (expressionEnvs, error) {
 	return expressionEnvs{dispatch: dispatch, render: render}, nil
 }
 
-// encoderCosts replaces CEL's estimate for functions that it cannot estimate: with CEL's estimate,
-// one call would exceed every limit. Instead, the meter is charged by the argument's size before
-// each call.
+// encoderCosts returns a fixed cost for functions whose cost CEL cannot estimate: with CEL's
+// default, one call would exceed every limit. Instead, the meter is charged by the argument's size
+// before each call.
 func encoderCosts() []cost.OverloadModel {
 	var models []cost.OverloadModel
 	for _, overload := range []string{"json_encode_dyn", "json_parse_string", "json_parse_string_type",
@@ -104,7 +105,7 @@ func encoderCosts() []cost.OverloadModel {
 // wanted is the set of result types that an expression may have. body and current have the type
 // dyn, so dyn is always allowed, and the type is checked again at run time.
 type wanted struct {
-	name  string // name for messages
+	name  string // for error messages
 	types []*cel.Type
 }
 
@@ -228,7 +229,7 @@ func (e *expression) eval(view *eventScope) (ref.Val, error) {
 	return value, nil
 }
 
-// isInterrupted reports whether an evaluation was ended by something other than the event.
+// isInterrupted reports whether evalTimeout or the context ended an evaluation.
 func isInterrupted(err error) bool {
 	return errors.Is(err, errTooLong) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -292,7 +293,7 @@ func typeError(got ref.Val, want wanted) error {
 	return fmt.Errorf("yields %s; it must be %s", got.Type().TypeName(), want.name)
 }
 
-// eventView is the variable event.
+// eventView is the value of the variable event in expressions and templates.
 type eventView struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type"`

@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// worstValues returns a function's worst arguments, by type: a mebibyte, or 100,000 elements.
+// worstValues returns the most expensive arguments by type, such as a mebibyte of text or a list of
+// 100,000 elements.
 func worstValues() map[types.Kind][]any {
 	const mebi, many = 1 << 20, 100_000
 	numbers, texts, equal, nested := make([]any, many), make([]any, many), make([]any, many), make([]any, many)
@@ -32,8 +33,8 @@ func worstValues() map[types.Kind][]any {
 		long, long[:mebi/2] + "b", "", "a", strings.Repeat("a,", mebi/2), strings.Repeat("%s", 1000), "(a|a|a|a)*b", strings.Repeat("(a*)*", 5000),
 		"[" + strings.Repeat("1,", mebi/2-1) + "1]", "- " + strings.Repeat("[", 10_000), strings.Repeat("- 1\n", mebi/4),
 	}
-	// Each alias of a YAML document stands for a whole text or list. The parser refuses a document of
-	// which more than 99 % are aliases.
+	// Each alias of this YAML document stands for a whole text or list. The parser refuses a document
+	// in which aliases account for more than 99 % of the values.
 	text = append(text, "p: ["+strings.Repeat("1,", 1000)+"1]\na: &a "+strings.Repeat("x", 8<<10)+"\nb: &b ["+strings.Repeat("*a,", 100)+"]\nc: ["+strings.Repeat("*b,", 250)+"]")
 	lists := []any{numbers, texts, equal, nested, []any{}, []any{long, long, long}, []any{"a"}}
 	whole := []any{int64(0), int64(1), int64(many), int64(1) << 40, int64(-1)}
@@ -114,11 +115,11 @@ func TestEveryFunctionHasABound(t *testing.T) {
 	}
 }
 
-// For all arguments, every overload ends soon and uses little memory, or is refused. With
+// Every overload ends soon and uses little memory for all arguments, or is refused. With
 // HOOKLATCH_LONG=1, on a quiet machine, the limits are 100 ms and 64 MiB; otherwise they are 1 s
 // and 256 MiB, and fewer inputs are tried. The race detector slows matches() down tenfold, and
-// finds nothing in one goroutine. With it, few inputs are tried, only to check that every call
-// ends.
+// finds nothing in one goroutine. With the race detector, few inputs are tried, only to check that
+// every call ends.
 //
 //nolint:paralleltest // it measures what the process allocates
 func TestEveryOverloadIsBounded(t *testing.T) {

@@ -35,8 +35,8 @@ func wordsOf(text string) map[string]bool {
 }
 
 // withoutValues returns err without event values: route errors are logged and shown to users who
-// must not see the payload. It keeps words from the expression's or template's source, and words
-// that its interpreter uses.
+// must not see the payload. It keeps only the position in a template, words from source, and words
+// that CEL and templates use in their errors.
 func withoutValues(err error, source string) error {
 	own := wordsOf(source)
 	place := templatePlace.FindString(err.Error())

@@ -62,7 +62,7 @@ func TestErrorsOfExpressionsHaveNoValues(t *testing.T) {
 	for _, text := range texts {
 		e, err := compileExpression(envs.render, text, wantAny)
 		if err != nil {
-			continue // the function does not exist
+			continue // no function takes these arguments
 		}
 		if _, err = e.evalText(newEventScope(t.Context(), event)); err != nil {
 			failed++
@@ -87,7 +87,7 @@ func TestErrorsOfTemplatesHaveNoValues(t *testing.T) {
 					for _, message := range []EmailMessage{
 						{Recipient: "'a@example.com'", Subject: "s", Text: text}, {Recipient: "'a@example.com'", Subject: "s", HTML: "<a href='" + text + "'>"},
 					} {
-						compiles := true // false if an argument is missing
+						compiles := true // false if the template cannot be parsed
 						compiled := compileEmail(envs.render, &message, func(string, string, error) { compiles = false })
 						if !compiles {
 							continue

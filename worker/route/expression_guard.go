@@ -84,7 +84,7 @@ type guardedCall struct {
 	interpreter.InterpretableCall
 
 	args     []interpreter.InterpretableV2
-	constant []ref.Val // arguments after args
+	constant []ref.Val // values of constant arguments, which follow args
 	rule     workRule
 	binding  *functions.Overload // nil if the function is a method of its first argument
 }
@@ -128,8 +128,8 @@ func (c *guardedCall) compilePattern() error {
 // Args implements interpreter.InterpretableCall.
 func (c *guardedCall) Args() []interpreter.InterpretableV2 { return c.args }
 
-// Exec implements interpreter.InterpretableV2. If an argument is an error, that error is the
-// result, as for all functions that have a rule.
+// Exec implements interpreter.InterpretableV2. If an argument is an error or unknown, that argument
+// is the result, as in CEL: all functions that have a rule are strict.
 func (c *guardedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	args := make([]ref.Val, 0, len(c.args)+len(c.constant))
 	for _, arg := range c.args {
@@ -183,7 +183,8 @@ func (c *guardedCall) call(args []ref.Val) ref.Val {
 	return types.NewErr("no such overload: %s", c.Function())
 }
 
-// meterOf returns the evaluation's meter. Constants are evaluated before the meter exists.
+// meterOf returns the evaluation's meter, or a full meter for constants, which CEL evaluates when
+// the expression is compiled.
 func meterOf(vars interpreter.Activation) *meter {
 	if value, found := vars.ResolveName(meterName); found {
 		if m, ok := value.(*meter); ok {

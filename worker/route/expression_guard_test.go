@@ -96,7 +96,7 @@ func TestAliasesOfYAMLAreCounted(t *testing.T) {
 	require.NoError(t, err)
 	parse, err := compileExpression(envs.dispatch, `yaml.parse(body.s).hasValue()`, wantBool)
 	require.NoError(t, err)
-	// The parser itself refuses a document of which more than 99 % are aliases.
+	// The parser itself refuses a document in which aliases account for more than 99 % of the values.
 	plain := "p: [" + strings.Repeat("1,", 2000) + "1]\n"
 	long := plain + "a: &a " + strings.Repeat("x", 8<<10) + "\nb: &b [" + strings.Repeat("*a,", 100) + "]\n"
 	for _, c := range []struct {

@@ -17,7 +17,8 @@ import (
 // allocates gigabytes.
 const maxCompiled = 32 << 20
 
-// nested returns the ways to nest an expression n levels deep.
+// nested returns functions by kind of nesting. Each function returns a condition that is nested n
+// levels deep.
 func nested() map[string]func(n int) string {
 	around := func(open, middle, end, after string) func(int) string {
 		return func(n int) string { return strings.Repeat(open, n) + middle + strings.Repeat(end, n) + after }
@@ -102,8 +103,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Compiling any condition that a user types is a limited amount of work. Allocations represent the
-// work, since time depends on the machine.
+// Compiling any condition that a user types takes a limited amount of work. Allocations represent
+// the work, since time depends on the machine.
 func TestCompilingIsBoundedWork(t *testing.T) { //nolint:paralleltest // it counts allocations
 	typed, err := NewConditions()
 	require.NoError(t, err)

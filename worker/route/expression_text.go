@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// ownFunctions are money and date, for texts that users read.
+// ownFunctions declares the functions money and date, for texts that users read.
 func ownFunctions() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Function("money", cel.Overload("money_int_string", []*cel.Type{cel.IntType, cel.StringType}, cel.StringType,

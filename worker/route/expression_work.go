@@ -14,7 +14,7 @@ import (
 // a few times as much memory, for every function.
 const (
 	valueWeight = 32 // per value, in addition to the bytes of a text
-	// scanWeight divides the bytes of functions that read at memory speed.
+	// scanWeight divides the number of bytes that a function reads at memory speed.
 	scanWeight = 16
 	// patternWeight is the cost of compiling one character or instruction of a pattern.
 	patternWeight = 4096
@@ -104,7 +104,8 @@ func workOf(function string) (rule workRule, known bool) {
 	return allWithAll, false
 }
 
-// linear is the rule for functions that read their arguments once, and produce as much.
+// linear returns the rule for functions that read their arguments once, and produce as much. weight
+// is the work per byte.
 func linear(weight int) workRule {
 	return func(args []ref.Val, limit int) int {
 		work := 0
@@ -224,7 +225,8 @@ func replaceWork(args []ref.Val, limit int) int {
 	return sizeOf(args[0], limit) + mul(places, valueWeight+textLen(args[2]))
 }
 
-// matchWork multiplies, because each character is tried with each pattern state.
+// matchWork adds the work to compile the pattern and the work to match: each character is tried
+// with each pattern state.
 func matchWork(args []ref.Val, _ int) int {
 	pattern, _ := args[1].(types.String)
 	compile := mul(len(pattern), patternWeight)

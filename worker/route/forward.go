@@ -27,8 +27,8 @@ const (
 // (destination.HeaderReceivedAt), signed as the destination is configured.
 //
 // Most senders do not sign their headers, and a receiver's own proxies and frameworks may trust
-// headers. So only headers known to be the sender's own are forwarded. Connection and proxy
-// headers, authorization and cookies are never forwarded.
+// headers. So a header that is not known to be the sender's own is forwarded only if Also or Allow
+// contains its name. Connection and proxy headers, authorization and cookies are never forwarded.
 type Forward struct {
 	// original also forwards the delivery's headers that are the sender's own, such as
 	// Stripe-Signature or X-GitHub-Event; none does not. Defaults to none.
@@ -160,8 +160,9 @@ func connectionOptions(headers map[string][]string) map[string]bool {
 	return named
 }
 
-// ofTheWay reports whether a header describes the delivery's route through proxies to Hooklatch, or
-// is a credential. A receiver would assume that its own proxies set such a header.
+// ofTheWay reports whether a header is never forwarded: it describes the connection or the proxies
+// between the sender and Hooklatch, is a credential, or is set by Hooklatch itself. A receiver
+// would assume that its own proxies set a proxy header.
 func ofTheWay(canonical string) bool {
 	switch canonical {
 	case "Accept-Encoding", "Authorization", "Connection", "Content-Encoding", "Content-Length", "Content-Type",

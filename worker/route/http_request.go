@@ -49,7 +49,7 @@ func mayBeEmpty(method string) bool { return method == http.MethodGet || method 
 // forwardType returns the content type of a request with FromDelivery.
 func forwardType(e *inbox.Event) string {
 	if e.Item != "" {
-		return jsonContentType // only JSON has parts
+		return jsonContentType // Item points into a JSON body
 	}
 	return e.ContentType
 }
@@ -59,7 +59,7 @@ type httpRequest struct {
 	method    string
 	url, body *expression           // nil if the field is empty
 	text      *expression           // nil if the field is empty
-	messenger destination.Messenger // posts the text
+	messenger destination.Messenger // makes the body from the text
 	headers   map[string]*expression
 }
 
@@ -124,8 +124,8 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 	return request, nil
 }
 
-// checkURL rejects URLs that cannot be called. The destination's egress guard decides which URLs
-// are allowed.
+// checkURL rejects URLs that are not absolute http or https URLs, or that contain a user, a
+// password or control characters. The destination's egress guard decides which others are allowed.
 func checkURL(text string) error {
 	if !isHeaderValue(text) {
 		return errors.New("yields a URL with control characters")

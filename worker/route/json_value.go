@@ -22,8 +22,8 @@ const maxRendered = 4 << 20
 var errTooLarge = fmt.Errorf("is larger than %d bytes", maxRendered)
 
 // encodeJSON encodes a CEL value as JSON: integers exactly, keys sorted, bytes as base64, times
-// as RFC 3339, durations as seconds. CEL's own conversion turns integers into doubles, or into
-// strings.
+// as RFC 3339, durations as text in seconds, such as "90s". CEL's own conversion turns integers
+// into doubles, or into strings.
 func encodeJSON(value ref.Val) ([]byte, error) { return appendJSON(nil, value) }
 
 func appendJSON(out []byte, value ref.Val) ([]byte, error) {

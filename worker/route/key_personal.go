@@ -22,17 +22,17 @@ func (k PersonalKey) String() string {
 	return fmt.Sprintf("route %q: %s: reads %s, which identifies a person", k.Route, k.Field, k.Name)
 }
 
-// personal are the parts of field names that indicate personal addresses.
+// personal lists words of field names that suggest an email address or a telephone number.
 var personal = []string{"email", "mail", "phone", "telephone", "mobile", "msisdn", "fax"}
 
-// NamesPerson reports whether a field with this name contains a person's email address or
-// telephone number. A name that also contains the word id, hash or sha256 does not count.
+// NamesPerson reports whether a field's name suggests a person's email address or telephone
+// number. A name that also contains the word id, hash or sha256 does not count.
 func NamesPerson(name string) bool {
 	return hasWord(name, personal) && !hasWord(name, []string{"id", "hash", "sha256"})
 }
 
-// PersonalKeys finds keys built from fields whose names indicate personal addresses. It skips keys
-// that do not compile, which Check reports.
+// PersonalKeys finds keys built from fields whose names suggest an email address or a telephone
+// number. It skips keys that do not compile, which Check reports.
 func PersonalKeys(routes []Route) []PersonalKey {
 	envs, err := newExpressionEnvs()
 	if err != nil {

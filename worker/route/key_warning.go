@@ -38,9 +38,10 @@ var varying = []string{
 	"amount", "balance", "quantity", "total", "period",
 }
 
-// KeyWarnings finds business keys that do not vary, on routes whose event types repeat: every event
-// of an object except the first would have no effect. It judges by names, so a warning is advice
-// and not an error. It skips keys that do not compile, which Check reports.
+// KeyWarnings finds business keys that do not read the event, and keys that do not vary on routes
+// whose event types repeat: only the first event, or the first of each object, would have an
+// effect. KeyWarnings judges by names, so a warning is advice and not an error. It skips keys that
+// do not compile, which Check reports.
 func KeyWarnings(routes []Route) []KeyWarning {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -68,7 +69,8 @@ func KeyWarnings(routes []Route) []KeyWarning {
 	return warnings
 }
 
-// repeatingType describes the first repeating type, or returns an empty string.
+// repeatingType describes the first repeating type, or all types if none are given. It returns an
+// empty string if no type repeats.
 func repeatingType(types []string) string {
 	if len(types) == 0 {
 		return "events of all types"
@@ -109,8 +111,8 @@ func readsOf(compiled *cel.Ast) (reads, varies bool) {
 	return reads, varies
 }
 
-// fieldVaries judges by the words of a field's name. The time at which an object was created is
-// the same in all its events.
+// fieldVaries reports whether a field's name suggests that its value differs between two events of
+// one object. The time at which an object was created is the same in all its events.
 func fieldVaries(name string) bool {
 	return hasWord(name, varying) && !hasWord(name, []string{"created"})
 }

@@ -18,7 +18,7 @@ import (
 // maxKey is the ledger's limit for a key, in bytes.
 const maxKey = 255
 
-// maxReason bounds the reason for parking an effect in its plan, in bytes.
+// maxReason is the maximum length of the reason for which Plan parks an effect, in bytes.
 const maxReason = 2048
 
 // hashedKeyPrefix marks a key that replaces a key that the ledger cannot store.
@@ -28,8 +28,8 @@ const hashedKeyPrefix = "sha256:"
 // event and routes. A replay of one route returns only that route's effect.
 //
 // If a route cannot be evaluated for this event, its effect is parked with the reason; the route
-// never silently fails to match, and no other effect waits for it. Plan returns an error only if an
-// evaluation took too long, or was interrupted: then nothing is decided.
+// never silently fails to match, and no other effect waits for it. Plan returns an error, and no
+// effects, only if an evaluation took too long or was interrupted.
 func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, error) {
 	scope := t.scope(ctx, e)
 	var effects []ledger.NewEffect
@@ -60,8 +60,9 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 	return effects, nil
 }
 
-// plan returns the effect. With an error, the effect contains the fields determined before the
-// error, because it is parked under its key.
+// plan returns the route's effect, and whether the event meets the route's condition. With an
+// error, the effect contains the fields determined before the error, because it is parked under its
+// key.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
 	own := ledgerKey(string(scope.event.EventID))
 	effect := ledger.NewEffect{

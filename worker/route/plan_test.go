@@ -154,7 +154,8 @@ func (c *planCase) event() *inbox.Event {
 	}
 }
 
-// want fills in values that the files omit because they are nearly always the same.
+// want returns the planned effects with the values that the files omit because they are nearly
+// always the same.
 func (c *planCase) want() []planned {
 	for i := range c.Want {
 		w := &c.Want[i]
@@ -168,7 +169,7 @@ func (c *planCase) want() []planned {
 		w.Queue, w.Policy = "dst_"+w.Destination, "at_least_once"
 		if w.Destination == "mail" {
 			w.Policy = "at_most_once"
-		} else if w.Forward && w.Method == "" && w.URL == "" { // no http and no message
+		} else if w.Forward && w.Method == "" && w.URL == "" { // a route with neither http nor message
 			w.Headers = maps.Clone(w.Headers)
 			if w.Headers == nil {
 				w.Headers = map[string][]string{}

@@ -39,8 +39,8 @@ func (t *Table) Render(ctx context.Context, e *inbox.Event, effect *ledger.Effec
 	return request, nil
 }
 
-// needsPerson is the outcome of an attempt whose event does not fit its route: trying again is
-// useless until an operator changes the route.
+// needsPerson returns the outcome of an attempt whose event or effect does not fit the current
+// routes: every further attempt would fail until an operator changes the routes.
 func needsPerson(err error) *destination.Outcome {
 	return &destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: err, NeedsPerson: true}
 }

@@ -22,8 +22,9 @@ const (
 // EverySource means all sources, in Route.From and for handlers.
 const EverySource = "*"
 
-// Route maps events to an effect at a destination. Its conditions, keys and scalar fields are CEL
-// expressions over event, body, headers and current; email bodies are Go templates.
+// Route maps events to an effect at a destination. Its condition and keys are CEL expressions over
+// event, body and headers; the fields of its request can also read current. The subject and the
+// bodies of an email are Go templates.
 type Route struct {
 	// Name of the route. The name is part of the keys of the route's effects, so a new name creates
 	// new effects. The rule for names is the same as for sources. Required.

@@ -79,7 +79,7 @@ func (s *sqlRequest) build(scope *eventScope) (ledger.Request, error) {
 	return ledger.Request{ContentType: destination.SQLContentType, Body: body}, nil
 }
 
-// sqlText returns a value in the text form that Postgres reads.
+// sqlText returns a value in the text form that Postgres reads, or nil for NULL.
 func sqlText(value ref.Val) (*string, error) {
 	if optional, ok := value.(*types.Optional); ok {
 		if !optional.HasValue() {

@@ -22,7 +22,7 @@ type Options struct {
 	// is nil, no source has a limit.
 	MaxBody func(source string) int64
 	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no route
-	// of this configuration matches them. Explain reports this.
+	// of this configuration matches the events. Explain and LeavesToHandlers report these sources.
 	LeftToHandlers []string
 	// Typed is true for routes that a user types: their expressions must be shorter and less
 	// nested, so that they take little time to compile. See Conditions.
@@ -39,8 +39,8 @@ type Table struct {
 	timeout    time.Duration // limit for one evaluation; 0 for evalTimeout
 }
 
-// Compile checks everything that can be checked before an event arrives. Its error joins a *Error
-// for each fault.
+// Compile compiles the routes, and checks everything that can be checked before an event arrives.
+// Its error joins a *Error for each fault.
 func Compile(o Options) (*Table, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *Table) named(name string) *compiledRoute {
 	return t.routes[at]
 }
 
-// scope returns the event in the form for expressions, with the table's limits.
+// scope returns the event in the form that expressions read, with the table's limits.
 func (t *Table) scope(ctx context.Context, e *inbox.Event) *eventScope {
 	scope := newEventScope(ctx, e)
 	scope.timeout = t.timeout

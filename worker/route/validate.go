@@ -22,7 +22,7 @@ var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 var requestFields = []string{"http", "forward", "message", "email", "sql"}
 
 // Validate checks a route except for expressions and templates, which Check compiles. kinds maps
-// the names of destinations to their Sender.Kind, or to an empty string if the kind is unknown. Its
+// the names of destinations to their Sender.Kind, or to an empty string if the kind is unknown. The
 // error is option.Faults.
 func (r Route) Validate(kinds map[string]string) error {
 	var c option.Check
@@ -49,7 +49,7 @@ func (r Route) Validate(kinds map[string]string) error {
 	return c.Err()
 }
 
-// checkType requires a pattern that some event type can match.
+// checkType rejects a pattern that can match no event type.
 func checkType(c *option.Check, field, pattern string) {
 	switch {
 	case pattern == "" || strings.ContainsFunc(pattern, unicode.IsSpace):
@@ -59,7 +59,7 @@ func checkType(c *option.Check, field, pattern string) {
 	}
 }
 
-// regularExpression finds regular-expression syntax that no event type contains: anchors,
+// regularExpression finds regular-expression syntax that no event type contains, such as anchors,
 // escapes, and ".*" that does not follow a word. In "invoice.*" the dot stands for itself.
 var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
 
@@ -104,7 +104,7 @@ func (r Route) checkRequest(c *option.Check, kinds map[string]string) {
 		field    string
 		kinds    []string
 		set      bool
-		required bool // true if a destination of these kinds needs it
+		required bool // true if a destination of these kinds needs the field
 		validate func() error
 	}{
 		{"http", []string{destination.KindHTTP}, r.HTTP != nil, false, r.HTTP.validate},

@@ -82,7 +82,7 @@ func (p *proxy) cut() {
 	p.open = nil
 }
 
-// goDeaf discards the replies to everything that is sent from now on.
+// goDeaf discards all replies from now on, and starts to count the bytes that clients send.
 func (p *proxy) goDeaf() {
 	p.received.Store(0)
 	p.deaf.Store(true)

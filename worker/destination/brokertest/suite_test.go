@@ -39,7 +39,7 @@ type broker interface {
 
 // facts are the properties in which brokers differ.
 type facts struct {
-	dedups     bool   // stores the messages of one key once
+	dedups     bool   // stores only one message per key
 	unroutable string // address that leads to no queue; empty if every address leads to one
 	denied     string // address to which the user must not publish, or empty
 }
@@ -174,7 +174,7 @@ func suite(t *testing.T, b broker, f facts) {
 		s := with(t, b)
 		requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect()))
 		require.NoError(t, s.Close())
-		requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect())) // the attempt began before the close
+		requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect())) // like an attempt that began before the close
 		goleak.VerifyNone(t, ignore)
 	})
 
