@@ -24,7 +24,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// asking is a request to the API. With a body, it is an operator action.
+// asking is a request to the API. With a body, it is a POST.
 type asking struct{ path, body string }
 
 func (a asking) request(role signin.Role) *http.Request {
@@ -39,7 +39,7 @@ func (a asking) request(role signin.Role) *http.Request {
 	return r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role}))
 }
 
-// away returns a console whose database does not respond.
+// away returns a console whose database cannot be reached.
 func away(t *testing.T) *bundle {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=1")

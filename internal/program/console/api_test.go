@@ -185,8 +185,8 @@ func filledAPI(t *testing.T) *bundle {
 	return b
 }
 
-// Every response of the API matches the document. The API and the pages return the same exact
-// bytes.
+// Every response of the API matches the document. A download has the same bytes from the API as
+// from the page.
 func TestAnswersOfTheAPIAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := filledAPI(t)

@@ -46,7 +46,8 @@ func setup(t testing.TB, change ...func(*console.Options)) *bundle {
 	return setupOn(t, pgtest.New(t), change...)
 }
 
-// setupOn creates a console on a database.
+// setupOn creates a console on a database, with the sources github and stripe, the route paid and
+// the destination app. Each change modifies the console's options.
 func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options)) *bundle {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, policy, config_hash)
@@ -93,8 +94,8 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 			}}
 			return current
 		},
-		// In this test, the text is only the condition (when) of the typed route. The real program
-		// parses YAML.
+		// In tests, the text is only the condition (when) of the typed route. The program parses
+		// YAML.
 		Try: func(text string) (trial console.Trial, err error) {
 			trial.Name, trial.Replaces = "paid", true
 			if trial.Old, err = routed(""); err == nil {
@@ -196,7 +197,7 @@ func (b *bundle) attempt(t testing.TB, key string, end ledger.Settlement) {
 	require.NoError(t, err)
 }
 
-// failed returns an effect that its receiver refused.
+// failed returns the key of a new effect that its receiver refused.
 func (b *bundle) failed(t testing.TB, id string) string {
 	t.Helper()
 	key := b.dispatch(t, b.accept(t, id, "invoice.paid", `{"customer":"cus_42"}`), ledger.AtLeastOnce)
@@ -204,7 +205,7 @@ func (b *bundle) failed(t testing.TB, id string) string {
 	return key
 }
 
-// doubted returns an at_most_once effect that may have been applied.
+// doubted returns the key of a new at_most_once effect that may have been applied.
 func (b *bundle) doubted(t testing.TB, id string) string {
 	t.Helper()
 	key := b.dispatch(t, b.accept(t, id, "invoice.paid", `{}`), ledger.AtMostOnce)

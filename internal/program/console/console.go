@@ -55,7 +55,7 @@ type Options struct {
 	Quarantine Quarantine
 	// Measure reads the counts of all processes. Required.
 	Measure *measure.Reader
-	// Standby is a standby of the database, and Shown reads the data of the lists from it. The
+	// Standby is a standby of the database, and Shown reads the data of most pages from it. The
 	// console uses Shown while the standby is usable. If Standby is nil, everything is read from
 	// the primary.
 	Standby *standby.Standby
@@ -73,7 +73,7 @@ type Options struct {
 	// TestEvents delivers test events. If nil, the console sends none.
 	TestEvents TestEvents
 	// Try compiles a route that a user typed, and separately the configured route of the same name.
-	// Its errors are *RouteError. If nil, no route can be tried.
+	// Problems of the typed route are returned as *RouteError. If nil, no route can be tried.
 	Try func(text string) (Trial, error)
 	// URL is the address at which users reach the console, such as
 	// https://ops.example.com/hooklatch. Links begin with this URL's path, whether a proxy keeps or
@@ -89,13 +89,13 @@ type Options struct {
 	RiverUI string
 	// Version is the program version.
 	Version string
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards all records.
 	Logger *slog.Logger
 	// Now defaults to clock.Now.
 	Now func() time.Time
 }
 
-// Shown reads the data of the lists from a standby.
+// Shown reads the data of pages from a standby.
 type Shown struct {
 	Outbox     *outbox.Outbox
 	Quarantine Quarantine
@@ -126,7 +126,8 @@ type Quarantine interface {
 	// WouldVerify returns the result of verifying a delivery with the current configuration, and
 	// changes nothing.
 	WouldVerify(ctx context.Context, d *quarantine.Delivery) (quarantine.Verdict, error)
-	// Retry verifies a delivery again with the current configuration.
+	// Retry verifies a delivery again with the current configuration, and accepts it if it is
+	// genuine.
 	Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error)
 }
 
@@ -158,7 +159,7 @@ type Console struct {
 	awaySince  atomic.Pointer[time.Time] // nil while the database responds
 }
 
-// New validates opts and reads the templates.
+// New returns a console. It fails if a required option is missing or the URL is malformed.
 func New(opts Options) (*Console, error) {
 	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.Measure == nil {
 		return nil, errors.New("console options: Outbox, Status, Quarantine and Measure are required")
@@ -231,7 +232,8 @@ type entry struct {
 	page    page
 }
 
-// served returns the page with its checks: the required role, and only one search at a time.
+// served returns the page with its checks: the caller must have the role, and can run only one
+// payload search at a time.
 func (e entry) served() page { return only(e.role, oneSearch(e.page)) }
 
 // entries returns all pages and operator actions.
@@ -285,7 +287,7 @@ func entries() []entry {
 // staticPattern is the pattern for the static files.
 const staticPattern = "GET /static/{hash}/{file...}"
 
-// Routes returns the routes of the console and of its API.
+// Routes returns the HTTP routes of the console and of its API, with the required roles.
 func (c *Console) Routes() []signin.Route {
 	list := []signin.Route{{Pattern: staticPattern, Open: true}, {Pattern: "GET /api/openapi.json", Role: signin.Viewer}}
 	for _, e := range entries() {

@@ -13,8 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// onlyPages returns the patterns of pages without a counterpart in the API: programs need no
-// confirmations, live page, help or search box, and get a separate response for unknown paths.
+// onlyPages returns the patterns of pages without a counterpart in the API: forms, confirmations,
+// actions on selected rows, the live page, the search box, help, the choice of appearance, and the
+// page for unknown paths, because the API has a separate response for them.
 func onlyPages() []string {
 	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /live", "GET /try", "GET /sources/{name}/send", "GET /jump", "GET /help", "POST /look", "GET /"}
 	for _, d := range doors() {
@@ -26,8 +27,8 @@ func onlyPages() []string {
 	return only
 }
 
-// dataRoutes serves the API below /api. It has the same paths and queries as the pages, and the
-// same functions.
+// dataRoutes returns the handler for the API below /api. The API has the same paths and queries as
+// the pages, and calls the same functions.
 func (c *Console) dataRoutes() http.Handler {
 	mux := http.NewServeMux()
 	for _, e := range entries() {
@@ -91,7 +92,7 @@ func noSuchPath(mux *http.ServeMux, r *request) error {
 		return &problem{status: http.StatusNotFound, heading: "Path not found", text: "The paths of the API are listed in /api/openapi.json."}
 	}
 	r.w.Header().Set("Allow", strings.Join(allowed, ", "))
-	return &problem{status: http.StatusMethodNotAllowed, heading: "Method not allowed", text: "This path takes " + strings.Join(allowed, " or ") + "."}
+	return &problem{status: http.StatusMethodNotAllowed, heading: "Method not allowed", text: "This path accepts " + strings.Join(allowed, " or ") + "."}
 }
 
 // rows is the JSON of a complete list.
@@ -131,7 +132,7 @@ func (l listing[Row]) data() (any, error) {
 	return f, nil
 }
 
-// orEmpty returns a list that is never nil, so that JSON never shows null.
+// orEmpty returns list, or an empty list if list is nil, so that its JSON is never null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -27,13 +27,13 @@ type destinationPage struct {
 	Strip    strip
 	Hour     map[measure.What]int64 // counted in the last hour
 	Used     string                 // average rate per second
-	Lists    []ledger.EffectState   // states of the destination's effects
+	Lists    []ledger.EffectState   // states that link to a list of the destination's effects
 	Commands []command
 }
 
 func (p destinationPage) data() (any, error) { return p.shownDestination.data(), nil }
 
-// Waits returns the number of waiting effects.
+// Waits returns the number of unfinished effects, or 10000+ if there are more.
 func (p destinationPage) Waits() string {
 	return doctor.UpTo(min(int64(p.Lately.Waiting), measure.MostWaiting), p.Lately.Waiting > measure.MostWaiting)
 }
@@ -99,8 +99,8 @@ func showDestination(r *request) error {
 	return r.render(http.StatusOK, "destination", shown)
 }
 
-// The attempt strip has one bar for each attempt, the newest on the right. A bar's height has the
-// same meaning as its colour.
+// The attempt strip has one bar for each attempted effect, the newest attempt on the right. A bar's
+// height has the same meaning as its colour.
 const (
 	stripBars   = 60
 	stripStep   = 8
@@ -110,7 +110,7 @@ const (
 type strip struct {
 	Title    string
 	Bars     []bar
-	Attempts []measure.LastAttempt // attempts of the bars, newest first
+	Attempts []measure.LastAttempt // latest attempts of the effects, newest first
 }
 
 type bar struct {

@@ -23,7 +23,7 @@ func documented(base, version string) api.Console {
 		case "state":
 			either[i].Words, either[i].Help = nil, "in this state"
 		case "route":
-			either[i].Help = "of this 'route'. For events: they are replayed only for this route"
+			either[i].Help = "of this 'route', in a run of effects; a run of events dispatches only this route"
 		}
 	}
 	words := map[string][]string{"actions-of-runs": texts(runs.Actions())}

@@ -39,7 +39,7 @@ func (eventPage) Action(a ledger.OperatorAction) string { return life.ActionLine
 // header is one header of a delivery or a request.
 type header struct{ Name, Value string }
 
-// command is a command to run.
+// command is a shell command that a page offers to copy. What describes the command.
 type command struct{ ID, What, Text string }
 
 // eventOf returns the reference of the event in the URL.

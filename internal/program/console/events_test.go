@@ -38,7 +38,7 @@ func older(t testing.TB, page string) string {
 	return ""
 }
 
-// found returns the names in a whole list, on any number of pages. A payload search ends a page at
+// found returns the ids of all rows of a list, from all its pages. A payload search ends a page at
 // its time limit, which may be before the first match on a busy machine.
 func (b *bundle) found(t testing.TB, list, query string) (names []string) {
 	t.Helper()

@@ -25,7 +25,7 @@ func Operations() map[string]signin.Role {
 // OnlyPages returns the pages without a counterpart in the API.
 func OnlyPages() []string { return onlyPages() }
 
-// Parameters returns the query parameters of an operation.
+// Parameters returns the names of the query parameters, by operation.
 func Parameters() map[string][]string {
 	r := &request{Console: new(Console)}
 	all := map[string][]string{}
@@ -53,7 +53,8 @@ func Parameters() map[string][]string {
 	return all
 }
 
-// HoldSearches occupies a person's search turn, and all places in the queue for it.
+// HoldSearches occupies a person's search turn, and all places in the queue for the turn, until
+// release is called.
 func (c *Console) HoldSearches(p signin.Person) (release func()) {
 	who := searcher{p.Way, p.Name}
 	for range waitingSearches {

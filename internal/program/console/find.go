@@ -153,10 +153,9 @@ func (p findPage) Commands() []command {
 // hits is the JSON of the things that a text names.
 type hits struct {
 	Hits []lookup.Hit `json:"hits"`
-	// Cut is true if the text may name more things than Hits. The newest of each kind are in Hits.
+	// Cut is true if the text may name more things than Hits contains: the newest of each kind.
 	Cut bool `json:"cut,omitzero"`
-	// Searched is true if payloads were searched: the remaining fields then contain the events
-	// found.
+	// Searched is true if payloads were searched. The rows in the response are the events found.
 	Searched bool `json:"searched"`
 	// Unread are the kinds that this process cannot read.
 	Unread []lookup.By `json:"unread,omitempty"`
@@ -273,8 +272,8 @@ func searchPayloads(r *request, shown findPage, filter find.Events) error {
 	})
 }
 
-// addressOf converts the URL of a page of this console into a local address. It returns "" for any
-// other text.
+// addressOf converts a URL with the path of a console page into a local address, whatever the URL's
+// host. It returns "" for any other text.
 func (r *request) addressOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http") {

@@ -125,7 +125,7 @@ func (b *bundle) searchOn(t *testing.T, role signin.Role, at, text, source strin
 }
 
 // A text that names nothing is searched for in payloads. The page shows the search's progress,
-// continues the search, and offers its condition.
+// continues the search, and links to the list of events with the same condition.
 func TestFindSearchesPayloads(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -272,7 +272,7 @@ func TestFindSaysThatAnotherCellHasMore(t *testing.T) {
 	payments = console.Cell{Name: "payments", Path: "/cells/payments", Hits: hits, Unread: []lookup.By{lookup.ByRefused}}
 	page := b.page(t, findPath("evt_1"))
 	require.Contains(t, page, "At most the newest 50 of each kind and cell are shown.")
-	require.Contains(t, page, "Cell payments: Not searched, because the database role may not read it: refused delivery.")
+	require.Contains(t, page, "Cell payments: Not searched, because the database role lacks a privilege: refused delivery.")
 
 	got := b.get("/api" + findPath("evt_1"))
 	documented(t, b).holds(t, "GET /api/find", got)

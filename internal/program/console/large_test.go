@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// soon is the maximum time that the server may work on a page. searchSoon is the maximum time
-	// for one step of a payload search, and countSoon for one step of counting what a run would do.
+	// soon is the limit for the time that Postgres spends on the statements of a page. searchSoon
+	// is the limit for one step of a payload search, and countSoon for the preview of a bulk run.
 	soon       = 50 * time.Millisecond
 	searchSoon = 250 * time.Millisecond
 	countSoon  = 750 * time.Millisecond
-	// pagesOfOne is the maximum number of table pages that the server may read for the page of one
-	// thing.
+	// pagesOfOne is the limit for the number of table pages that Postgres reads for the console's
+	// page of one thing, and for some lists.
 	pagesOfOne = 1_500
 )
 
@@ -46,7 +46,7 @@ const backlogOfSlow = `SET session_replication_role = replica;
 	FROM generate_series(1, :rows) AS i;
 	RESET session_replication_role`
 
-// countsOfAll creates counts for every minute of the last day and every hour of the last eight
+// countsOfAll creates counts for every minute of the last 26 hours and every hour of the last eight
 // days, for 60 sources and 20 destinations, or a tenth as many.
 const countsOfAll = `INSERT INTO hooklatch.minutes
 	SELECT at, of.kind, of.kind || n, of.what, n
@@ -63,8 +63,8 @@ const countedNames = `generate_series(1, :names) AS n, (VALUES
 	('destination', 'attempts'), ('destination', 'done'), ('destination', 'first'), ('destination', 'waiting'), ('destination', 'first_took:0.1'), ('destination', 'took:0.1'),
 	('timeline', 'started')) AS of (kind, what) WHERE n <= CASE of.kind WHEN 'source' THEN :names WHEN 'destination' THEN :names / 3 ELSE 1 END`
 
-// filled returns a console with 20,000 events and effects, or a million with HOOKLATCH_LONG=1. It
-// also returns a log of the cost of the console's statements.
+// filled returns a console on a filledDatabase with one bulk run, the number of the database's
+// events, and a log of the cost of the console's statements.
 func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	t.Helper()
 	filling, rows := filledDatabase(t)
@@ -73,8 +73,8 @@ func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	return b, rows, log
 }
 
-// filledDatabase returns a database with 20,000 events and effects, or a million with
-// HOOKLATCH_LONG=1.
+// filledDatabase returns a database and the number of its events: 20,000, or a million with
+// HOOKLATCH_LONG=1. Each event has one effect.
 func filledDatabase(t *testing.T) (filling *pgxpool.Pool, rows int) {
 	t.Helper()
 	rows = 20_000
@@ -147,8 +147,8 @@ func deadline(ctx context.Context) time.Time {
 	return at
 }
 
-// tookOf returns the time that the server worked on a page, and the number of table pages that it
-// read.
+// tookOf requests a page. It returns the time that Postgres spent on the page's statements, the
+// number of table pages that the statements read, and the page.
 func tookOf(t *testing.T, b *bundle, log *explained.Log, path string) (took time.Duration, buffers int, page string) {
 	t.Helper()
 	_, err := log.Take()

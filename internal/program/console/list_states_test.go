@@ -90,7 +90,8 @@ func TestAnEventWithAFailedEffectIsNotGreen(t *testing.T) {
 	require.Equal(t, map[string]int{"failed": 1}, answer.Rows[1].States)
 }
 
-// A gateway's role may lack the right to read links. Its list of events then shows no states.
+// A gateway's role may lack the right to read links. The list of events then shows no states of
+// effects.
 func TestAListWithoutTheRightToReadLinks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -51,7 +51,7 @@ type listing[Row any] struct {
 // Older returns the query for the next page.
 func (l listing[Row]) Older() string { return l.Query.Encode(l.Next) }
 
-// manyLink is a link to a bulk run over all rows that a list selects.
+// manyLink is a link to a bulk run over all rows that match a list's filter.
 type manyLink struct{ Path, Words string }
 
 // Many returns links to the bulk runs that the caller may start with the list's filter.

@@ -57,7 +57,7 @@ func (t *tails) named(query string, now func() time.Time, ask func(context.Conte
 	return one
 }
 
-// liveFields are the fields of the live page's filter. The page shows the newest events, so the
+// liveFields returns the fields of the live page's filter. The page shows the newest events, so the
 // filter has no time range.
 func liveFields(r *request) []field {
 	return slices.DeleteFunc(eventFields(r), func(f field) bool { return f.Name == "since" || f.Name == "until" })

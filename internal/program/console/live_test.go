@@ -101,7 +101,7 @@ func TestLiveSearchesAreMaskedAndRecorded(t *testing.T) {
 	})
 	b.accept(t, "evt_1", "invoice.paid", `{"customer":"cus_42"}`)
 	const path = `/live?source=stripe&contains=cus_42`
-	for range 2 { // the second request finds the shared rows of an admin
+	for range 2 { // in the second round, the viewer's request finds the admin's shared rows
 		got := b.sent(signin.Viewer, http.MethodGet, path, nil)
 		require.Equal(t, http.StatusForbidden, got.Code)
 		require.NotContains(t, got.Body.String(), "evt_1")

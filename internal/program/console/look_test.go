@@ -50,8 +50,8 @@ func TestLookIsKept(t *testing.T) {
 	}
 }
 
-// The test measures the sizes fetched at the first visit and later, and the sizes of scripts and
-// styles.
+// The first visit and later visits fetch a limited number of bytes, and scripts and styles have a
+// limited number of lines.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

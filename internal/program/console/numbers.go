@@ -29,7 +29,7 @@ type numbersPage struct { //nolint:recvcheck // a value for its template; only r
 	Span   measure.Span
 	Of     measure.Of
 	Series *measure.Series // nil if Wrong is set
-	Shown  []numbersLine   // lines of the subject
+	Shown  []numbersLine   // lines that are counted for the subject
 	// Line contains the changes and the operator actions in the shown time. More is true if there
 	// may be more operator actions than Line contains.
 	Line []happening
@@ -68,7 +68,7 @@ func (p *numbersPage) read() *invalid {
 	case p.Query.long != nil:
 		return p.Query.long
 	case !p.Span.Known():
-		return &invalid{"Time", string(p.Span), "takes " + strings.Join(texts(measure.Spans()), ", ")}
+		return &invalid{"Time", string(p.Span), "allowed are " + strings.Join(texts(measure.Spans()), ", ")}
 	case p.Of.Source != "" && p.Of.Destination != "":
 		return &invalid{"Destination", p.Of.Destination, "a source is already chosen: choose either a source or a destination"}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// numbersChart is a chart of the page of numbers.
+// numbersChart describes a chart of the page "Numbers over time".
 type numbersChart struct {
 	id, title, unit string
 	scale           chart.Scale
@@ -109,8 +109,8 @@ func averageOf(of func(measure.Period) map[measure.What]int64) func(measure.Peri
 	}
 }
 
-// firstWithin returns the duration within which a share of the first attempts ended, or nil if there
-// was no first attempt.
+// firstWithin returns a function that returns the number of seconds within which a share of a
+// period's first attempts ended, or nil if there was no first attempt.
 func firstWithin(share float64) func(measure.Period, measure.Of) *float64 {
 	return func(p measure.Period, of measure.Of) *float64 { return within(attempted(p, of), share) }
 }
@@ -137,7 +137,7 @@ func known(p measure.Period, n int64) *float64 {
 	return &value
 }
 
-// inAll summarises counts.
+// inAll describes the total and the maximum of a line of counts.
 func inAll(p numbersPage, l numbersLine) string {
 	all, most, counted := 0.0, 0.0, false
 	for _, value := range p.values(l) {
@@ -151,7 +151,7 @@ func inAll(p numbersPage, l numbersLine) string {
 	return fmt.Sprintf("%.0f in all, at most %.0f per %s", all, most, p.Each())
 }
 
-// onAverage summarises averages.
+// onAverage describes the latest value and the maximum of a line of averages.
 func onAverage(p numbersPage, l numbersLine) string {
 	var latest *float64
 	most := 0.0
@@ -166,7 +166,7 @@ func onAverage(p numbersPage, l numbersLine) string {
 	return fmt.Sprintf("%s at the end, at most %s", chart.Brief(*latest), chart.Brief(most))
 }
 
-// overAll summarises durations: it formats the time within which a share of all first attempts
+// overAll returns a function that describes the duration within which a share of all first attempts
 // ended.
 func overAll(share float64) func(numbersPage, numbersLine) string {
 	return func(p numbersPage, _ numbersLine) string {
@@ -180,6 +180,6 @@ func overAll(share float64) func(numbersPage, numbersLine) string {
 		if seconds == nil {
 			return "no first attempts"
 		}
-		return chart.Duration(*seconds) + " over the whole time"
+		return chart.Duration(*seconds) + " over the whole period"
 	}
 }

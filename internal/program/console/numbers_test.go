@@ -33,7 +33,7 @@ func (b *bundle) numbers(t testing.TB, query string) numbers {
 	return n
 }
 
-// sum adds up a value of all points, and returns the number of points that have one.
+// sum returns the sum of a value over all points, and the number of points that have the value.
 func (n numbers) sum(name string) (sum float64, known int) {
 	for _, point := range n.Points {
 		if value, is := point[name].(float64); is {
@@ -83,7 +83,7 @@ func TestNumbersOverTimeAreDrawn(t *testing.T) {
 	b := setup(t)
 	counted(t, b)
 	for _, span := range measure.Spans() {
-		if span == measure.Week { // the week's newest hour may be the current hour
+		if span == measure.Week { // the counts may be in the current hour, which a week does not show
 			continue
 		}
 		n := b.numbers(t, "?span="+string(span))
@@ -97,7 +97,7 @@ func TestNumbersOverTimeAreDrawn(t *testing.T) {
 		path := "/numbers?span=" + string(span)
 		page := b.page(t, path)
 		wellMade(t, path, page)
-		for _, said := range []string{"Accepted: 42 in all, at most 42 per", "Failed: 3 in all", "100 ms over the whole time", "more than 30 s", "Breaker of app opened", "2 processes started"} {
+		for _, said := range []string{"Accepted: 42 in all, at most 42 per", "Failed: 3 in all", "100 ms over the whole period", "more than 30 s", "Breaker of app opened", "2 processes started"} {
 			require.Contains(t, page, said, span)
 		}
 	}

@@ -62,8 +62,8 @@ func routing(table *route.Table) func(*console.Options) {
 	return func(o *console.Options) { o.Routes = func() console.Routes { return current } }
 }
 
-// One route of an event is replayed from its page and by the API. The pages predict the changes,
-// and the effects of the other routes remain unchanged.
+// An operator can replay one route of an event, on the event's page or through the API. The page
+// predicts the changes, and the effects of the other routes remain unchanged.
 func TestOneRouteIsReplayed(t *testing.T) {
 	t.Parallel()
 	table := threeRoutes(t)

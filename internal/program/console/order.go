@@ -17,7 +17,7 @@ type subject struct {
 	desk.Target
 
 	State string // state in which a verb must be possible
-	This  string // the thing in the confirmation question; empty for "this effect"
+	This  string // the thing in the confirmation question; if empty, its kind: "this effect"
 	Of    string // the thing's name and state, such as "evt_1, dispatched"
 	Back  string // path of the thing's page
 	// place returns a verb's path, relative to the console's path. If nil, the path is below Back.
@@ -81,7 +81,6 @@ type door struct {
 	several func(*request, []string) ([]selectedRow, error)
 }
 
-// doors returns all doors.
 func doors() []door {
 	return []door{
 		{desk.Events, "/events/{source}/{id}", eventSubject, selectedEvents},
@@ -115,7 +114,8 @@ type asked struct {
 	noSuch *problem
 }
 
-// asked returns the operator action in a URL. Errors: *problem.
+// asked returns the operator action in a URL. For a GET request, asked returns the error of
+// subject.wrong if the action is not possible.
 func (d door) asked(r *request) (asked, error) {
 	v := desk.Named(d.on, r.PathValue("action"))
 	if !v.Known() {
@@ -184,7 +184,7 @@ type confirmPage struct {
 	view
 	asked
 
-	Wrong  string // missing form field
+	Wrong  string // why the form was not accepted
 	Reason string
 }
 

@@ -57,7 +57,7 @@ func TestWhatCannotBeDoneIsRefused(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+key+"?done=exploded"), "recorded")
 }
 
-// Two users request the same action simultaneously, and it is carried out once.
+// Several requests for the same action arrive simultaneously, and one of them is carried out.
 func TestTwoOrdersAtOnceAreOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

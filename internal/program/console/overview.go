@@ -19,7 +19,7 @@ type overviewPage struct {
 	Cells   []Cell
 	Numbers []keyNumber
 	Unseen  []shownSource // configured sources that have not received anything yet
-	Empty   bool          // true if no event has been accepted yet, and no source is configured
+	Empty   bool          // true if no event has been accepted yet, and Unseen is empty
 }
 
 // showOverview shows the key numbers, alerts, and waiting work.
@@ -43,7 +43,7 @@ func showOverview(r *request) error {
 
 func (p overviewPage) data() (any, error) { return p.Status, nil }
 
-// Waiting returns the effect states that are counted.
+// Waiting returns the effect states whose counts are shown for each destination.
 func (overviewPage) Waiting() []string {
 	return texts([]ledger.EffectState{ledger.EffectPending, ledger.EffectStarted, ledger.EffectInDoubt, ledger.EffectParked, ledger.EffectFailed})
 }
@@ -117,7 +117,7 @@ func (p overviewPage) bytes() (n int64) {
 	return n
 }
 
-// Growth returns the growth of the tables.
+// Growth describes the growth of all tables in percent, and the number of days in which they grew.
 func (p overviewPage) Growth() string {
 	var grew int64
 	var days int

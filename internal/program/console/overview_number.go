@@ -7,7 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// The chart of a key number has one bar for each hour, the current hour on the right.
+// The chart of a key number has one bar for each hour, the current hour on the right. The sizes
+// are in units of the SVG viewBox.
 const (
 	chartStep   = 10
 	chartBar    = 8
@@ -21,13 +22,13 @@ type keyNumber struct {
 	Of     string // total and period of the rate
 	Usual  string // the usual value at this time of the day; empty if it is unknown
 	Bars   []bar  // empty without data
-	Width  int    // of the chart
+	Width  int    // width of the chart
 	Height int
 	Top    string // the value at the top of the axis
 	Title  string // describes the chart
 }
 
-// percent formats a rate.
+// percent formats a rate as a percentage: 0.018 is "1.8 %".
 func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }
 
 // numberOf returns the key number for a share. The parameter what names the counted things.

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// Alerts link to the page of their subject, if it has one.
+// Alerts on the overview link to a page about their subject, if such a page exists.
 func TestWhatNeedsAPersonLeadsToItsPage(t *testing.T) {
 	t.Parallel()
 	const subject = "app" // the name of a destination and of a source

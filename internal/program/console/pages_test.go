@@ -44,8 +44,8 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// wellMade checks the requirements of all pages: no untrusted markup, no inline scripts, and
-// accessibility. It returns the links of the page.
+// wellMade checks the requirements of all pages: no untrusted markup, no inline scripts or
+// styles, and accessibility. It returns the links of the page.
 func wellMade(t testing.TB, path, page string) (links []string) {
 	t.Helper()
 	require.True(t, strings.HasPrefix(page, "<!doctype html>"), path)
@@ -88,7 +88,8 @@ func wellMade(t testing.TB, path, page string) (links []string) {
 	return links
 }
 
-// crawl visits every page that is reachable from the first page.
+// crawl visits and checks every page that is reachable from the first page, and returns the
+// visited paths.
 func crawl(t testing.TB, b *bundle) (visited []string) {
 	t.Helper()
 	outside := []string{"/metrics", "/healthz", "/readyz"} // served by the listener

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// shownPasses is the number of passes shown for a provider's list.
+// shownPasses is the maximum number of passes shown for a source.
 const shownPasses = 10
 
 // subject returns the source as the subject of operator actions.
@@ -37,7 +37,8 @@ func passesOf(r *request, of shownSource) ([]coverage.Run, error) {
 	return r.opts.Outbox.Coverage().Runs(r.Context(), identity.Source(of.Name), shownPasses)
 }
 
-// ByAccount reports whether the source has several lists. Passes over these lists have names.
+// ByAccount reports whether the source has a list for each account. Only passes over such lists
+// have names.
 func (p sourcePage) ByAccount() bool {
 	return slices.ContainsFunc(p.Passes, func(r coverage.Run) bool { return r.Name != "" })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Page paths for each kind of thing, relative to the console's path.
+// The following functions return page paths, relative to the console's path.
 
 func effectPath(key string) string { return "/effects/" + url.PathEscape(key) }
 

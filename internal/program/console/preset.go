@@ -10,7 +10,7 @@ import (
 type preset struct {
 	Words string
 	Query string // query of the same list with this time range
-	On    bool   // if true, the list begins at this time
+	On    bool   // true if the list has this time range
 }
 
 // presets returns the presets of a list that has a time range.

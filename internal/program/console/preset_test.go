@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console"
 )
 
-// A preset fills in the beginning of the time range, in the user's time zone, and keeps the other
-// fields.
+// A preset fills in the beginning of the time range, in the user's time zone, clears its end, and
+// keeps the other fields.
 func TestPresetsFillInTheTime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 0, 30, 0, 0, time.UTC)
@@ -40,7 +40,7 @@ func TestPresetsFillInTheTime(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.get("/events"+presets(page)["Since the last deploy"]).Code)
 }
 
-// Times in lists are relative, with the time itself in the tooltip.
+// Times in lists are relative, with the absolute time in the tooltip.
 func TestTimesInListsAreRelative(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) {

@@ -22,7 +22,7 @@ type problem struct {
 	heading, text string
 	command       string // command to copy; empty if there is none
 	cause         error  // cause for the log; nil if there is nothing to log
-	again         int    // seconds after which the page is tried again without scripts; 0 for never
+	again         int    // seconds after which a browser without scripts loads the page again; 0 for never
 }
 
 func (p *problem) Error() string { return p.heading + ": " + p.text }
@@ -67,7 +67,7 @@ func (c *Console) tell(err error) *problem {
 	}
 	if sqlstate.Is(err, sqlstate.InsufficientPrivilege) {
 		return &problem{
-			status: http.StatusForbidden, cause: err, heading: "This process lacks a right in the database",
+			status: http.StatusForbidden, cause: err, heading: "This process lacks a database privilege",
 			text: "The database role of a gateway may read and change less than the role of a worker. Use the console of a worker.",
 		}
 	}
@@ -79,7 +79,7 @@ func (c *Console) tell(err error) *problem {
 	}
 	return &problem{
 		status: http.StatusInternalServerError, cause: err, heading: "This page failed",
-		text: "This is an error in Hooklatch. Its log has the cause, under the request id below.",
+		text: "This is an error in Hooklatch. The log of this process has the cause, under the request id below.",
 	}
 }
 

@@ -36,7 +36,7 @@ type quarantinePage struct {
 	Shares []quarantine.Share
 	List   []quarantine.Delivery
 	All    int64 // number of selected deliveries
-	// Commands are the equivalent commands.
+	// Commands list and verify the same deliveries.
 	Commands []command
 }
 
@@ -130,13 +130,13 @@ func orderVerify(r *request) error {
 	return nil
 }
 
-// refusedPage is one delivery in quarantine.
+// refusedPage shows one delivery in quarantine.
 type refusedPage struct {
 	view
 	*quarantine.Delivery
 
 	Means    string             // most likely cause of the refusal
-	Now      quarantine.Verdict // current result of a verification
+	Now      quarantine.Verdict // result of verifying the delivery now
 	Unclear  string             // why Now is unknown; empty if it is known
 	Payload  pretty.Payload
 	Headers  []header
@@ -154,7 +154,7 @@ func (p refusedPage) data() (any, error) {
 // Proven reports whether the delivery would be accepted now.
 func (p refusedPage) Proven() bool { return p.Unclear == "" && p.Now.Refused == "" }
 
-// NowMeans returns the most likely cause if a verification refuses the delivery now.
+// NowMeans returns the most likely cause if the delivery would be refused now, or "".
 func (p refusedPage) NowMeans() string { return doctor.Meaning(p.Now.Refused) }
 
 func noSuchRefusal(id string) *problem {

@@ -24,7 +24,7 @@ type field struct {
 	find.Field
 
 	Options []string // values to choose from; nil for any text
-	flag    string   // flag of the command, if its name differs
+	flag    string   // name of the command flag, if it differs from the field's
 }
 
 // Flag returns the command flag for the field.
@@ -33,7 +33,8 @@ func (f field) Flag() string { return "--" + cmp.Or(f.flag, f.Name) }
 // Wide reports whether the field's values are long.
 func (f field) Wide() bool { return f.Name == "when" }
 
-// fieldsOf returns a filter's fields. options are offered for fields that accept any text.
+// fieldsOf returns a filter's fields. The map options contains, by field name, the values that the
+// form offers for fields that accept any text.
 func fieldsOf[Filter any](options map[string][]string) []field {
 	var fields []field
 	for _, f := range find.Fields[Filter]() {
@@ -84,8 +85,8 @@ type given struct {
 	Without string // query for the same list without this field
 }
 
-// words returns the command flag for the field, with its value. A duration before now has no sign
-// in a flag.
+// words returns the command flag for the field, with its value. A duration before now may be -36h
+// in a URL, and is 36h in a flag.
 func (g given) words() []string {
 	value := g.Value
 	if g.Name == "since" || g.Name == "until" {
@@ -111,7 +112,8 @@ func (q query) Given() []given {
 	return slices.DeleteFunc(q.Fields(), func(g given) bool { return g.Value == "" })
 }
 
-// Encode returns the URL query, starting at a position.
+// Encode returns the URL query of the list from a position on, beginning with "?" unless it is
+// empty.
 func (q query) Encode(from find.Cursor) string {
 	values := url.Values{}
 	for name, value := range q.values {
@@ -136,7 +138,8 @@ func (q query) without(name string) string {
 	return left.Encode(find.Beginning)
 }
 
-// commandOf returns a command, such as "events list", with the query as flags.
+// commandOf returns the command line for a command, such as "events list", with the query as
+// flags.
 func (q query) commandOf(command string) string {
 	words := []string{"hooklatch", command}
 	for _, g := range q.Given() {
@@ -172,7 +175,8 @@ func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 }
 
 // maySearch returns an error if the user must not search payloads, and otherwise records the
-// search: repeated searches can reveal every value. Errors: *problem.
+// search: repeated searches can reveal every value. Errors: *desk.DeniedError, and errors of the
+// database.
 func maySearch(r *request, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
@@ -190,7 +194,7 @@ func noteSearch(r *request, content find.Content) error {
 }
 
 // unreadable converts a Finder's error about a condition into *invalid, or into a *problem if the
-// condition was not compiled in time.
+// condition was not compiled in time. It returns any other error unchanged.
 func unreadable(err error) error {
 	wrong, is := errors.AsType[*find.ConditionError](err)
 	switch {

@@ -40,7 +40,8 @@ type request struct {
 // page handles a request. Its error is shown as a page.
 type page func(r *request) error
 
-// serve gives each request a time limit and an id, and turns a page's error into a response.
+// serve returns a handler that gives each request a time limit and an id, and turns the page's
+// error into a response.
 func (c *Console) serve(asData bool, p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, asked *http.Request) {
 		ctx, cancel := context.WithTimeout(asked.Context(), pageTimeout)
@@ -61,7 +62,7 @@ func (c *Console) serve(asData bool, p page) http.Handler {
 	})
 }
 
-// only refuses callers without the needed role, and logs the refusal.
+// only returns a page that refuses callers without the needed role, and logs the refusal.
 func only(needed signin.Role, p page) page {
 	return func(r *request) error {
 		if r.person.Role.May(needed) {
@@ -73,8 +74,8 @@ func only(needed signin.Role, p page) page {
 	}
 }
 
-// oneSearch serves a page in the caller's turn if the query searches payloads. A link on another
-// web site can also cause such a search.
+// oneSearch returns a page that waits for the caller's turn if the query searches payloads. A link
+// on another web site can also cause such a search.
 func oneSearch(p page) page {
 	return func(r *request) error {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {
@@ -84,14 +85,14 @@ func oneSearch(p page) page {
 	}
 }
 
-// inTurn serves a page in the caller's turn.
+// inTurn returns a page that waits for the caller's turn.
 func inTurn(p page) page {
 	return func(r *request) error {
 		return r.inTurn(func() error { return p(r) })
 	}
 }
 
-// inTurn runs a payload search in the caller's turn.
+// inTurn runs a payload search when no other search of the user is running, or refuses it.
 func (r *request) inTurn(search func() error) error {
 	end, ok := r.searches.begin(r.Context(), r.person)
 	if !ok {
@@ -152,7 +153,8 @@ func (r *request) seeOther(path, done string) {
 	http.Redirect(r.w, r.Request, r.base+path+and+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
 }
 
-// local returns the console path in a form, or the first page. It never leads out of the console.
+// local returns the console path that a form contains. If the form's path leads out of the
+// console, local returns the path of the first page.
 func (r *request) local(given string) string {
 	return r.base + strings.TrimPrefix(signin.Local(given), r.base)
 }

@@ -15,12 +15,13 @@ type editable struct {
 	Headers     string // one header per line
 	Body        string
 	WhyNot      string // why the body cannot be edited on a page; empty if it can
-	Once        string // id of the new effect, so that a form that is sent twice creates one effect
+	Once        string // id of the resend, so that a form that is sent twice creates one effect
 }
 
 // editing returns the request of an effect for editing, as stored or with the changes in a form,
 // and the effect with its body. A caller who must not see the whole request cannot edit it: masks
-// would overwrite the masked values. Errors: *problem and *desk.DeniedError.
+// would overwrite the masked values. Errors: *desk.DeniedError, ledger.ErrNotResendable, and
+// errors of the database.
 func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
 	if why := r.seen(e.Event.Source).WhyNot(); why != "" {
 		return nil, e, &desk.DeniedError{Heading: "You may not resend this effect", Text: why}
@@ -77,7 +78,8 @@ func (r *request) resending(e ledger.Effect) (c ledger.Resend, err error) {
 	return c, nil
 }
 
-// onceOf returns the id in a form that creates something once, or other if the form has none.
+// onceOf returns the id by which repeated submissions of a form count once, or other if the form
+// has no valid id.
 func onceOf(form url.Values, other string) string {
 	if once, err := uuid.Parse(form.Get("once")); err == nil {
 		return once.String()

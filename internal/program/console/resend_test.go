@@ -136,7 +136,7 @@ func TestABodyThatIsNoTextIsResentUnchanged(t *testing.T) {
 	require.Equal(t, body, b.bodyOf(t, anew))
 }
 
-// Only an operator who may see the whole request can resend it: a mask never becomes a value.
+// Only a user who may see the whole request can resend it: a mask never becomes a value.
 func TestMaskedRequestsAreNotResent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *console.Options) { o.Sight = desk.Sight{Mask: map[string][]string{"stripe": {"/customer"}}} })

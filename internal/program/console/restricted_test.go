@@ -53,11 +53,11 @@ func TestAConsoleSaysWhatItMayNotRead(t *testing.T) {
 	for _, path := range []string{"/events/stripe/evt_1", "/runs", "/runs/7"} {
 		got := b.get(path)
 		require.Equal(t, http.StatusForbidden, got.Code, path)
-		require.Contains(t, got.Body.String(), "This process lacks a right in the database", path)
+		require.Contains(t, got.Body.String(), "This process lacks a database privilege", path)
 		require.Equal(t, http.StatusForbidden, b.get("/api"+path).Code, path)
 	}
 
 	b = setupWithout(t, "replay_runs")
-	require.Contains(t, b.page(t, findPath("7")), "Not searched, because the database role may not read it: run. The console of a worker searches everything.")
+	require.Contains(t, b.page(t, findPath("7")), "Not searched, because the database role lacks a privilege: run. The console of a worker searches everything.")
 	require.Contains(t, b.page(t, "/api"+findPath("7")), `"unread":["run"]`)
 }

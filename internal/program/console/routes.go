@@ -17,7 +17,7 @@ type Routes struct {
 	Err   error          // why the routes cannot be compiled
 }
 
-// currentRoutes returns the current routes.
+// currentRoutes returns the routes of the loaded configuration, or none if Options.Routes is nil.
 func (c *Console) currentRoutes() Routes {
 	if c.opts.Routes == nil {
 		return Routes{}
@@ -61,7 +61,7 @@ func (p routePage) Periods() []period {
 	return []period{{"Last hour", p.Hour}, {"Last day", p.Day}}
 }
 
-// period is a period with the counts of a route.
+// period contains the counts of a route for one period.
 type period struct {
 	Name string
 	routes.Counts
@@ -85,7 +85,7 @@ func showRoute(r *request) error {
 	quoted := safetext.Shell(name)
 	return r.render(http.StatusOK, "route", routePage{view: r.view("routes", name), State: state, Commands: []command{
 		{"show", "Show this route", "hooklatch routes show " + safetext.Operands(name)},
-		{"retry", "Retry its failed and parked effects", "hooklatch effects retry --state failed,parked --route " + quoted},
-		{"replay", "Dispatch events of the last day with this route only", "hooklatch events replay --since 24h --route " + quoted},
+		{"retry", "Retry the failed and parked effects of this route", "hooklatch effects retry --state failed,parked --route " + quoted},
+		{"replay", "Replay events of the last day with this route only", "hooklatch events replay --since 24h --route " + quoted},
 	}})
 }

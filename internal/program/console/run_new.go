@@ -35,10 +35,10 @@ type newRunPage struct {
 
 	Verb     desk.Verb
 	Query    url.Values // query of the run
-	Wrong    string     // missing form field
+	Wrong    string     // why the form was refused; empty if it was not
 	Form     url.Values // the form as sent
-	Most     int64      // maximum number for the caller's role; 0 for no limit
-	Once     string     // id of the run, so that a form that is sent twice starts one run
+	Most     int64      // maximum number of rows for the caller's role; 0 for no limit
+	Once     string     // id of the request, so that a form that is sent twice starts one run
 	Commands []command
 	Routes   []string // routes to which the run may be limited
 	// Forecasts predict the replays of the sample, by event.
@@ -76,7 +76,7 @@ func (p newRunPage) TooMany() bool { return p.Most > 0 && p.Selected > p.Most }
 // Typed reports whether the run is so large that the user must type the verb.
 func (p newRunPage) Typed() bool { return p.More || p.Selected > moreThan }
 
-// Slowly returns the run's duration at a pace of 50 per second, or "" for less than 2 seconds.
+// Slowly returns the run's duration at 50 changes per second, or "" for less than 2 seconds.
 func (p newRunPage) Slowly() string {
 	took := time.Duration(p.Selected) * time.Second / 50
 	if took < 2*time.Second {
@@ -122,7 +122,7 @@ func (p newRunPage) data() (any, error) {
 	return shown, nil
 }
 
-// previewRun shows a run's selection, with the form that starts it.
+// previewRun shows a run's selection, with the form that starts the run.
 func previewRun(r *request) error {
 	o, q, err := runQuery(r)
 	if err != nil {
@@ -150,12 +150,13 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	return r.render(status, "run_new", shown)
 }
 
-// refusedRun converts the error of a run that cannot start into a *problem.
+// refusedRun converts the error of a run that cannot start: into a *problem if the run is too
+// large, and otherwise as unreadable does.
 func refusedRun(err error) error {
 	if many, is := errors.AsType[*runs.ManyError](err); is {
 		return &problem{
 			status: http.StatusForbidden, heading: "This run is too large for your role",
-			text: fmt.Sprintf("The filter selects more than %d, which requires the role admin. Narrow the filter, or ask an admin to start the run. admin.max_run in the configuration sets the limit.", many.Most),
+			text: fmt.Sprintf("The filter selects more than %d rows, which requires the role admin. Narrow the filter, or ask an admin to start the run. admin.max_run in the configuration sets the limit.", many.Most),
 		}
 	}
 	return unreadable(err)
@@ -184,7 +185,7 @@ func beginRun(r *request) error {
 		return again(fmt.Sprintf("The name is longer than %d bytes.", runs.MaxNameLen))
 	}
 	if o.InDoubt && reason == "" {
-		return again("Give a reason for repeating effects that may have been applied. It is recorded.")
+		return again("Give a reason for repeating effects that may have been applied. The reason is recorded.")
 	}
 	if word := desk.By(o.Action).Name; !r.asData && !strings.EqualFold(strings.TrimSpace(r.PostForm.Get("typed")), word) {
 		counted, err := r.runs.Preview(r.Context(), o, runs.Bite{Most: moreThan, For: surelyFor})

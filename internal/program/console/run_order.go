@@ -22,8 +22,9 @@ func manyVerbs(on desk.Thing) []desk.Verb {
 	return slices.DeleteFunc(desk.Of(on), func(v desk.Verb) bool { return !v.Many() })
 }
 
-// runQuery returns the run in a query: a list's query with of=events or of=effects, and action.
-// Errors: *invalid and *problem.
+// runQuery returns the run that a URL describes, and the query of its filter. The URL has a list's
+// query, with of=events or of=effects, and action. Errors: *invalid, *desk.DeniedError, and errors
+// of the database.
 func runQuery(r *request) (o runs.Order, q query, err error) {
 	values := r.URL.Query()
 	of, name := values.Get("of"), values.Get("action")
@@ -149,7 +150,7 @@ func fixedQuery(o runs.Order, q query) url.Values {
 	return values
 }
 
-// commandOfRun returns the command that starts the same run.
+// commandOfRun returns the command for the same run, without --yes.
 func commandOfRun(o runs.Order, q query) string {
 	v := desk.By(o.Action)
 	words := []string{"hooklatch", string(v.On), v.Name}
@@ -170,7 +171,7 @@ func commandOfRun(o runs.Order, q query) string {
 // moreThan is the number of rows above which the user must type the verb.
 const moreThan = 1_000
 
-// paceOf reads the number of changes per second. 0 or empty means no limit.
+// paceOf reads the number of changes per second from a form. 0 or an empty field means no limit.
 func paceOf(form url.Values) (float64, error) {
 	text := strings.TrimSpace(form.Get("pace"))
 	if text == "" {
@@ -203,5 +204,5 @@ func countsText(c runs.Counts) string {
 	return strings.Join(parts, ".")
 }
 
-// nameOfRun returns a run's name.
+// nameOfRun returns a run's name, or its description if it has no name.
 func nameOfRun(r runs.Run) string { return cmp.Or(r.Name, r.Words()) }

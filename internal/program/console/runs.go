@@ -39,7 +39,7 @@ func (p runsPage) data() (any, error) {
 	return shown, nil
 }
 
-// Name returns a run's name.
+// Name returns a run's name, or its description if it has no name.
 func (runsPage) Name(r runs.Run) string { return nameOfRun(r) }
 
 // listRuns lists bulk runs, newest first.
@@ -78,7 +78,7 @@ type runPage struct {
 	runs.Run
 
 	Verb     desk.Verb
-	Listed   string // path of the list from which the operator started the run
+	Listed   string // path of the list with the run's filter
 	Commands []command
 }
 
@@ -168,8 +168,9 @@ func showRun(r *request) error {
 	return r.render(http.StatusOK, "run", shown)
 }
 
-// listOfRun returns the path of the list from which the operator started the run. It omits the
-// filter by state, because the run changes the states.
+// listOfRun returns the path of the list with the run's filter. It omits the filter by state,
+// because the run changes the states, and the search of an ended run, whose values are no longer
+// stored.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
 	if run.OfRefused() {

@@ -97,8 +97,8 @@ func TestEverySearchTakesItsTurn(t *testing.T) {
 	require.Equal(t, http.StatusOK, b.search("vera", "true").Code)
 }
 
-// A condition that is too long is refused before it causes work, and the error does not blame the
-// database.
+// A condition that is too complex is refused before it causes work, and the error does not blame
+// the database.
 func TestAConditionThatIsTooMuchIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

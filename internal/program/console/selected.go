@@ -31,7 +31,7 @@ func (l listing[Row]) Selectable() []desk.Verb {
 	return slices.DeleteFunc(manyVerbs(desk.Thing(l.What)), func(v desk.Verb) bool { return !possibleIn(v, l.Query.Get("state")) })
 }
 
-// possibleIn reports whether a list with this filter of states may have a row to which the verb
+// possibleIn reports whether a list with this state filter may have a row to which the verb
 // applies.
 func possibleIn(v desk.Verb, states string) bool {
 	return states == "" || slices.ContainsFunc(strings.Split(states, ","), func(state string) bool {
@@ -39,7 +39,7 @@ func possibleIn(v desk.Verb, states string) bool {
 	})
 }
 
-// Listed returns the path of the list, to return to.
+// Listed returns the path and query of the list, to which the action returns.
 func (l listing[Row]) Listed() string { return "/" + l.What + l.Query.Encode(l.Query.Cursor) }
 
 // rowOf returns the value that selects an event or an effect in a form. The value is escaped,
@@ -55,10 +55,10 @@ func rowOf(thing any) string {
 type selectedRow struct {
 	subject
 
-	Value  string // in the form
+	Value  string // value in the form, as rowOf returns it
 	Shown  pretty.State
 	Doubt  string // why the operator must check the receiver first; empty if no check is needed
-	Result string // after the action
+	Result string // result of the action; empty before it
 	Done   bool
 }
 
@@ -113,10 +113,10 @@ type selectedPage struct {
 	Verb   desk.Verb
 	Rows   []selectedRow // rows to which the action applies
 	Left   []selectedRow // rows whose state does not allow the action
-	Gone   int           // rows that were deleted
+	Gone   int           // number of rows that no longer exist
 	Ended  bool          // the action was carried out
 	Why    string        // why the action ended before its last row
-	Doubts int           // rows for which the operator must check the receiver first
+	Doubts int           // number of rows for which the operator must check the receiver first
 	Doubt  string        // why the operator must check the last of these rows
 	From   string        // path and query of the list
 	Reason string
@@ -143,11 +143,11 @@ func (p *selectedPage) DoneRows() (n int) {
 	return n
 }
 
-// selected is the pattern of actions on selected rows.
+// selected returns the URL pattern of actions on selected rows.
 func (d door) selected() string { return "/" + string(d.on) + "/selected/{action}" }
 
 // orderSelected asks for the confirmation of an action on the selected rows of a list. If the form
-// contains the confirmation, it carries out the action.
+// contains the confirmation, orderSelected carries out the action.
 func (d door) orderSelected(r *request) error {
 	v := desk.Named(d.on, r.PathValue("action"))
 	if !v.Known() || !v.Many() {
@@ -210,7 +210,7 @@ func (p *selectedPage) carryOut(r *request) int {
 	for i := range p.Rows {
 		row := &p.Rows[i]
 		if row.Doubt != "" && r.PostForm.Get("looked") == "" {
-			row.Result = "left unchanged: it may be applied twice, and the receiver was not checked"
+			row.Result = "left unchanged: the effect may be applied twice, and the receiver was not checked"
 			continue
 		}
 		err := p.Verb.Do(r.Context(), r.opts.Outbox, row.Target, terms, by)

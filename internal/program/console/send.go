@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// TestEvents delivers test events to the gateway, with the signature of the source's provider.
+// TestEvents delivers test events to the gateway, signed as the source's provider would sign them.
 type TestEvents interface {
 	// WhyNot returns the reason why no test event can be sent to a source, or "".
 	WhyNot(source string) string
@@ -37,7 +37,7 @@ type Delivered struct {
 	Result string        // accepted or duplicate, as the gateway states it
 	Body   string        // body of a response that is not 2xx
 	Error  string        // why there is no response
-	Took   time.Duration // until the response
+	Took   time.Duration // time until the response
 }
 
 // Accepted reports whether the gateway accepted the delivery.
@@ -59,7 +59,7 @@ func newTestEventLimit() *rate.Limiter {
 type sendPage struct {
 	view
 
-	Name string // of the source
+	Name string // name of the source
 	Verb desk.Verb
 	Type string
 	Sent *sentEvent // nil before an event is sent
@@ -120,7 +120,8 @@ func askSend(r *request) error {
 	return r.render(http.StatusOK, "send", p)
 }
 
-// sendEvent records that the user sends a test event, delivers it, and shows the response.
+// sendEvent records that the user sends a test event, and delivers the event. It redirects a
+// browser to the page of an accepted event, and shows any other response.
 func sendEvent(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()

@@ -20,14 +20,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// as requests a page with a role.
+// as requests a page as a user with the given role.
 func (b *bundle) as(role signin.Role, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 	return b.answer(r.WithContext(signin.WithPerson(r.Context(), signin.Person{Name: "vera", Role: role})))
 }
 
-// private returns the key of an effect whose event contains an email address, and whose response
-// contains it too.
+// private creates an effect whose event and whose response contain an email address, and returns
+// the effect's key.
 func (b *bundle) private(t testing.TB) (key string) {
 	t.Helper()
 	e := b.accept(t, "evt_1", "invoice.paid", `{"data":{"email":"ada@example.com","amount":42}}`)
@@ -36,7 +36,8 @@ func (b *bundle) private(t testing.TB) (key string) {
 	return key
 }
 
-// everywhere returns all paths that show a part of the event that private accepts.
+// everywhere returns all paths that show a part of the event that private accepts, and the paths
+// that serve exact bytes.
 func everywhere(key string) (shown, exact []string) {
 	shown = []string{"/events", "/events/stripe/evt_1", "/effects", "/effects/" + key}
 	for _, path := range shown {
@@ -110,7 +111,7 @@ func TestMaskedValuesAreForAdmins(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, got.Code, path)
 			require.Contains(t, got.Body.String(), "The exact bytes contain these values and require the role admin.")
 		}
-		// A user who must not see a value cannot find it by searching, neither in one source nor in
+		// A user who must not see a value cannot find it by searching, either in one source or in
 		// all sources.
 		for _, source := range []string{"", "stripe"} {
 			search := "?" + url.Values{"source": {source}, "when": {`body.data.email.startsWith("a")`}}.Encode()
@@ -149,8 +150,8 @@ func TestMasksOfOtherBodies(t *testing.T) {
 	}
 }
 
-// If configured, the operator log records each view of a payload, with the user. If the view cannot
-// be recorded, the payload is not shown.
+// If the configuration requires it, the operator log records who viewed a payload, at most once an
+// hour. If the view cannot be recorded, the payload is not shown.
 func TestWhoReadsIsWrittenDown(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -214,7 +215,7 @@ func TestPayloadsInQuarantineAreForTheSame(t *testing.T) {
 	require.Contains(t, page, "The delivery would be accepted now")
 }
 
-// A sender may also put customer data into a URL's query.
+// A sender may also put customer data into a URL's query, which is hidden like the body.
 func TestTheQueryOfARefusedDeliveryIsForTheSame(t *testing.T) {
 	t.Parallel()
 	for name, sight := range map[string]desk.Sight{

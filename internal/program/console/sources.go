@@ -98,7 +98,7 @@ func (p sourcesPage) data() (any, error) {
 	return list, nil
 }
 
-// Refused returns the number of a source's refused requests, for all reasons.
+// Refused returns the number of a source's refused requests in the last hour, for all reasons.
 func (sourcesPage) Refused(of shownSource) (n int64) {
 	for _, some := range of.Source.Refused {
 		n += some

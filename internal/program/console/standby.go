@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/standby"
 )
 
-// fromStandby serves a page from the standby while the standby is usable, and from the primary
-// otherwise. The page must not decide anything, and must not write a response before its last step.
-// The primary also serves a page that fails on the standby. The standby may lack a row that was
-// just stored, and it cancels statements that conflict with replayed changes.
+// fromStandby returns a page that reads from the standby while the standby is usable, and from the
+// primary otherwise. No action may depend on what p shows, and p must write its response in its
+// last step. A page that fails on the standby is read from the primary: the standby may lack a row
+// that was just stored, and it cancels statements that conflict with replayed changes.
 func fromStandby(p page) page {
 	return func(r *request) error {
 		if r.opts.Standby == nil {
@@ -37,7 +37,8 @@ func fromStandby(p page) page {
 	}
 }
 
-// onStandby serves a page from the standby. It leaves enough time for the primary.
+// onStandby reads a page from the standby. Its time-out leaves time to read the page from the
+// primary.
 func (r *request) onStandby(p page, state standby.State) error {
 	ctx, cancel := context.WithTimeout(r.Context(), standby.Timeout)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 const (
 	// maxTried is the maximum length of a typed route, in bytes.
 	maxTried = 16 << 10
-	// triedEvents is the number of events of a source on which a route is tried.
+	// triedEvents is the maximum number of events of a source on which a route is tried.
 	triedEvents = 1_000
 	// triedFor is the maximum time for trying a route on these events. It leaves time to compile
 	// the route.
@@ -34,8 +34,8 @@ const (
 // Trial is a route that a user typed, and the configured route of the same name.
 type Trial struct {
 	Name     string
-	Replaces bool         // if true, the configuration has a route with the name
-	Old, New *route.Table // tables that contain only this route
+	Replaces bool         // true if the configuration has a route with this name
+	Old, New *route.Table // tables of the configured route, if any, and of the typed route
 }
 
 // RouteError is returned for a typed route that cannot be used. Each line is a problem with its
@@ -49,7 +49,7 @@ func (e *RouteError) Error() string { return strings.Join(e.Lines, "\n") }
 type tryPage struct {
 	view
 
-	Form    url.Values // the form as sent
+	Form    url.Values // values of the form's fields
 	Sources []string
 	Wrong   []string // problems with the form, one per line
 	Trial   *Trial   // nil before a route was tried
@@ -68,7 +68,7 @@ func (p tryPage) data() (any, error) {
 	}{p.Trial.Name, p.Trial.Replaces, p.Report}, nil
 }
 
-// askTry shows the form. The query may name a configured route and an event.
+// askTry shows the form. The query may name a configured route, an event and a source.
 func askTry(r *request) error {
 	asked := r.URL.Query()
 	form := url.Values{"event": {asked.Get("event")}, "source": {asked.Get("source")}}
@@ -88,7 +88,7 @@ func (r *request) showTry(status int, p tryPage) error {
 }
 
 // tryRoute plans stored events with a typed route and with the configured route of the same name,
-// and shows the differences. It stores and sends nothing.
+// and shows the differences. It creates no effects and sends nothing.
 func tryRoute(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
@@ -137,7 +137,7 @@ func tryRoute(r *request) error {
 }
 
 // triedOn returns the source and, if given, the event that a form names, or a sentence about a
-// missing name.
+// missing or invalid name.
 func triedOn(form url.Values) (source identity.Source, event identity.EventRef, missing string) {
 	name, id, _ := strings.Cut(strings.TrimSpace(form.Get("event")), "/")
 	switch {
@@ -159,7 +159,7 @@ func nameOf(source identity.Source, event identity.EventRef) string {
 	return string(source)
 }
 
-// compileTrial compiles a route. It first waits until no other user's route is being compiled.
+// compileTrial compiles a route. It first waits until no other typed text is being compiled.
 func (r *request) compileTrial(text string) (trial Trial, err error) {
 	type compiled struct {
 		trial Trial

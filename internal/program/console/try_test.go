@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// The response to a trial matches the document, even for hostile events.
+// The response to a trial matches the OpenAPI document, even for hostile events.
 func TestATrialIsAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -36,8 +36,8 @@ func TestATrialIsAsDescribed(t *testing.T) {
 	require.Contains(t, page, `value="stripe/evt_1"`)
 }
 
-// Only one typed text is compiled at a time. A text that is not compiled in time, or that makes CEL
-// panic, breaks neither the page nor the process.
+// Only one typed route is compiled at a time. A route that is not compiled in time, or that makes
+// CEL panic, breaks neither the page nor the process.
 func TestATypedRouteIsCompiledInTurn(t *testing.T) {
 	t.Parallel()
 	blocked := make(chan struct{})

@@ -33,7 +33,7 @@ type view struct {
 	RequestID string
 	Now       time.Time
 	Badges    badges
-	Refresh   int // seconds after which the page is loaded again without scripts; 0 for never
+	Refresh   int // seconds after which a browser without scripts reloads the page; 0 for never
 }
 
 // May reports whether the user's role includes the given role. Pages disable actions for which May
@@ -44,7 +44,7 @@ func (v view) May(role signin.Role) bool { return v.Person.Role.May(role) }
 // UTC.
 func (v view) Time(t time.Time) template.HTML { return v.time(t, time.DateTime) }
 
-// Exact is like Time, with milliseconds, for events close to each other.
+// Exact is like Time, with milliseconds, for times close to each other.
 func (v view) Exact(t time.Time) template.HTML { return v.time(t, "2006-01-02 15:04:05.000") }
 
 func (v view) time(t time.Time, layout string) template.HTML {
@@ -82,7 +82,7 @@ func (v view) When(t time.Time) template.HTML {
 	return v.stamped(t, "data-ago", clock.Roughly(v.Now.Sub(t))+" ago")
 }
 
-// Rendered returns the time to which the times in lists refer, for the script.
+// Rendered returns the time from which the ages in lists are counted, for the script.
 func (v view) Rendered() string { return v.Now.UTC().Format(time.RFC3339) }
 
 // Due returns the time until t, or "due" and the time since t if t has passed.
@@ -177,7 +177,8 @@ func middle(text string) string { return cut(text, 44, 20) }
 // brief is like middle, but shorter, for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut shortens a text of more than most letters to its first and its last kept letters.
+// cut shortens a text whose length exceeds most, and keeps the given number of characters at each
+// end.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
-// ReadFrom is the response header that says which server was read, and how old its data is. It is
-// missing unless a standby is configured.
+// ReadFrom is the response header that says which server was read, and how old its data is. Only
+// responses that a configured standby may serve have this header.
 const ReadFrom = "Hooklatch-Read-From"
 
 // Write responds with a value as JSON.

@@ -52,7 +52,8 @@ func Read(files fs.FS) (Assets, error) {
 	return a, nil
 }
 
-// iconOf returns an icon for embedding in a page. The word next to the icon has the same meaning.
+// iconOf returns an icon for embedding in a page. Screen readers skip the icon, because the word
+// next to it has the same meaning.
 func iconOf(svg []byte) template.HTML {
 	_, drawing, _ := bytes.Cut(svg, []byte(">\n  <")) // after the comment and the attributes
 	drawing, _, _ = bytes.Cut(drawing, []byte("</svg>"))

@@ -31,9 +31,9 @@ type doubt struct {
 }
 
 var undecided = []doubt{
-	{"color-contrast", "partially obscured by another element", true, "", "a cell beyond the edge of a table that scrolls: it has the colours of those that show"},
-	{"color-contrast", "content is too short", false, "", "a number of one digit: it has the colours of longer ones"},
-	{"color-contrast", "contains an image node", false, "<text ", "a label of a graph stands on the page's background, in a colour of other texts there"},
+	{"color-contrast", "partially obscured by another element", true, "", "a cell beyond the edge of a table that scrolls: it has the colours of the visible cells"},
+	{"color-contrast", "content is too short", false, "", "a number of one digit: it has the colours of longer numbers"},
+	{"color-contrast", "contains an image node", false, "<text ", "a label of a graph: it has the page's background, and a colour of other texts there"},
 }
 
 // readAxe installs the versions in the lock file of folder npm into the user's cache, and returns

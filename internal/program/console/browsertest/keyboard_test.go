@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nameOfActive returns the visible name of the focused element: a field's label, or the text of a
-// link or a button.
+// nameOfActive returns the name of the focused element: a field's label, an aria-label, or the text
+// of a link or a button.
 const nameOfActive = `(() => {
 	const on = document.activeElement;
 	return (on.labels?.[0]?.firstChild.textContent || on.getAttribute("aria-label") || on.innerText || "").trim();
@@ -68,7 +68,6 @@ func (b *tab) focused(t *testing.T, name string) {
 	b.until(t, nameOfActive+fmt.Sprintf(" === %q", name))
 }
 
-// reload loads the page again.
 func (b *tab) reload(t *testing.T) {
 	t.Helper()
 	b.do(t, chromedp.Reload())

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// firstScreen is the height of a phone's screen.
+// firstScreen is the height of a phone's screen, in pixels.
 const firstScreen = 667
 
 // eachWithAndWithoutScripts runs a test in a tab with scripts, and in a tab without.

@@ -68,7 +68,7 @@ func TestSigningInWithAToken(t *testing.T) {
 	require.True(t, eval[bool](t, b, "document.documentElement.scrollWidth <= innerWidth"), "the page does not scroll sideways")
 }
 
-// A user signs in with the provider's own form, and reaches the requested page. A user without a
+// A user signs in with the OIDC provider's form, and reaches the requested page. A user without a
 // role sees an explanation.
 func TestSigningInAtAProvider(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,7 @@ func withBrowser(m *testing.M) int {
 	}
 	browser = started //nolint:fatcontext // created once
 
-	return pgtest.Main(m, goleak.IgnoreCurrent()) // the services that the browser uses stop after the browser
+	return pgtest.Main(m, goleak.IgnoreCurrent()) // the browser's goroutines run until all tests have ended
 }
 
 // findChromium returns the path of the first Chromium that it finds.

@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// party is a guard that signs users in through a provider, as seen by one browser.
+// party is a guard that signs users in, its OIDC provider, and one browser.
 type party struct {
 	provider *oidc.TestProvider
 	pool     *pgxpool.Pool
@@ -151,7 +151,7 @@ func (p *party) end(t *testing.T, state string) (status int, text, location stri
 	return p.get(t, "/auth/callback?"+url.Values{"state": {state}, "code": {"the-code"}}.Encode())
 }
 
-// signIn signs in through the provider.
+// signIn signs in through the provider, and returns the response that ends the sign-in.
 func (p *party) signIn(t *testing.T) (status int, text, location string) {
 	t.Helper()
 	state, _ := p.begin(t)
@@ -175,7 +175,7 @@ func TestSigningInByOIDC(t *testing.T) {
 		{map[string]any{"email": "ada@example.com", "groups": "oncall"}, "ada@example.com operator oidc"},
 		{map[string]any{"email": "bea@example.com", "email_verified": true}, "bea@example.com viewer oidc"},
 		{map[string]any{"email": "eve@example.com", "email_verified": false, "preferred_username": "eve", "groups": []string{"oncall"}}, "eve operator oidc"},
-		{map[string]any{"groups": []string{"oncall"}}, "alice@example.com operator oidc"}, // the subject
+		{map[string]any{"groups": []string{"oncall"}}, "alice@example.com operator oidc"}, // named by the subject
 	} {
 		p.claims(c.claims)
 		status, text, location := p.signIn(t)
@@ -271,7 +271,7 @@ func TestTokensOfTheProviderAreVerified(t *testing.T) {
 	require.Equal(t, http.StatusBadGateway, status, "a key that the provider does not name")
 }
 
-// An unavailable provider affects only sign-in through this provider, and is queried again.
+// An unavailable provider affects only sign-in through this provider.
 func TestAProviderThatIsAway(t *testing.T) {
 	t.Parallel()
 	p := newParty(t)

@@ -46,7 +46,7 @@ func TestAQuestionBeginsWithWhatIsSafe(t *testing.T) {
 	require.Empty(t, orders)
 }
 
-// Pressing a key twice opens one dialog.
+// Pressing a key repeatedly opens one dialog.
 func TestAQuestionIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)
@@ -54,7 +54,7 @@ func TestAQuestionIsAskedOnce(t *testing.T) {
 	b := openTab(t, s.site)
 	path := "/effects/" + s.effect(t, "evt_1", "mail", ledger.EffectFailed)
 	b.open(t, path, http.StatusOK)
-	// The connection is slow: the second key press happens before the first dialog opens.
+	// The connection is slow: all key presses happen before the first dialog opens.
 	call(t, b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
 		MatchedNetworkConditions: []*network.Conditions{{Latency: 300, DownloadThroughput: -1, UploadThroughput: -1}},
 	})

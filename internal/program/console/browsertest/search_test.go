@@ -13,14 +13,15 @@ import (
 )
 
 // The script filling creates fillRows events. Only the first rareOnes events have a rare customer.
-// One response does not reach them, because it searches at most 50,000 bodies.
+// These events are the oldest. One response does not reach them, because a response searches at
+// most 50,000 bodies.
 const (
 	filling  = "../../../../outbox/find/testdata/fill.sql"
 	fillRows = 51_000
 	rareOnes = 5
 )
 
-// rare is a condition that the database cannot evaluate.
+// rare is the path of a list with a condition that Postgres cannot evaluate.
 var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.Encode()
 
 // manyEvents returns a tab on a system whose matching events are too old for one response to find.

@@ -20,8 +20,9 @@ const (
 	reason   = "they corrected the address"
 )
 
-// story creates the events of a customer who did not get an email. Among other events, there is
-// this customer's invoice, whose email the mail server refused.
+// story creates 61 invoices, one of them for the customer cus_42. The mail server refused the email
+// about each invoice, but accepts emails now. key is the effect key of that customer's
+// email.
 func story(t *testing.T) (s *system, b *tab, key string) {
 	t.Helper()
 	s = startSystem(t)

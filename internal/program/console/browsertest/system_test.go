@@ -65,7 +65,7 @@ func startSystem(t *testing.T) *system {
 	return startSystemWith(t, anyPort)
 }
 
-// anyPort is the setting for an admin listener on this machine.
+// anyPort is the setting for an admin listener on a free port of this machine.
 const anyPort = `listen: "127.0.0.1:0"`
 
 // startSystemWith starts a system with other admin listener settings.
@@ -145,7 +145,7 @@ func (s *system) order(t *testing.T, path string) {
 	s.orderWith(t, path, `{"reason": "they move to another house"}`)
 }
 
-// orderWith requests an action with more fields than a reason.
+// orderWith requests an action like order, but with another JSON body.
 func (s *system) orderWith(t *testing.T, path, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.site+"/api"+path, bytes.NewBufferString(body))
@@ -181,7 +181,7 @@ func (s *system) effect(t *testing.T, eventID, destination string, state ledger.
 	return key
 }
 
-// settled waits until this many events are dispatched and no effect waits for an attempt.
+// settled waits until this many events are dispatched, and each effect is finished or parked.
 func (s *system) settled(t *testing.T, events int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

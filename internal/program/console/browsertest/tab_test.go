@@ -26,12 +26,13 @@ const (
 	tall   = 900
 )
 
-// tooLate is the browser's message if a page was shown before its transition could begin: on a
-// busy machine, and whenever scripts are off. The browser reports it in a separate promise.
+// tooLate is the browser's message when a page is shown before its view transition can begin, as on
+// a busy machine or with scripts off. The message arrives as the rejection of a promise.
 const tooLate = "InvalidStateError: Transition was aborted because of invalid state"
 
-// tab is a browser tab with separate cookies and permissions. At the end of the test, its console
-// must be empty, no policy may have been violated, and no other host may have been requested.
+// tab is a browser tab with separate cookies and permissions. At the end of the test, the tab's log
+// must be empty, and its pages must not have violated their content security policy or requested
+// another host.
 type tab struct {
 	ctx  context.Context //nolint:containedctx // chromedp keeps a tab in a context
 	site string          // URL of the console, without a trailing slash
@@ -66,7 +67,7 @@ func openTab(t *testing.T, site string) *tab {
 // isAlso reports whether a URL belongs to the other site that the test uses.
 func (b *tab) isAlso(url string) bool { return b.also != "" && strings.HasPrefix(url, b.also+"/") }
 
-// note records events that must not happen.
+// note records a browser event that must not happen, and counts requests.
 func (b *tab) note(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +97,7 @@ func (b *tab) note(event any) {
 	}
 }
 
-// do runs actions within the test's patience.
+// do runs actions, which must succeed within patience.
 func (b *tab) do(t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -114,7 +115,7 @@ func call[P, R any](t *testing.T, b *tab, command cdp.Command[P, R], params P) R
 	return answer
 }
 
-// eval returns the value of a page expression. It also works with scripts off.
+// eval returns the value of a JavaScript expression in the page, even if its scripts are disabled.
 func eval[T any](t *testing.T, b *tab, expression string) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -131,14 +132,15 @@ func (b *tab) expectError(path string) {
 	b.refused[b.site+path] = true
 }
 
-// refuse expects an error response for a URL. The query of a URL of /auth/callback is ignored.
+// refuse expects an error response for a URL. If the path is /auth/callback, a request may also
+// have a query.
 func (b *tab) refuse(url string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused[url] = true
 }
 
-// isRefused reports whether an error is expected. The caller holds the lock.
+// isRefused reports whether an error response is expected for a URL. The caller holds the lock.
 func (b *tab) isRefused(url string) bool {
 	path, _, _ := strings.Cut(url, "?")
 	return b.refused[url] || b.refused[path] && strings.HasSuffix(path, "/auth/callback")
@@ -164,7 +166,7 @@ func (b *tab) open(t *testing.T, path string, status int64) {
 	require.Equal(t, status, answer.Status, path)
 }
 
-// until waits for a condition in the page, also across navigations.
+// until waits for a condition in the page, even across navigations.
 func (b *tab) until(t *testing.T, condition string) {
 	t.Helper()
 	b.untilOrStill(t, condition, `""`)

@@ -21,11 +21,11 @@ type Chart struct {
 	ID    string // unique in the page
 	Title string
 	Unit  string
-	Since time.Time     // beginning of the first period, in the zone of its labels
+	Since time.Time     // beginning of the first period, in the zone of the labels
 	Step  time.Duration // length of a period
 	Scale Scale
 	Lines []Line
-	Gaps  []bool // periods without known values
+	Gaps  []bool // one for each period; true if its values are unknown
 	Marks []Mark
 }
 
@@ -40,7 +40,7 @@ type Line struct {
 
 // Mark marks a period in which something changed.
 type Mark struct {
-	Place  int // number of the period
+	Place  int // index of the period
 	Number int // number of the mark in the page's list
 	Title  string
 }
@@ -78,7 +78,7 @@ type Shade struct{ X, Width string }
 // Stroke is the path of a line.
 type Stroke struct{ Class, Dash, Path string }
 
-// Flag is the drawing of a Mark. Its number is 0 if there is no room for it.
+// Flag is the drawing of a Mark. Number is 0 if there is no room for a number.
 type Flag struct {
 	X      string
 	Number int
@@ -162,8 +162,8 @@ func (c Chart) highest() (highest float64) {
 	return highest
 }
 
-// labels returns the label of each period, or "" for most periods. Depending on the chart's length,
-// a label marks the beginning of a quarter of an hour, of a quarter of a day, or of a day.
+// labels returns one label for each period, most of them empty. Depending on the chart's length, a
+// label marks the beginning of a quarter of an hour, of a quarter of a day, or of a day.
 func (c Chart) labels() []string {
 	unit, layout := func(t time.Time) int { return t.Minute() / 15 }, "15:04"
 	switch all := time.Duration(len(c.Gaps)) * c.Step; {

@@ -58,7 +58,7 @@ func labels(ticks []chart.Tick) []string {
 	return list
 }
 
-// The axis has few round labels, whatever the numbers.
+// An axis has at most five labels, all of them round numbers.
 func TestAnAxisHasFewRoundLabels(t *testing.T) {
 	t.Parallel()
 	for highest, want := range map[float64][]string{

@@ -9,9 +9,8 @@ import (
 // Scale is a kind of vertical axis.
 type Scale string
 
-// The scales.
 const (
-	// Linear begins at 0 and ends at a round number above the highest value.
+	// Linear begins at 0 and ends at a round number that is not below the highest value.
 	Linear Scale = ""
 	// Durations is logarithmic, from 5 milliseconds to Longest.
 	Durations Scale = "durations"
@@ -31,7 +30,7 @@ type scaled struct {
 	label func(value float64) string
 }
 
-// upTo returns the axis for values up to the highest.
+// upTo returns the axis for values up to highest.
 func (s Scale) upTo(highest float64) scaled {
 	if s == Durations {
 		return scaled{

@@ -71,7 +71,7 @@ func (t *tokens) space() {
 	}
 }
 
-// value writes the next value, or returns false if the value is nested too deep.
+// value writes the next value, or returns false if the value is nested too deeply.
 func (t *tokens) value(depth int) bool {
 	t.space()
 	switch t.in[0] {
@@ -87,7 +87,7 @@ func (t *tokens) value(depth int) bool {
 	return true
 }
 
-// token writes length bytes as a token of a kind.
+// token writes the next length bytes as a token with the CSS class kind.
 func (t *tokens) token(kind string, length int) {
 	t.out.WriteString(`<span class="` + kind + `">` + template.HTMLEscapeString(string(t.in[:length])) + `</span>`)
 	t.in = t.in[length:]
@@ -114,7 +114,7 @@ func (t *tokens) wordLen() int {
 	return len(t.in)
 }
 
-// group writes an object or a list.
+// group writes an object or a list, or returns false if it is nested too deeply.
 func (t *tokens) group(depth int) bool {
 	if depth == maxDepth {
 		return false

@@ -11,7 +11,7 @@ import (
 // State is the icon, word and colour for a state.
 type State struct{ Icon, Class, Word string }
 
-// StateOf returns the display form of an event's outcome, or of an effect's or a run's state.
+// StateOf returns the display form of an event's outcome, or of an effect's or a bulk run's state.
 func StateOf(of any) State {
 	switch of := of.(type) {
 	case inbox.Outcome:
@@ -47,7 +47,7 @@ func outcome(o inbox.Outcome) State {
 	return shown
 }
 
-// Run returns the display form of a run's state.
+// Run returns the display form of a bulk run's state.
 func Run(s runs.State) State {
 	shown := State{Word: string(s)}
 	switch s {

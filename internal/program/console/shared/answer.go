@@ -22,7 +22,7 @@ type Answer[T any] struct {
 
 	mu     sync.Mutex                  // held during Ask: other callers wait for the same answer
 	newest atomic.Pointer[answered[T]] // nil if there is no answer yet
-	asking atomic.Bool                 // true if Glance has started Ask
+	asking atomic.Bool                 // true while the Get that Glance started is running
 }
 
 // answered is an immutable answer and its time.
@@ -49,7 +49,8 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 }
 
 // Glance returns the newest answer, or false if there is none or it is stale. It never waits. If
-// the answer is older than again, Glance calls Ask in the background, once at a time.
+// there is none, or it is older than again, Glance calls Get in the background, one call at a
+// time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {
@@ -57,7 +58,7 @@ func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 			defer s.asking.Store(false)
 			ctx, cancel := context.WithTimeout(context.Background(), glanceTimeout)
 			defer cancel()
-			_, _ = s.Get(ctx) // without an answer, nothing is shown
+			_, _ = s.Get(ctx) // after an error, the next Glance tries again
 		}()
 	}
 	if last == nil || s.age(last) >= stale {
@@ -66,7 +67,7 @@ func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	return last.answer, true
 }
 
-// age returns the age of an answer: the maximum if the clock was set back after the answer.
+// age returns the age of an answer, or the maximum duration if the clock was set back since then.
 func (s *Answer[T]) age(of *answered[T]) time.Duration {
 	if age := s.Now().Sub(of.at); age >= 0 {
 		return age

@@ -21,7 +21,8 @@ func Local(given string) string {
 	return u.RequestURI()
 }
 
-// AtBase strips the console's base path from requests if a proxy kept the path.
+// AtBase returns a handler that strips the console's base path from requests, if a proxy kept the
+// path, and calls next.
 func AtBase(base string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if rest, below := strings.CutPrefix(r.URL.EscapedPath(), base+"/"); below && base != "" {

@@ -33,7 +33,7 @@ func TestALoginReliesOnItsPersonAndOnASecret(t *testing.T) {
 	require.NotEqual(t, before, g.oidcBasis(), "the basis must cover a secret: everything else is public or in the configuration")
 }
 
-// An email address that the provider did not verify is ignored, in every notation.
+// An email address is ignored unless email_verified is absent, true or "true".
 func TestAnUnverifiedAddressIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -24,11 +24,11 @@ const (
 	maxNesting = 32
 )
 
-// Conditions assign roles: CEL expressions over a user's claims, such as groups.exists(g, g ==
-// "oncall"). No user gets a role without a condition.
+// Conditions assign roles: CEL expressions over a user's claims, such as
+// groups.exists(g, g == "oncall"). A role without a condition is never assigned.
 type Conditions map[Role]string
 
-// compiled contains conditions that are ready to be evaluated.
+// compiled contains the conditions in compiled form, strongest role first.
 type compiled []condition
 
 // condition is the compiled condition for a role.
@@ -37,7 +37,7 @@ type condition struct {
 	program cel.Program
 }
 
-// Compile compiles the condition for a role.
+// Compile parses and checks the condition for a role, and returns its program.
 func (c Conditions) Compile(role Role) (cel.Program, error) {
 	env, err := cel.NewEnv(
 		cel.Variable(claimsName, cel.MapType(cel.StringType, cel.DynType)),
@@ -100,7 +100,7 @@ func (c Conditions) text() string {
 }
 
 // roleOf returns the strongest role whose condition is true, or "" if there is none. A condition
-// that cannot be evaluated, because a claim is missing, counts as false.
+// that cannot be evaluated, for example because a claim is missing, counts as false.
 func (list compiled) roleOf(claims map[string]any) Role {
 	scope := make(map[string]any, len(claims)+1)
 	maps.Copy(scope, claims)
@@ -113,7 +113,7 @@ func (list compiled) roleOf(claims map[string]any) Role {
 	return ""
 }
 
-// namesIn returns the names that an expression uses, except type names.
+// namesIn returns the names that an expression uses, except claims and the names of types.
 func namesIn(parsed *cel.Ast) (names []string) {
 	known := []string{claimsName, "bool", "bytes", "double", "duration", "dyn", "int", "list", "map", "null_type", "string", "timestamp", "type", "uint"}
 	celast.PostOrderVisit(parsed.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {

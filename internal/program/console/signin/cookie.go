@@ -9,8 +9,8 @@ import (
 // cookieBytes is the length of a random cookie. A cookie of this length cannot be guessed.
 const cookieBytes = 32
 
-// Cookie names. Browsers accept the first name only over HTTPS, and only for the host that set the
-// cookie.
+// Browsers accept a cookie with the first of these names only over HTTPS, and only for the host
+// that set the cookie.
 const (
 	secureCookie = "__Host-hooklatch"
 	plainCookie  = "hooklatch"
@@ -30,7 +30,7 @@ func (g *Guard) cookieName() string {
 	return plainCookie
 }
 
-// cookieOf returns the cookie of a request, or "" if the request has no valid cookie.
+// cookieOf returns the cookie of a request, or "" if the request has none of the right length.
 func (g *Guard) cookieOf(r *http.Request) string {
 	cookie, err := r.Cookie(g.cookieName())
 	if err != nil || len(cookie.Value) != base64.RawURLEncoding.EncodedLen(cookieBytes) {

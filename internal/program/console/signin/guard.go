@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Limits for wrong tokens from one address.
+// guessesASecond and guessesAtOnce limit the wrong tokens from one address.
 const (
 	guessesASecond = 1
 	guessesAtOnce  = 10
@@ -54,8 +54,8 @@ type Options struct {
 	ConsoleURL *url.URL
 	// TLS is true if the listener uses TLS.
 	TLS bool
-	// Logger defaults to a logger that discards. Unauthenticated clients can cause any number of
-	// lines: see logqueue.Throttled.
+	// Logger defaults to a logger that discards everything. Unauthenticated clients can cause any
+	// number of lines: see logqueue.Throttled.
 	Logger *slog.Logger
 	// Now defaults to clock.Now.
 	Now func() time.Time
@@ -129,8 +129,8 @@ func (g *Guard) SetSecrets(s Secrets) {
 	}
 }
 
-// Handler passes authenticated requests to next, with the person in the context: see PersonOf.
-// Static files are the same for all users, and therefore public.
+// Handler returns a handler that passes authenticated requests to next, with the person in the
+// context: see PersonOf. Static files are the same for all users, and therefore public.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if g.opts.Page != nil {
@@ -150,7 +150,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// known passes authenticated requests to next.
+// known returns a handler that passes only authenticated requests to next.
 func (g *Guard) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if claims, said := g.opts.Proxy.said(r); said {
@@ -180,7 +180,7 @@ func (g *Guard) known(next http.Handler) http.Handler {
 	})
 }
 
-// serveSaid serves the user whom the proxy identifies.
+// serveSaid serves the user whom the proxy identifies, or refuses a user without a role.
 func (g *Guard) serveSaid(w http.ResponseWriter, r *http.Request, claims map[string]any, next http.Handler) {
 	name, _ := claims["user"].(string)
 	person := Person{Name: name, Role: g.conditions.roleOf(claims), Way: WayProxy}

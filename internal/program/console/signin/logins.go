@@ -15,11 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Limits of a login.
+// A login ends idleFor after its last request, but no later than longest after the sign-in.
 const (
-	idleFor    = 12 * time.Hour     // without a request
-	longest    = 7 * 24 * time.Hour // with requests
-	touchEvery = time.Minute        // precision of the last use
+	idleFor    = 12 * time.Hour
+	longest    = 7 * 24 * time.Hour
+	touchEvery = time.Minute // precision of the stored time of the last request
 	// dropAtOnce is the number of expired logins that each new login deletes.
 	dropAtOnce = 100
 )
@@ -51,9 +51,9 @@ type login struct {
 	basis []byte
 }
 
-// basisOf binds a login to its person and to its secret, so that the login ends when either
-// changes. Because of the secret, write access to the table does not allow creating a login. The
-// key is the cookie, so read access does not allow guessing a token.
+// basisOf returns the MAC that binds a login to its person and to its secret, so that the login
+// ends when either changes. Because of the secret, write access to the table does not allow
+// creating a login. The key is the cookie, so read access does not allow guessing a token.
 func basisOf(cookie string, p Person, token, reliesOn string) []byte {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	for _, part := range []string{p.Name, string(p.Role), string(p.Way), token, reliesOn} {

@@ -69,8 +69,8 @@ func (p *relyingParty) host() string {
 	return p.opts.Issuer
 }
 
-// discover gets the provider's endpoints, once. If the provider does not respond, discover queries
-// it again after discoverAgain.
+// discover returns the provider, and the OAuth 2.0 configuration for its endpoints. It queries the
+// provider only once, or after a failure again when discoverAgain has passed.
 func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	found, err := p.found.get(ctx, p.opts.Issuer)
 	if err != nil {
@@ -117,10 +117,10 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 	return tidied(claims), nil
 }
 
-// tidied normalizes claims for conditions: an email address that the provider did not verify is
-// removed, and a single group becomes a list.
+// tidied normalizes claims for conditions: an email address that the provider marks as unverified
+// is removed, and a single group becomes a list.
 func tidied(claims map[string]any) map[string]any {
-	// Amazon Cognito and Apple send the claim as a string.
+	// Amazon Cognito and Apple send email_verified as a string.
 	if verified, said := claims["email_verified"]; said && verified != true && verified != "true" {
 		delete(claims, "email")
 	}
@@ -130,7 +130,7 @@ func tidied(claims map[string]any) map[string]any {
 	return claims
 }
 
-// personOf returns a user's name from the claims.
+// personOf returns the first usable name among a user's claims, or Nameless.
 func personOf(claims map[string]any) string {
 	for _, claim := range []string{"email", "preferred_username", "sub"} {
 		if text, is := claims[claim].(string); is && nameOf(text) != Nameless {

@@ -140,8 +140,7 @@ func TestStrangersAskTheProviderLittle(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, d.visit("203.0.113.1", back(state), cookie).StatusCode, "the flow was begun too long ago")
 }
 
-// Attackers can use up the allowed requests, except for the requests reserved for users who signed
-// in before.
+// Attackers can use up the allowed requests, except for the requests reserved for known addresses.
 func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -158,7 +157,7 @@ func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	require.False(t, q.Allow("192.0.2.2:1"))
 }
 
-// A provider that does not respond is queried again after discoverAgain, not for every sign-in.
+// A provider that fails is queried again after discoverAgain, not for every sign-in.
 func TestAProviderThatIsAwayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	p, now := newCountedProvider(t), time.Now()

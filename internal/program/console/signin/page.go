@@ -8,7 +8,7 @@ import (
 // Page is the content of the sign-in page.
 type Page struct {
 	Status int
-	// Next is the path to open afterwards, relative to the console's path.
+	// Next is the path to open after the sign-in, relative to the console's path.
 	Next string
 	// Wrong is the reason why the sign-in failed. It is empty before the first try.
 	Wrong string
@@ -44,8 +44,8 @@ func isBrowser(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html") && r.Header.Get("Authorization") == ""
 }
 
-// notKnown responds to an unauthenticated request. It redirects browsers to the sign-in page, and
-// sends 401 to programs.
+// notKnown responds to an unauthenticated request. A browser that requests a page is redirected to
+// the sign-in page. All other requests get 401.
 func (g *Guard) notKnown(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case g.opts.Page == nil || !isBrowser(r):

@@ -23,7 +23,7 @@ const (
 	WayProxy    Way = "proxy"
 )
 
-// Nameless is the name in the operator log for a person without a name.
+// Nameless is the name in the operator log for a caller without a name.
 const Nameless = "operator"
 
 type personKey struct{}

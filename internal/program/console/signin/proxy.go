@@ -11,13 +11,14 @@ import (
 type Proxy struct {
 	// Trusted are the proxy's addresses. Headers from other addresses are ignored.
 	Trusted []netip.Prefix
-	// User and Groups are the headers that the proxy sets, and removes from its clients' requests.
-	// Groups are separated by commas. If Groups is empty, there are no groups.
+	// User and Groups are the names of the headers that the proxy sets, and removes from its clients'
+	// requests. The groups in a header are separated by commas. If Groups is empty, users have no
+	// groups.
 	User, Groups string
 }
 
 // said returns the claims about the user whom the proxy identifies. It returns false if the request
-// is not from the proxy or has no user. If a header is repeated, one of its values is not from the
+// is not from the proxy, has no user, or repeats a header: one of the values is then not from the
 // proxy.
 func (p *Proxy) said(r *http.Request) (claims map[string]any, ok bool) {
 	if p == nil || !p.trusts(r.RemoteAddr) {

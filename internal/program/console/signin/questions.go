@@ -19,12 +19,12 @@ const (
 	// and separately the requests for addresses from which a user has signed in before.
 	questionsASecond = 2
 	questionsAtOnce  = 20
-	// ofAddress and ofAddressAtOnce limit the requests for each address.
+	// ofAddress and ofAddressAtOnce limit the requests for each unknown address.
 	ofAddress       = rate.Limit(0.2)
 	ofAddressAtOnce = 5
-	// provedFor is the time that an address stays known.
+	// provedFor is the minimum time for which an address stays known.
 	provedFor = 30 * 24 * time.Hour
-	// discoverAgain is the wait before an unresponsive provider is queried again.
+	// discoverAgain is the minimum time before a provider that failed is queried again.
 	discoverAgain = 5 * time.Second
 )
 

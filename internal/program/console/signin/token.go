@@ -73,7 +73,8 @@ func (list credentials) bearer(t Token, given string) Person {
 	return Person{Name: name, Role: t.Role, Way: WayToken}
 }
 
-// nameOf returns the form in which an unverified name is recorded.
+// nameOf returns an unverified name without surrounding spaces, or Nameless if the name cannot be
+// recorded.
 func nameOf(given string) string {
 	const most = 255
 	if given = strings.TrimSpace(given); given == "" || len(given) > most || safetext.Storable(given) != given {

@@ -1,6 +1,7 @@
--- The data that a shop's console shows at one moment, :now: a day of deliveries of four senders,
--- a receiver that is down, a receiver that is paused, and effects that are parked, in doubt and
--- refused. In sessions whose search_path begins with shop, now is that moment.
+-- This script stores the data that a shop's console shows at one moment, :now: nine hours of
+-- deliveries from four senders, a destination that is down, a paused destination, and effects that
+-- are parked, in doubt and failed. In sessions whose search_path begins with shop, now() returns
+-- this moment.
 CREATE SCHEMA shop;
 CREATE FUNCTION shop.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT timestamptz ':now'$$;
 CREATE FUNCTION shop.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS $$SELECT timestamptz ':now'$$;
@@ -8,7 +9,7 @@ SET search_path = shop, pg_catalog, public;
 SET session_replication_role = replica;
 SET timezone = 'UTC';
 
--- Partitions for the shop's days, and one for all earlier days.
+-- This block creates partitions for 15 days from :now, and one for all earlier days.
 DO $$
 DECLARE
     whole text;
