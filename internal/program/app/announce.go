@@ -20,9 +20,9 @@ import (
 // announceTimeout limits each announcement of a gateway.
 const announceTimeout = 5 * time.Second
 
-// routingOf returns the part of a configuration that determines the effects of events. A
-// configuration without routes dispatches nothing unless allow_empty is set: most likely its routes
-// were lost, and its events would be skipped.
+// routingOf returns the part of a configuration that determines the effects of events. The worker
+// dispatches nothing if all sources are in other cells, or if there are no routes and allow_empty
+// is not set: most likely the routes were lost, and the worker would skip the events.
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
 	switch {

@@ -342,8 +342,8 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// work prepares the database. Then it keeps the announcements of the process fresh and checks its
-// pools, until ctx is done.
+// work prepares the App for its cell. Then it renews the announcements of the process and checks
+// the pools, until ctx is done.
 func (a *App) work(ctx context.Context) {
 	if !a.prepare(ctx) {
 		return
@@ -401,7 +401,7 @@ func (a *App) Stop(ctx context.Context) error {
 		one.draining.Store(true)
 		if one.worker != nil {
 			// The soft stop begins together with the gateway's drain, not after it.
-			go func() { _ = one.worker.Stop(ctx) }() // the worker's step returns the error
+			go func() { _ = one.worker.Stop(ctx) }() // the worker's teardown step returns the error
 		}
 	}
 	return a.teardown.Run(ctx, a.drainTimeout()+stopSlack)

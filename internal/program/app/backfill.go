@@ -47,7 +47,7 @@ func endpointURL(cfg *config.Config, source string) string {
 	return ""
 }
 
-// MakeBackfill returns the Backfill of a configuration.
+// MakeBackfill returns the Backfill of the configuration that cfg returns, which may change.
 func MakeBackfill(opts backfill.Options, box *outbox.Outbox, cfg func() *config.Config) (*backfill.Backfill, error) {
 	opts.Outbox = box
 	opts.Sources = func() []backfill.Source { return BackfillOf(cfg()) }

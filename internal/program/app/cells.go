@@ -84,8 +84,8 @@ func (a *App) endpoints(next *config.Config) ([]gateway.Source, map[string]*movi
 	return list, leaving, nil
 }
 
-// consoles serves the console of the main cell, and the consoles of the other cells below their
-// paths.
+// consoles returns a handler that serves the console of the main cell, and each other cell's
+// console below the path of that cell.
 func (a *App) consoles() http.Handler {
 	whole := a.opts.Config.Whole()
 	if len(whole.Cells) == 0 {
@@ -113,7 +113,8 @@ func (a *App) consoles() http.Handler {
 	return signin.AtBase(base, mux)
 }
 
-// otherCells returns the cells other than the main one, for the console of the main cell.
+// otherCells returns the cells other than the main one with their firing alerts, for the console of
+// the main cell.
 func (a *App) otherCells(ctx context.Context) []console.Cell {
 	return a.askConsoles(ctx, func(ctx context.Context, of *console.Console, c *console.Cell) (err error) {
 		c.Needs, err = of.Needs(ctx)
@@ -129,7 +130,9 @@ func (a *App) findInCells(ctx context.Context, asked lookup.Asked) []console.Cel
 	})
 }
 
-// askConsoles calls ask with the console of each cell other than the main one, concurrently.
+// askConsoles calls ask with the console of each cell other than the main one, concurrently, and
+// returns the cells. It sets Away for a cell that cannot do its work or for which ask
+// fails.
 func (a *App) askConsoles(ctx context.Context, ask func(ctx context.Context, of *console.Console, c *console.Cell) error) (list []console.Cell) {
 	answers := askEach(ctx, a.cells, func(ctx context.Context, one *App) (c console.Cell, err error) {
 		if err = one.readyAlone(ctx); err == nil {
@@ -163,8 +166,8 @@ func (a *App) askCells(ctx context.Context, of []*App) []cells.Answer[struct{}] 
 	return askEach(ctx, of, func(ctx context.Context, one *App) (struct{}, error) { return struct{}{}, one.readyAlone(ctx) })
 }
 
-// cellsAway returns the names of the cells that cannot do their work. It returns none unless the
-// reporter is the first cell that can, so that only one cell alerts about the others.
+// cellsAway returns the names of the cells that cannot do their work. It returns none unless
+// reporter is the first cell that can do its work, so that only one cell alerts about the others.
 func (a *App) cellsAway(ctx context.Context, reporter string) (away []string) {
 	first := ""
 	for _, one := range a.askCells(ctx, a.all()) {

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// certificates are the certificates of listeners with TLS, by path in the configuration. The set
-// of paths is fixed when a process starts.
+// certificates contains the certificates of the listeners with TLS, by path in the configuration.
+// The set of paths is fixed when a process starts.
 type certificates map[string]*certificate
 
 // use sets the key pairs that new connections get.

@@ -33,8 +33,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// makeConsole creates the console. It reads with separate connections, so that it cannot slow down
-// accepting.
+// makeConsole creates the console. The console reads with separate connections, so that it cannot
+// slow down the acceptance of deliveries.
 func (a *App) makeConsole() (*console.Console, error) {
 	cfg := a.opts.Config
 	name := schema.Name(cfg.Database.Schema)
@@ -86,8 +86,8 @@ func (a *App) makeConsole() (*console.Console, error) {
 	})
 }
 
-// shownFromStandby returns the data of the console's lists, read from the standby. Its Outbox never
-// writes: the console writes through the Outbox of the primary.
+// shownFromStandby returns what the console needs to read its lists from the standby. The returned
+// Outbox never writes: the console writes through the Outbox of the primary.
 func (a *App) shownFromStandby(name schema.Name) (shown console.Shown, err error) {
 	pool := a.pools.standby
 	shown.Outbox, err = outbox.New(outbox.Options{
@@ -156,7 +156,8 @@ func consoleSources(cfg *config.Config) []console.Source {
 	return list
 }
 
-// consoleDestinations returns the destinations of a configuration, without query strings.
+// consoleDestinations returns the destinations of a configuration. URLs of http destinations are
+// shown without user, query and fragment.
 func consoleDestinations(cfg *config.Config) []console.Destination {
 	var shown []console.Destination
 	for _, name := range slices.Sorted(maps.Keys(cfg.Destinations)) {

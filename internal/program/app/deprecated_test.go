@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A deprecated key is a warning and a metric.
+// A deprecated key causes a warning, and a metric counts it.
 func TestADeprecatedKeyIsReported(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

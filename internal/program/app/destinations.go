@@ -28,7 +28,8 @@ type destinations struct {
 	tracers trace.TracerProvider
 }
 
-// destinationsOf creates the senders. It does not connect.
+// destinationsOf creates the destinations of a configuration with their senders. It does not
+// connect. Errors: config.Problems.
 func destinationsOf(cfg *config.Config, tracers trace.TracerProvider) (*destinations, error) {
 	made := &destinations{http: map[string]*renewableHTTP{}, email: map[string]*renewableEmail{}, brokers: map[string]*renewableBroker{}, tracers: tracers}
 	hash := cfg.Hash()
@@ -113,8 +114,8 @@ func (made *destinations) complete(name string, d config.Destination, o *destina
 	o.Name, o.Timeout, o.AllowPrivate, o.TracerProvider = name, d.Timeout, d.AllowPrivate, made.tracers
 }
 
-// renewal returns a function that makes new attempts use the destination secrets of another
-// configuration. Errors: config.Problems. The returned function cannot fail.
+// renewal returns a function that makes new attempts use the secrets of the named destinations in
+// another configuration. Errors: config.Problems. The returned function cannot fail.
 func (made *destinations) renewal(cfg *config.Config, names []string) (func(), error) {
 	var steps []func()
 	for _, name := range names {
@@ -156,7 +157,7 @@ func (made *destinations) targets() []route.Target {
 	return targets
 }
 
-// close closes connections that no attempt uses.
+// close closes idle connections, and each connection to a broker as soon as no attempt uses it.
 func (made *destinations) close(context.Context) error {
 	var errs []error
 	for _, one := range made.brokers {

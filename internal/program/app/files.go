@@ -13,7 +13,7 @@ import (
 )
 
 // DefaultFilesEvery is the interval at which secret and certificate files are checked. A Vault
-// agent or Kubernetes takes longer than this to replace them.
+// agent or Kubernetes takes longer than this interval to replace the files.
 const DefaultFilesEvery = 10 * time.Second
 
 // watchFiles applies changes to secret and certificate files, until ctx is done. It does not read

@@ -74,7 +74,7 @@ func (a *App) warnOfGone(ctx context.Context, old, next *config.Config) {
 	}
 }
 
-// gone returns the names in old that are not in next.
+// gone returns a sorted list of the names in old that are not in next, separated by commas.
 func gone[V any](old, next map[string]V) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(old)) {

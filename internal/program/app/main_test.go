@@ -36,7 +36,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// file is a configuration that changes while an App runs.
+// file is a configuration file that a test changes while an App runs.
 type file struct{ path, database, acceptTimeout string }
 
 func newFile(t *testing.T, database string) *file {

@@ -21,21 +21,21 @@ import (
 )
 
 // movesEvery is the interval at which a process asks the databases which cells store the events of
-// moving sources. It also asks when the database refuses an event because its source moves, after a
-// delay of movesAtMost.
+// moving sources. The process also asks when a database refuses an event because its source moves,
+// after a delay of movesAtMost.
 const (
 	movesEvery  = 2 * time.Second
 	movesAtMost = 100 * time.Millisecond
 )
 
-// moving passes the deliveries of a source with moved_from to the cell that stores its events: the old
-// cell until the move is complete, and then the new cell. The databases decide this, not the process:
-// the old cell's database refuses events that no longer belong there.
+// moving passes the deliveries of a source with moved_from to the cell that stores its events: the
+// old cell until the move is complete, and then the new cell. The databases decide when, not the
+// process: the old cell's database refuses events that no longer belong there.
 type moving struct {
 	source   string
 	from, to *App
 	arrived  atomic.Bool
-	asked    chan struct{} // closed after the first answer of the databases
+	asked    chan struct{} // closed after the databases were first asked, even if none answered
 	answered sync.Once
 	ask      chan<- struct{} // wakes watchMoves
 }
@@ -61,8 +61,8 @@ func (m *moving) Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptan
 	return came, err
 }
 
-// awaitAnswer waits for the first answer of the databases, at most as long as a delivery may wait for
-// its commit.
+// awaitAnswer waits until the process has asked the databases for the first time, at most as long
+// as a delivery may wait for its commit.
 func (m *moving) awaitAnswer(ctx context.Context) {
 	select {
 	case <-m.asked:
@@ -93,7 +93,7 @@ func (m *moving) Known(source identity.Source, from netip.Prefix) bool {
 	return m.cell().keeper.Known(source, from)
 }
 
-// movingSources are the sources with moved_from, by name. All cells of a process share them.
+// movingSources contains the sources with moved_from, by name. All cells of a process share them.
 type movingSources struct {
 	all atomic.Pointer[map[string]*moving]
 	ask chan struct{}
@@ -172,7 +172,8 @@ func (a *App) watchMoves(ctx context.Context) {
 	}
 }
 
-// askMoves asks the databases of all cells which cell stores each moving source.
+// askMoves asks the databases of the old and the new cells which cell stores the events of each
+// moving source.
 func (a *App) askMoves(ctx context.Context, list map[string]*moving) {
 	byName, names := map[string]*App{}, slices.Sorted(maps.Keys(list))
 	for _, m := range list {

@@ -20,8 +20,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Settings of every pool. Connections are replaced periodically, but not all simultaneously, so
-// that the process notices a failover or a new replica.
+// Settings of every pool. Connections are replaced periodically, so that the process notices a
+// failover or a new replica. The jitter spreads the replacements over time.
 const (
 	connectTimeout        = 5 * time.Second
 	maxConnLifetime       = 8 * time.Minute
@@ -55,7 +55,7 @@ type PoolOptions struct {
 //go:embed own_session.sql
 var ownSession string
 
-// NewPool returns a pool. It connects when it is first used.
+// NewPool returns a pool that connects when it is first used.
 func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	if opts.URL.IsZero() {
 		return nil, errors.New("no database: give --database-url, set DATABASE_URL, or set database.url in the configuration")

@@ -24,10 +24,10 @@ const (
 	fewestConnsToWork = 24
 )
 
-// pools are the connections of a process. Slow work has separate connections, so that nothing else
-// waits for it.
+// pools contains the connection pools of a process. Slow work has separate connections, so that
+// nothing else waits for it.
 type pools struct {
-	accept     *pgxpool.Pool // T1
+	accept     *pgxpool.Pool // accepted deliveries (T1)
 	quarantine *pgxpool.Pool // refused deliveries
 	work       *pgxpool.Pool // dispatch and effects
 	read       *pgxpool.Pool // console and other reads
@@ -88,7 +88,7 @@ func (a *App) openPools(ctx context.Context) error {
 	return nil
 }
 
-// connections returns the maximum number of connections of all pools.
+// connections returns the maximum number of connections of all pools together.
 func (p pools) connections() (n int) {
 	seen := map[*pgxpool.Pool]bool{nil: true}
 	for _, pool := range []*pgxpool.Pool{p.accept, p.quarantine, p.work, p.read, p.standby, p.direct} {
@@ -100,12 +100,12 @@ func (p pools) connections() (n int) {
 	return n
 }
 
-// poolSizes are the maximum sizes of the pools.
+// poolSizes contains the pool sizes that depend on database.max_conns.
 type poolSizes struct{ accept, work, read int }
 
-// poolSizes divides database.max_conns, or computes the sizes. It refuses a max_conns that is too
-// small for all simultaneous users of connections: connections would run out exactly when effects
-// are slow.
+// poolSizes divides database.max_conns among the pools, or computes the sizes if max_conns is 0.
+// For a worker, poolSizes refuses a max_conns that is too small for all simultaneous users of
+// connections: connections would run out exactly when effects are slow.
 func (o Options) poolSizes() (poolSizes, error) {
 	sizes := poolSizes{read: connsToRead}
 	need := connsToRead

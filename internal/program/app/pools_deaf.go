@@ -34,7 +34,7 @@ var longSessions string
 type hearing struct {
 	name string
 	pool *pgxpool.Pool
-	// Time limits for the pool's answer and for a new connection's.
+	// Time limits of a query through the pool, and of a new connection with its query.
 	askTimeout, dialTimeout time.Duration
 
 	checked  time.Time // time of the last check
@@ -53,8 +53,8 @@ func (h *hearing) listen(ctx context.Context) {
 		h.deaf = 0
 		return
 	}
-	// Half of the time since the last check is enough, because a transaction begins a moment after
-	// its connection is acquired.
+	// Sessions count if they have been busy for half of the time since the last check. The whole
+	// time would miss some: a transaction begins a moment after its connection is acquired.
 	long, err := h.dial(ctx, time.Since(checked)/2)
 	if err != nil || unanswered && long >= int(h.pool.Config().MaxConns) {
 		h.deaf = 0
@@ -158,7 +158,7 @@ func (a *App) deafness() *error {
 	return nil
 }
 
-// Alive returns an error if only a restart helps. An unavailable database is not such an error.
+// Alive returns an error if only a restart helps. It returns nil while the database is unavailable.
 func (a *App) Alive() error {
 	for _, one := range a.all() {
 		if err := one.deaf.Load(); err != nil {

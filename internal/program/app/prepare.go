@@ -65,8 +65,8 @@ func (g *gate) passes(ctx context.Context) bool {
 	return false
 }
 
-// prepare waits for the database, checks its schema and starts the worker. It sends an error that
-// waiting cannot fix to failed.
+// prepare waits for the database, checks its schema and starts the worker. It returns false if ctx
+// ends first, or after it has sent an error that waiting cannot fix to failed.
 func (a *App) prepare(ctx context.Context) (done bool) {
 	lacks := ""
 	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {

@@ -49,7 +49,7 @@ func (p *part) look() {
 	p.still++
 }
 
-// stalled returns an error if a part has work but finishes none.
+// stalled returns an error if the part has had work for patience and has finished none.
 func (p *part) stalled() error {
 	if p.still < int(p.patience/progressEvery) {
 		return nil
@@ -78,7 +78,7 @@ func (p *progress) look() {
 	}
 }
 
-// stalled returns nil while all parts are healthy.
+// stalled returns the joined errors of all stalled parts.
 func (p *progress) stalled() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,8 +119,8 @@ func (a *App) watchProgress(ctx context.Context) {
 	}
 }
 
-// troubles returns the errors of the log streams, and the unavailable cells. They do not make the
-// process unready: it can work without a log. Otherwise all processes with the same log reader
+// troubles returns the errors of the log streams, and the unavailable cells. Neither makes the
+// process unready: it can work without a log, and otherwise all processes with the same log reader
 // would become unready.
 func (a *App) troubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
@@ -134,8 +134,8 @@ func (a *App) troubles() (troubles []string) {
 	return troubles
 }
 
-// meterName is the scope of these metrics. It must not change: dashboards may select metrics by
-// scope.
+// meterName is the scope of the metrics of package app. It must not change: dashboards may select
+// metrics by scope.
 const meterName = "github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 
 // countOutputs registers the metrics of the log.

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// makeKeeper creates the quarantine of the gateway. It stops after the gateway.
+// makeKeeper creates the quarantine of the gateway. The quarantine stops after the gateway.
 func (a *App) makeKeeper() (*quarantine.Keeper, error) {
 	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{
 		Pool: a.pools.quarantine, Schema: schema.Name(a.opts.Config.Database.Schema),
@@ -85,7 +85,8 @@ func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quaranti
 	return v.made(ctx, d)
 }
 
-// renew creates the verifier for a configuration, unless it exists.
+// renew replaces made with a function for cfg, and stops the former one. If made is already for
+// cfg, renew does nothing.
 func (v *verifier) renew(ctx context.Context, cfg *config.Config) error {
 	v.mu.RLock()
 	same := v.of == cfg

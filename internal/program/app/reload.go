@@ -85,8 +85,8 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 }
 
 // apply changes the workers first and the gateway's sources last: the gateway must not accept an
-// event under the new routes before it has announced them to the other processes. After an error,
-// apply restores the old routing.
+// event under the new routes before the process has announced them to the other processes. After an
+// error, apply restores the old routing.
 func (a *App) apply(ctx context.Context, old, next *config.Config) error {
 	sources, leaving, err := a.endpoints(next)
 	if err != nil {
@@ -218,7 +218,7 @@ func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 		}
 	}
 	if len(destinations) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed: a reload does not put them into effect, a restart does",
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed; they take effect after a restart",
 			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
 	}
 	if len(sections) > 0 {

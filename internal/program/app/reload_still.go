@@ -27,7 +27,7 @@ const (
 // sight is the state of the configuration file at one moment.
 type sight struct {
 	stamp stamp
-	text  []byte // nil if the file cannot be read
+	text  []byte // nil if the file cannot be read or is not a regular file
 }
 
 func (a *App) look() sight {

@@ -100,7 +100,7 @@ worker: {dispatch_workers: 3}
 		return err == nil && route == "some"
 	}, patience, 10*time.Millisecond, "the new route has the event")
 	require.Contains(t, logs.String(), `they take effect after a restart" reason=worker`)
-	require.Contains(t, logs.String(), `level=WARN msg="destinations changed: a reload does not put them into effect, a restart does" destination="app, other"`)
+	require.Contains(t, logs.String(), `level=WARN msg="destinations changed; they take effect after a restart" destination="app, other"`)
 }
 
 func TestReloadOfABadFileChangesNothing(t *testing.T) {
@@ -159,7 +159,8 @@ routes: [{name: all, from: stripe, to: app}, {name: pushed, from: github, to: cr
 	require.NoError(t, a.Ready(t.Context()))
 }
 
-// A configuration that accepts or dispatches nothing is not ready unless allow_empty is set.
+// A process whose configuration accepts or dispatches nothing is not ready unless allow_empty is
+// set.
 func TestAnEmptyConfigurationIsNotReady(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// broker is a sender on a message broker.
+// broker is a sender that publishes to a message broker.
 type broker interface {
 	destination.Sender
 	destination.TimeLimited

@@ -62,7 +62,8 @@ func processName() string {
 }
 
 // stayAnnounced announces this process's retention settings to the other processes until ctx is
-// done. If the process has no worker, stayAnnounced also creates partitions ahead of time.
+// done, and then withdraws the announcement. If the process has no worker, stayAnnounced also
+// creates partitions ahead of time.
 func (a *App) stayAnnounced(ctx context.Context) {
 	process := retention.Process{Name: a.process, Kind: a.kind(), Version: a.opts.Version}
 	a.minutes.Of(measure.OfTimeline, a.opts.Version, measure.Started).Add(1)
@@ -77,13 +78,13 @@ func (a *App) stayAnnounced(ctx context.Context) {
 		}
 		process.Settings = RetentionOf(cfg)
 		if err := a.outbox.Retention().Announce(ctx, process); err != nil && ctx.Err() == nil {
-			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process could not announce its retention settings", slog.Any(logkey.Err, err))
+			a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "could not announce the retention settings of this process", slog.Any(logkey.Err, err))
 		}
 		if a.worker == nil && time.Since(made) >= partitionsEvery {
 			if _, err := a.outbox.MakePartitions(ctx); err == nil {
 				made = time.Now()
 			} else if ctx.Err() == nil {
-				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partitions of the days ahead not created", slog.Any(logkey.Err, err))
+				a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "could not create the partitions of the coming days", slog.Any(logkey.Err, err))
 			}
 		}
 		select {

@@ -70,7 +70,7 @@ func (b *bank) RoundTrip(r *http.Request) (*http.Response, error) {
 	return say(http.StatusOK, map[string]any{"key": key})
 }
 
-// process accepts deliveries of the bank until it is stopped.
+// process verifies deliveries of the bank as a gateway process does.
 type process struct {
 	*bank
 
@@ -145,8 +145,8 @@ func kept(t *testing.T, pool *pgxpool.Pool, condition string) {
 	}, 3*time.Minute, 10*time.Millisecond)
 }
 
-// A restarted process uses its predecessor's key, even if forged deliveries arrive or the sender's
-// API does not respond.
+// A restarted process uses the sender's key that its predecessor stored, even if forged deliveries
+// arrive or the sender's API does not respond.
 func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	t.Parallel()
 	pool, b, now := pgtest.New(t), newBank(t), time.Now()

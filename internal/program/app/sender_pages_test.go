@@ -61,7 +61,8 @@ func digest(make func() hash.Hash, key, text string) []byte {
 	return m.Sum(nil)
 }
 
-// signedHex returns a function that signs with an HMAC-SHA256 of the body in a header.
+// signedHex returns a function that puts the hexadecimal HMAC-SHA256 of the body in the named
+// header.
 func signedHex(name string) func(body, key string) delivery {
 	return func(body, key string) delivery {
 		return delivery{header: map[string]string{name: hex.EncodeToString(digest(sha256.New, key, body)), "Content-Type": "application/json"}, body: body}
@@ -92,7 +93,7 @@ func standardWebhook(decode bool) func(body, key string) delivery {
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(text)) // writing to memory
+	_, _ = w.Write([]byte(text)) // writing to memory cannot fail
 	_ = w.Close()
 	return b.String()
 }

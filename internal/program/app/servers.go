@@ -22,7 +22,7 @@ type Servers struct {
 	timeline map[string]int64 // highest timeline of each system
 }
 
-// NewServers returns Servers without any server.
+// NewServers returns Servers that has recorded no server yet. name is the schema of Hooklatch.
 func NewServers(name schema.Name) *Servers {
 	return &Servers{
 		question: name.OrDefault().SQL("SELECT system_id, timeline FROM hooklatch.this_server()"),

@@ -60,7 +60,8 @@ sources:
 	require.Equal(t, "whsec_"+base64.StdEncoding.EncodeToString([]byte("whsec_the-old-secret")), polar.Secrets[1].Value.Reveal())
 }
 
-// The running gateway, and not only the check command, uses the event key that a source sets.
+// The running gateway, and not only the check command, uses the settings event_id and dedup of a
+// source.
 func TestKeysAreAsConfigured(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ key, one, two string }{

@@ -14,7 +14,7 @@ import (
 )
 
 // PrepareStatements makes Postgres check the statements of all sql destinations without running
-// them. It returns warnings about refused statements, and the total number of statements.
+// them. It returns warnings about refused statements, and the number of checked statements.
 func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) (wrong []Warning, checked int, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func PrepareStatements(ctx context.Context, pool *pgxpool.Pool, cfg *config.Conf
 			path := "destinations." + name + ".sql.statements." + one.Statement
 			wrong = append(wrong, Warning{
 				"statements", cfg.Problem(path, "was rejected by Postgres: "+errors.Unwrap(one).Error()).Error(),
-				"create the objects that it names, or correct the statement; until then its effects fail",
+				"create the objects that the statement names, or correct the statement; until then its effects fail",
 			})
 		}
 	}

@@ -30,14 +30,14 @@ type step struct {
 	name    string
 	timeout time.Duration
 	stop    func(context.Context) error
-	minor   bool // true if the step's error is not an error of the stop
+	minor   bool // true if Run only logs the step's error
 }
 
 // errStillRunning is the error of a step that did not return within its time-out.
 var errStillRunning = errors.New("is still running")
 
 // Add registers a step. Call it immediately after creating the object that the step undoes. The
-// time-out limits only this step: a slow step does not reduce the time of other steps.
+// time-out limits only this step. The time-out of Run limits all steps together.
 func (t *Teardown) Add(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop})
 }
@@ -54,9 +54,10 @@ func (t *Teardown) add(s step) {
 	t.steps = append(t.steps, s)
 }
 
-// Run undoes everything even if steps fail, and returns within the given time-out. A step that does
-// not return is left running, and steps without remaining time are skipped. The error names both.
-// Run may be called again: each step runs only once.
+// Run undoes everything even if steps fail, and returns at most stopGrace after the given time-out.
+// A step that does not return is left running, and steps without remaining time are skipped. The
+// error names both, except for minor steps left running. Run may be called again: each step runs
+// only once.
 func (t *Teardown) Run(ctx context.Context, timeout time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

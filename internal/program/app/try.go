@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// tryRoute compiles a route that a user typed, and separately the configured route with its name.
-// Errors: *console.RouteError.
+// tryRoute compiles a route that a user typed and, separately, the configured route of the same
+// name. An error in the typed route is a *console.RouteError.
 func tryRoute(cfg *config.Config, text string) (console.Trial, error) {
 	typed, err := cfg.WithRoute(text)
 	if err != nil {
@@ -38,7 +38,7 @@ func tryRoute(cfg *config.Config, text string) (console.Trial, error) {
 	return trial, err
 }
 
-// routeError lists the problems of a typed route.
+// routeError converts the problems of a typed route to a *console.RouteError.
 func routeError(err error) error {
 	return &console.RouteError{Lines: strings.Split(err.Error(), "\n")}
 }

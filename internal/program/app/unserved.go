@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 )
 
-// Unserved are effects that wait for a destination or route that a configuration lacks.
+// Unserved describes waiting effects whose destination or route a configuration lacks.
 type Unserved struct {
 	Destination string // missing destination; empty if only the route is missing
 	Route       string // missing route; empty if the destination is missing
@@ -22,15 +22,15 @@ type Unserved struct {
 
 // String describes the waiting effects, with the missing destination or route.
 func (u Unserved) String() string {
-	waits := fmt.Sprintf("%d effects wait", u.Effects)
+	waits := fmt.Sprintf("%d effects have waited", u.Effects)
 	if u.Effects == 1 {
-		waits = "1 effect waits"
+		waits = "1 effect has waited"
 	}
 	waits += " since " + u.Since.UTC().Format(time.RFC3339)
 	if u.Destination != "" {
 		return fmt.Sprintf("%s for destination %q, which is not in the configuration", waits, u.Destination)
 	}
-	return fmt.Sprintf("%s that were created by route %q, which is not in the configuration; %d of them are not rendered yet and will be parked",
+	return fmt.Sprintf("%s, created by route %q, which is not in the configuration; the %d not rendered yet will be parked",
 		waits, u.Route, u.Unrendered)
 }
 

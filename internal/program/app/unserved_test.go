@@ -28,7 +28,7 @@ func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 	f.write(t, first)
 	var logs syncBuffer
 	a := started(t, f, &logs)
-	require.Regexp(t, `level=WARN msg="2 effects wait since \S+ for destination \\"gone\\", which is not in the configuration" destination=gone count=2 `+
+	require.Regexp(t, `level=WARN msg="2 effects have waited since \S+ for destination \\"gone\\", which is not in the configuration" destination=gone count=2 `+
 		`reason="add it again, or run: hooklatch destinations retire gone"`, logs.String())
 	require.NotContains(t, logs.String(), "destination=app")
 

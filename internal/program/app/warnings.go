@@ -120,10 +120,10 @@ func handlerWarnings(cfg *config.Config) []Warning {
 			if !slices.Contains(r.From, name) && !slices.Contains(r.From, route.EverySource) {
 				continue
 			}
-			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].from", fmt.Sprintf("route %q takes no events of source %q: handlers: true leaves them to Go handlers", r.Name, name))
+			problem := cfg.Problem("routes["+strconv.Itoa(i)+"].from", fmt.Sprintf("route %q receives no events of source %q: handlers: true leaves them to Go handlers", r.Name, name))
 			warnings = append(warnings, Warning{
 				"handlers", problem.Error(),
-				fmt.Sprintf("give the route to the program with the handlers, as worker.Options.Routes; or remove handlers: true of %s; or name the other sources in from", name),
+				fmt.Sprintf("give the route to the program with the handlers, as worker.Options.Routes; or remove handlers: true from %s; or name the other sources in from", name),
 			})
 		}
 	}

@@ -33,7 +33,7 @@ type Admin struct {
 	Tokens []AdminToken `yaml:"tokens,omitempty"`
 	// Sign-in and roles.
 	Auth AdminAuth `yaml:"auth,omitempty"`
-	// Content and masks of the console.
+	// Values that the console hides from all users except admins.
 	Console AdminConsole `yaml:"console,omitempty"`
 	// If true, the operator log records which user viewed which payload, at most once an
 	// hour per user and payload. Defaults to false.
@@ -117,11 +117,12 @@ type AdminProxy struct {
 // claims["..."] for other names. A user has the strongest role whose condition is true; a user
 // without a role is refused.
 type AdminRoles struct {
-	// Users who may read, such as email.endsWith("@example.com").
+	// Condition for users who may read, such as email.endsWith("@example.com").
 	Viewer string `yaml:"viewer,omitempty"`
-	// Users who may also retry, cancel, park, pause, and verify refused deliveries again.
+	// Condition for users who may also retry, cancel, park, pause, and verify refused deliveries
+	// again.
 	Operator string `yaml:"operator,omitempty"`
-	// Users who may do everything, such as groups.exists(g, g == "platform").
+	// Condition for users who may do everything, such as groups.exists(g, g == "platform").
 	Admin string `yaml:"admin,omitempty"`
 }
 
@@ -130,7 +131,7 @@ func (r AdminRoles) Conditions() signin.Conditions {
 	return signin.Conditions{signin.Viewer: r.Viewer, signin.Operator: r.Operator, signin.Admin: r.Admin}
 }
 
-// AdminConsole configures the pages.
+// AdminConsole configures which values the console hides.
 type AdminConsole struct {
 	// Values that only admins see, by source: JSON pointers into an event, or names of
 	// form fields after a slash, such as /From. Other users see neither the source's exact

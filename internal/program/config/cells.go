@@ -139,8 +139,8 @@ func (c *Config) checkStatements(d *decoder) {
 			matches := slices.Contains(r.From, name) || slices.Contains(r.From, route.EverySource)
 			s := c.Sources[name]
 			if cell := cmp.Or(s.otherThanMain(), MainCell); matches && cell != MainCell {
-				d.reportf("routes["+strconv.Itoa(i)+"].from", "source %q is in cell %q, and the statements of destination %q run in the database of the cell %s; "+
-					"name only sources of that cell", name, cell, r.To, MainCell)
+				d.reportf("routes["+strconv.Itoa(i)+"].from", "source %q is in cell %q, and the statements of destination %q would run in the database of that cell; "+
+					"name only sources of the cell %s", name, cell, r.To, MainCell)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (c *Config) Changes(next *Config) []Change {
 // setting is one source, destination or route.
 type setting struct {
 	shown any // in the form of the printer, with <secret> in place of each secret
-	whole any // with the secrets
+	whole any // with the secrets, except for a source
 }
 
 // sourceSettings omits each source's secrets, retention and cell, because they change no decision.
@@ -121,7 +121,7 @@ func changesOf(section string, old, next map[string]setting) []Change {
 	return list
 }
 
-// changedFields returns the paths of the fields that differ.
+// changedFields returns the paths of the fields that differ, or secrets if only secrets differ.
 func changedFields(old, next setting) []string {
 	before, after := map[string]string{}, map[string]string{}
 	for _, s := range settingsIn("", old.shown) {

@@ -64,7 +64,7 @@ func (db Database) check(d *decoder, at string) {
 	d.faults(at, c.Err())
 }
 
-// checkMemory requires that gateway.max_buffered has room for one body of each source.
+// checkMemory requires that gateway.max_buffered has room for one body of any source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
 		limit := c.maxBodies[name]

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// checkRoutes validates each route and the names that it refers to.
+// checkRoutes validates each route and the names that it refers to, and requires distinct names.
 func (c *Config) checkRoutes(d *decoder) {
 	seen := map[string]int{}
 	for i, r := range c.Routes {
@@ -25,7 +25,6 @@ func (c *Config) checkRoutes(d *decoder) {
 	}
 }
 
-// checkRoute validates one route.
 func (c *Config) checkRoute(d *decoder, at string, r route.Route) {
 	kinds := make(map[string]string, len(c.Destinations))
 	for name, dest := range c.Destinations {

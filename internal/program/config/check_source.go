@@ -21,10 +21,10 @@ func (s Source) check(d *decoder, sourceName, publicURL string) {
 		d.reportf(at+".max_body", "%s is negative; give a size above 0, or leave it out", s.MaxBody)
 	}
 	d.among(at+".replay_guard", "replay guard", s.ReplayGuard, replayGuards)
-	d.among(d.dedupPath(at), "rule of dedup", s.Dedup.Rule, dedups)
-	d.among(at+".quarantine", "setting of the quarantine", s.Quarantine, quarantines)
+	d.among(d.dedupPath(at), "dedup rule", s.Dedup.Rule, dedups)
+	d.among(at+".quarantine", "quarantine setting", s.Quarantine, quarantines)
 	if s.Gzip != "" {
-		d.among(at+".gzip", "setting of gzip", s.Gzip, gzips)
+		d.among(at+".gzip", "gzip setting", s.Gzip, gzips)
 	}
 	if _, given := d.origin.lines[at+".dedup_window"]; given {
 		c.Positive("dedup_window", s.DedupWindow)

@@ -69,9 +69,9 @@ type Config struct {
 type origin struct {
 	file  string
 	lines map[string]int
-	// files are the names of secret files, by secret path.
+	// files are the names of the secret files, by the path of the secret in the configuration.
 	files map[string]string
-	// sums are the checksums of the secret files, by secret path.
+	// sums are the checksums of the secret files, by the same path.
 	sums map[string][sha256.Size]byte
 	// expanded are the scalars with a reference to an environment variable, as written, by path.
 	expanded map[string]string
@@ -104,7 +104,7 @@ func Load(path string, env LookupEnv, more ...DeprecatedKey) (*Config, error) {
 	return cfg, nil
 }
 
-// Warnings returns settings and file permissions that are allowed but rarely intended.
+// Warnings returns a problem for each file with secrets that every user of the machine can read.
 func (c *Config) Warnings() []Problem { return c.warnings }
 
 // Parse parses the text of the file name. Relative paths in it, such as secrets_file, are relative

@@ -205,8 +205,8 @@ func TestRetentionIsFilledIn(t *testing.T) {
 	require.Equal(t, 2*day, cfg.Retention.Payloads, "payloads are not kept longer than events")
 }
 
-// The default dedup is never below a provider's floor. A dedup one second below the floor is
-// refused, with the floor and its reason.
+// The default of retention.dedup is never below a provider's floor. A value one second below the
+// floor is refused, and the error gives the floor and its reason.
 func TestRetentionFloorOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {

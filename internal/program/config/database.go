@@ -29,14 +29,16 @@ type Database struct {
 	Schema string `yaml:"schema,omitempty"`
 	// Set this to on_start to make each process of `hooklatch serve` apply pending migrations
 	// before it uses the database, as `hooklatch migrate up` does. The role of the process must
-	// own the schema. Until the migrations are applied, deliveries are answered 503. Processes of
-	// gateway and worker never apply migrations. Defaults to none: an operator applies them.
+	// own the schema. Until the migrations are applied, deliveries are answered 503. The
+	// commands `hooklatch gateway` and `hooklatch worker` ignore this setting. Defaults to none: an
+	// operator applies migrations.
 	Migrate string `yaml:"migrate,omitempty"`
 	// Maximum number of connections of one process to url. 8 connections accept
 	// deliveries, 1 is for the quarantine and 4 are for the console and other reads. The
 	// remaining connections are for the worker: at least 12 plus the concurrency of all
 	// sql destinations, plus worker.handler_workers if a source has handlers. direct_url
-	// gets as many connections as the worker. 0 computes the number. Defaults to 0.
+	// gets as many connections as the worker. With 0, the process computes the number.
+	// Defaults to 0.
 	MaxConns int `yaml:"max_conns,omitempty"`
 	// Disk space that all tables may use, such as 200GiB. When the tables reach four fifths of this
 	// size, `hooklatch status` and an alert report it; nothing is refused. Defaults to 0, no

@@ -30,7 +30,7 @@ var (
 
 // decoder fills Go values from YAML nodes. Unlike the library's own decoder, it continues after a
 // mistake, records the line of every path, expands ${NAME} only in scalars, and never shows a
-// secret field's text.
+// secret.
 type decoder struct {
 	origin  *origin
 	env     LookupEnv
@@ -39,15 +39,17 @@ type decoder struct {
 	// noAliases refuses aliases.
 	noAliases bool
 	problems  Problems
-	warnings  Problems // warnings about the files that were read
+	warnings  Problems // warnings about secret files
 
 	deprecated Problems // deprecated keys, which apply nevertheless
 
-	// unknown are the mappings with an unknown key.
+	// unknown contains the paths of values that were not decoded completely, such as a mapping
+	// with an unknown key.
 	unknown map[string]bool
-	// expanded are the scalars with a reference, as written in the file.
+	// expanded are the scalars with a reference to an environment variable, as written in the
+	// file, by path.
 	expanded map[string]string
-	// zeros are the numbers, sizes and durations that are 0, as written in the file.
+	// zeros are the numbers, sizes and durations that are 0, as written in the file, by path.
 	zeros map[string]string
 }
 
@@ -147,7 +149,7 @@ func (d *decoder) mapping(node ast.Node, path string, target reflect.Value, dept
 	}
 }
 
-// sequence decodes a list. If its elements are scalars, a single value counts as a list of one.
+// sequence decodes a list. If its elements can be scalars, a scalar counts as a list of one.
 func (d *decoder) sequence(node ast.Node, path string, target reflect.Value, depth int) {
 	list, ok := node.(*ast.SequenceNode)
 	if !ok {

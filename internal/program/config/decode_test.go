@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	dir := f.TempDir() // *_file must find no file
+	dir := f.TempDir() // empty, so that no *_file key finds a file
 	f.Fuzz(func(t *testing.T, data []byte) {
 		cfg, err := Parse(dir+"/fuzz.yaml", data, func(string) (string, bool) { return "canary-value", true })
 		if err != nil {
@@ -176,7 +176,7 @@ routes: [{name: all, from: stripe, to: app}]
 	}
 }
 
-// The decoder must support every type in the struct.
+// The decoder supports every type in Config.
 func TestDecoderKnowsEveryType(t *testing.T) {
 	t.Parallel()
 	var visit func(typ reflect.Type, path string)

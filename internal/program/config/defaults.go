@@ -77,7 +77,8 @@ func (s Source) withDefaults() Source {
 	return s
 }
 
-// url returns the URL of the admin listener for a browser on the same machine.
+// url returns the URL of the admin listener for a browser on the same machine, or "" if the port is
+// not known.
 func (a Admin) url() string {
 	host, port, err := net.SplitHostPort(a.Listen)
 	if err != nil || port == "0" {

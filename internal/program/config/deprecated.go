@@ -12,7 +12,7 @@ import (
 // instead.
 type DeprecatedKey struct {
 	Path    string // such as "sources.*.largest_body": without indexes; * is any name
-	Key     string // what to write in the same mapping
+	Key     string // key to write instead, in the same mapping
 	Since   string // version that deprecated the key
 	Removed string // version that removed the key; empty if the key still applies
 }
@@ -64,8 +64,9 @@ func (d *decoder) current(at string, e entry, given []entry) (key string, ok boo
 	return k.Key, true
 }
 
-// WithoutDeprecated returns the text of the file with every deprecated key replaced. Nothing else
-// changes. It returns an error if a key must be replaced by hand, such as a key in an alias.
+// WithoutDeprecated returns the text of the file with every deprecated key replaced, and nothing
+// else changed. It returns an error if a key must be replaced by hand, such as one whose name also
+// occurs earlier in its line.
 func (c *Config) WithoutDeprecated() ([]byte, error) {
 	lines := strings.SplitAfter(string(c.origin.text), "\n")
 	for _, found := range c.deprecated {

@@ -35,7 +35,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return days + rest, nil
 }
 
-// FormatDuration formats a duration in its shortest form: 90d, 36h, 1h30m.
+// FormatDuration formats a duration in a short form: 90d, 36h, 1h30m.
 func FormatDuration(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"

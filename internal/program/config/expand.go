@@ -12,12 +12,12 @@ var (
 	envName      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// bareReference matches a shell-style variable, which this file does not support: the whole text is
-// a $ and a name in capitals. With another $ in front, the text is a literal.
+// bareReference matches a shell-style variable, which the configuration does not support: the whole
+// text is a $ and a name in capitals. With another $ in front, the text is a literal.
 var bareReference = regexp.MustCompile(`^\$?\$([A-Z_][A-Z0-9_]*)$`)
 
-// checkBare refuses a variable without braces. It shows a secret field's text only if a variable
-// with that name is set: any other text may be the secret itself.
+// checkBare returns false for a variable without braces, and reports it. The report shows the text
+// of a secret field only if such a variable is set: any other text may be the secret itself.
 func (d *decoder) checkBare(path, text string, isSecret bool) bool {
 	found := bareReference.FindStringSubmatch(text)
 	if found == nil || strings.HasPrefix(text, "$$") {
@@ -52,9 +52,9 @@ func maskReferences(text string) string {
 // correct the environment, not the line.
 const NotSet = "is not set"
 
-// expand replaces every ${NAME} in text with the environment variable NAME, and $${ by a literal
+// expand replaces every ${NAME} in text with the environment variable NAME, and $${ with a literal
 // ${. A text that is $$NAME becomes $NAME. The value of a variable is not expanded again and cannot
-// change the structure of the file.
+// change the structure of the file. The result expanded reports whether text refers to a variable.
 func expand(text string, env LookupEnv) (result string, expanded bool, err error) {
 	if strings.HasPrefix(text, "$$") && bareReference.MatchString(text) {
 		return text[1:], false, nil

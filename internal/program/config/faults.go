@@ -8,7 +8,7 @@ import (
 )
 
 // faults reports faults that the options' own package found, at their positions in the file. A
-// value that already has a problem is not reported again, unless it has an unknown key.
+// value that already has a problem is not reported again, unless it was not decoded completely.
 func (d *decoder) faults(at string, err error) {
 	known := d.problems
 	for _, f := range option.FaultsOf(at, err) {

@@ -20,8 +20,8 @@ type field struct {
 
 type fields []field
 
-// fieldsOf returns a struct's keys by their yaml tags, including the keys of inlined structs. A
-// field without a tag is not part of the file.
+// fieldsOf returns a struct's keys from its yaml tags, including the keys of inlined structs, and
+// for each secret also the key of its file. A field without a tag is not part of the file.
 func fieldsOf(t reflect.Type) fields {
 	var list fields
 	for f := range t.Fields() {

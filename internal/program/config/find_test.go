@@ -35,8 +35,8 @@ func TestFind(t *testing.T) {
 	require.Equal(t, "elsewhere.yaml", path)
 }
 
-// A container that is started without a configuration explains where the file belongs, and shows
-// a file that works.
+// The error about a missing file at InstalledPath explains where the file belongs, and shows a file
+// that works.
 func TestAMissingInstalledFileIsExplained(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(InstalledPath); err == nil {

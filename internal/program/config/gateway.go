@@ -60,18 +60,18 @@ func (g Gateway) validate() error {
 	return c.Err()
 }
 
-// SeenCache configures a memory of duplicates that several gateways share.
+// SeenCache configures the Redis server in which several gateways share their memory of duplicates.
 type SeenCache struct {
-	// URL of the Redis server: redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, or
+	// URL of the server: redis://USER:PASSWORD@HOST:PORT/DATABASE, rediss:// for TLS, or
 	// unix:///PATH. The URL is treated as a secret.
 	Redis secret.Value `yaml:"redis,omitempty"`
-	// Time for which the Redis server remembers an event after its receipt: at most 24h, and at
-	// most half of the shortest retention.dedup. Defaults to 10m.
+	// Time for which the server remembers an event after its receipt: at most 24h, and at most half
+	// of the shortest retention.dedup. Defaults to 10m.
 	TTL time.Duration `yaml:"ttl,omitempty"`
 }
 
-// checkSeenCache reports a Redis that cannot be used, and a ttl so long that retention could delete
-// an event while Redis still contains it.
+// checkSeenCache reports a Redis URL that cannot be used, and a ttl so long that retention could
+// delete an event while Redis still contains it.
 func (c *Config) checkSeenCache(d *decoder) {
 	const at = "gateway.seen_cache"
 	cache := c.Gateway.SeenCache
@@ -79,7 +79,7 @@ func (c *Config) checkSeenCache(d *decoder) {
 		return
 	}
 	if cache.Redis.IsZero() {
-		d.missingf(at, "redis", "has no redis, the URL of a Redis; give redis or redis_file")
+		d.missingf(at, "redis", "has no redis, the URL of a Redis server; give redis or redis_file")
 	} else if err := seen.CheckURL(cache.Redis); err != nil {
 		d.reportf(at+".redis", "%s", err)
 	}
@@ -95,8 +95,8 @@ func (c *Config) checkSeenCache(d *decoder) {
 	}
 }
 
-// KeyPair names the certificate of a listener. Both files are read again when
-// they change, and at each reload.
+// KeyPair names the certificate and key files of a listener. The process reads both files again
+// when they change, and at each reload.
 type KeyPair struct {
 	// PEM file with the certificate, followed by its intermediate certificates.
 	CertFile string `yaml:"cert_file"`

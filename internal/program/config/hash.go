@@ -16,9 +16,9 @@ const hashLength = 16
 // retention of a source's events, and the cell whose database stores them.
 var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention|cell)$|^destinations\.[^.]*\.http\.sign\.`)
 
-// Hash identifies the settings that decide about events: sources, destinations and routes, without
-// secrets and without listener, database and worker settings. It is stored with every event that
-// was dispatched or skipped. Rotating a secret does not change it.
+// Hash returns a hash of the settings that decide about events: sources, destinations and routes,
+// without secrets and without listener, database and worker settings. The hash is stored with every
+// event that was dispatched or skipped. Rotating a secret does not change the hash.
 func (c *Config) Hash() string {
 	decisive := Config{Sources: c.Sources, Destinations: c.Destinations, Routes: c.Routes}
 	p := printer{files: c.origin.files, omit: undecided.MatchString}

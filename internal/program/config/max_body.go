@@ -1,7 +1,7 @@
 package config
 
-// MaxBodyOf returns the largest body that a source accepts, form or not, in bytes. It returns 0 for
-// a source that is not configured.
+// MaxBodyOf returns the size of the largest body that a source accepts, form or not, in bytes. It
+// returns 0 for a source that is not configured.
 func (c *Config) MaxBodyOf(source string) int64 {
 	limit := c.maxBodies[source]
 	s := c.Sources[source]
@@ -27,8 +27,8 @@ func (c *Config) fillInMaxBodies() {
 	}
 }
 
-// providerCap returns the largest body that a source's sender is known to send, or 0 if it is
-// unknown or the source is not valid.
+// providerCap returns the size of the largest body that a source's provider is known to send, or 0
+// if the size is unknown or the source is not valid.
 func providerCap(s Source) int64 {
 	p, err := s.Sender()
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// document parses data and decodes its only document into the struct that
-// target points to.
+// document parses data and decodes its only document into the struct to which target points.
 func (d *decoder) document(data []byte, target any) {
 	text := string(data)
 	if strings.Contains(text, maskOpen) || strings.Contains(text, maskClose) {
@@ -35,8 +34,8 @@ func (d *decoder) document(data []byte, target any) {
 	}
 }
 
-// parse recovers from panics of the parser on broken input. The resulting error has no position and
-// contains no secret.
+// parse parses YAML text. A panic of the parser on broken input becomes an error that has no
+// position and contains no secret.
 func parse(text string) (file *ast.File, err error) {
 	defer func() {
 		if recover() != nil {
@@ -73,7 +72,7 @@ func (c anchorCollector) Visit(node ast.Node) ast.Visitor {
 	return c
 }
 
-// resolve follows anchors and aliases.
+// resolve follows anchors and aliases. It reports tags and invalid aliases, and then returns false.
 func (d *decoder) resolve(node ast.Node, path string) (ast.Node, bool) {
 	for range maxDepth {
 		switch n := node.(type) {

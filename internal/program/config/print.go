@@ -35,7 +35,7 @@ type printer struct {
 	written map[string]string
 }
 
-// value returns nil for a value that the file can omit.
+// value returns the form of a value in the file, or nil if the file can omit the value.
 func (p printer) value(path string, v reflect.Value) any {
 	if text, written := p.written[path]; written {
 		return text

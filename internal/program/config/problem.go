@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in the file. A Problem never contains a secret (I12). It contains only the
-// name of a secret field, and only the text before expansion of an expanded value.
+// Problem is one mistake in the file. A Problem never contains a secret (I12). It names a secret
+// field without its value, and shows an expanded value as written in the file.
 type Problem struct { //nolint:errname // operators fix problems; the list is the error
 	File    string
 	Line    int    // counted from 1; 0 for the whole file

@@ -129,8 +129,8 @@ func (c *Config) checkRetention(d *decoder) {
 	}
 }
 
-// beforeExport is how much longer an event must be kept than its delivery, so that a day is
-// exported with its events.
+// beforeExport is the minimum by which each dedup must exceed payloads, so that a day is exported
+// with its events.
 const beforeExport = 2 * retention.Day
 
 func (c *Config) checkExport(d *decoder) {
@@ -187,7 +187,7 @@ func (c *Config) checkSourceRetention(d *decoder, name string) {
 	}
 }
 
-// WhyFloor explains a provider's floor.
+// WhyFloor explains the shortest dedup that a provider allows, such as "2 x 3d of retries".
 func WhyFloor(p *provider.Provider) string {
 	var parts []string
 	if p.RetryWindow > 0 {

@@ -95,9 +95,9 @@ func (d *decoder) show(path, value string) string {
 	return quote(value)
 }
 
-// setScalar stores text in target, or returns its fault. isText is true for a YAML string, and
-// false for a number or a boolean. literal is true for a string in the file itself: a value from
-// the environment is always text.
+// setScalar stores text in target, or returns the fault of the text. isText is true for a YAML
+// string, and false for a number or a boolean. literal is true for a string in the file itself,
+// which cannot be a number or a boolean. The value of an environment variable can.
 func setScalar(target reflect.Value, text string, isText, literal bool) (problem string) {
 	if target.Type() == prefixType {
 		v, err := parseNetwork(text)
@@ -172,7 +172,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 }
 
 // isPublic reports whether the value of a secret field is not secret: the URL of a database, a cell
-// or a Redis without a password.
+// or a Redis server, without a password.
 func isPublic(path, text string) bool {
 	isURL := strings.HasPrefix(path, "database.") || strings.HasPrefix(path, "cells.") || path == "gateway.seen_cache.redis"
 	if !isURL || strings.Contains(text, "password") {

@@ -21,7 +21,7 @@ func (c *Config) RouteSettings(at int) []Setting {
 }
 
 // DestinationSettings returns the fields of a destination with its defaults, as RouteSettings does.
-// Secrets and the values of headers are <secret>, and URLs have no user, password and query.
+// Secrets and the values of headers are <secret>, and http.url has no user, password or query.
 func (c *Config) DestinationSettings(name string) []Setting {
 	settings := c.settings(join("destinations", name), reflect.ValueOf(c.Destinations[name]))
 	for i, s := range settings {

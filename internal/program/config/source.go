@@ -76,7 +76,7 @@ type Source struct {
 	// Team that owns this source. Alerts about the source go to this team, and `status
 	// --team` selects by it. Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Fetches events that webhooks did not deliver from the provider's API. Defaults to no
+	// Fetches from the provider's API the events that webhooks did not deliver. Defaults to no
 	// backfill.
 	Backfill *backfill.Settings `yaml:"backfill,omitempty"`
 	// Time for which this source's events are remembered.
@@ -99,8 +99,7 @@ type Dedup struct {
 	Ignore []string `yaml:"ignore,omitempty"`
 }
 
-// ProviderOptions returns the provider's options, including the options given elsewhere in the
-// source.
+// ProviderOptions returns the provider's options, including dedup.ignore.
 func (s Source) ProviderOptions() provider.Options {
 	o := s.Options
 	o.Ignore = s.Dedup.Ignore

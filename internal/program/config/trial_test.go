@@ -12,12 +12,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// Every viewer can submit a route to try. Parsing the route takes little time and memory, whatever
-// its text.
+// Every viewer can submit a route to try. Parsing the route allocates limited memory and returns an
+// error of limited length, whatever the text.
 //
 //nolint:paralleltest // it measures what the process allocates
 func TestATypedRouteOfAnyTextIsReadCheaply(t *testing.T) {
-	const most = 16 << 10 // as on the page
+	const most = 16 << 10 // limit of the console for a typed route
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("database: {url: \"postgres://localhost/none\"}\n"), 0o600))
 	c, err := config.Load(path, func(string) (string, bool) { return "", false })

@@ -25,7 +25,7 @@ var packages = []string{
 // module/gateway.Options.Listen.
 type comments map[string]string
 
-// readComments reads the structs of the packages below root.
+// readComments reads the comments of all structs in packages. root is the repository.
 func readComments(root string) (comments, error) {
 	docs := comments{}
 	for _, dir := range packages {

@@ -52,7 +52,7 @@ type generator struct {
 	definitions object
 }
 
-// refinements are merged into a field's schema.
+// refinements restrict the text of a field. Each key names the field's struct and the field.
 var refinements = map[string]object{
 	"Source.Provider":                  {"enum": catalog.Names()},
 	"DestinationOptions.Policy":        {"enum": []string{string(ledger.AtLeastOnce), string(ledger.AtMostOnce)}},
@@ -139,7 +139,7 @@ func (g *generator) structure(typ reflect.Type) object {
 	return merge(s, requirements[typ.Name()])
 }
 
-// value returns the schema of a type, by the rules of decoder.value.
+// value returns the schema of a type, according to the rules of decoder.value.
 func (g *generator) value(typ reflect.Type) object {
 	switch typ {
 	case reflect.TypeFor[secret.Value](), reflect.TypeFor[ledger.Policy](), reflect.TypeFor[ledger.OnPark](), reflect.TypeFor[worker.OnStoredError]():
