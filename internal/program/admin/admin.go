@@ -28,7 +28,7 @@ const DefaultListen = "127.0.0.1:8081"
 
 const defaultListenHint = "set admin.listen in the configuration"
 
-// Time-outs of the listener. The write time-out is long enough for a slow Prometheus scrape.
+// Limits of the listener. The write time-out is long enough for a slow Prometheus scrape.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second
@@ -52,7 +52,7 @@ type Options struct {
 	// Listen is the TCP address for Start. Defaults to DefaultListen. An address other than a
 	// loopback address needs a SignIn that requires authentication.
 	Listen string
-	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. If nil, it serves plain HTTP.
+	// TLS makes Start serve HTTPS: HTTP/1.1 over TLS 1.2 or newer. If nil, Start serves plain HTTP.
 	TLS *tls.Config
 	// ListenHint tells the user, in the error about an address in use, how to change the address.
 	// By default, it names admin.listen.
@@ -71,7 +71,7 @@ type Options struct {
 	// authenticated callers. If nil, there are no warnings.
 	Warnings func() []string
 	// Reloads returns the result of reloads, which /readyz shows to authenticated callers. If
-	// nil, it reports nothing.
+	// nil, /readyz shows no reloads.
 	Reloads func() Reloads
 	// Metrics serves /metrics. If nil, the response is 404.
 	Metrics http.Handler
@@ -185,8 +185,8 @@ func (a *Admin) Routes() []signin.Route {
 	return list
 }
 
-// routes authenticates requests to everything except the two probes: every handler added to private
-// is private.
+// routes returns the listener's handler, which authenticates requests to all paths except the two
+// probes. No handler that is added to private can be reached without authentication.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
 	for _, e := range a.entries() {
@@ -202,8 +202,8 @@ func (a *Admin) routes() http.Handler {
 	return boundedBodies(secureHeaders(a.sameOrigin(public)))
 }
 
-// acquainted records the connections and addresses of authenticated users and machines, for whom
-// connections are reserved.
+// acquainted returns a handler that records the connections and addresses of authenticated users
+// and machines, for whom connections are reserved.
 func (a *Admin) acquainted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); person.Role != "" {

@@ -24,7 +24,8 @@ const token = "canary-token-5d2c"
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// newAdmin returns an Admin with data to show. If change is not nil, it can change the options.
+// newAdmin returns an Admin with metrics and a console. If change is not nil, it can change the
+// options.
 func newAdmin(t *testing.T, change func(*admin.Options)) *admin.Admin {
 	t.Helper()
 	opts := admin.Options{

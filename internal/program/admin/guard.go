@@ -13,8 +13,9 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hooklatch"
 
-// secureHeaders forbids foreign scripts, frames, content sniffing and caching for every response.
-// It keeps the referrer: otherwise, the origin of a form over plain HTTP would be null.
+// secureHeaders returns a handler whose responses forbid foreign scripts, frames, content sniffing
+// and caching. Browsers still send the referrer within the origin: otherwise, the origin of a form
+// over plain HTTP would be null.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -26,7 +27,8 @@ func secureHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// boundedBodies limits every request body. A handler may have a lower limit.
+// boundedBodies returns a handler that limits every request body. The next handler may have a lower
+// limit.
 func boundedBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, api.MaxOrder)
@@ -34,7 +36,8 @@ func boundedBodies(next http.Handler) http.Handler {
 	})
 }
 
-// originsOf trusts a URL's origin in addition to the listener's own origin.
+// originsOf returns a protection that trusts the listener's own origin and the origin of
+// consoleURL, if consoleURL is not empty.
 func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	origins := http.NewCrossOriginProtection()
 	if consoleURL == "" {
@@ -48,9 +51,9 @@ func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	return origins, err
 }
 
-// sameOrigin refuses requests that another web site makes a browser send. A change without an
-// origin header does not come from a current browser. Such a change must carry the token as a
-// bearer token, which no site can make a browser send.
+// sameOrigin returns a handler that refuses requests that another web site makes a browser send. A
+// change without an origin header does not come from a current browser. Such a change must carry
+// the token as a bearer token, which no site can make a browser send.
 func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions

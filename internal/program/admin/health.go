@@ -33,7 +33,8 @@ type Reloads struct {
 	PID int `json:"pid"`
 	// Tried is the number of reloads, including those that failed.
 	Tried int `json:"tried"`
-	// Error is the error of the last reload. It is empty if there was none, or if it succeeded.
+	// Error is the error of the last reload. It is empty if that reload succeeded, or if there was
+	// no reload.
 	Error string `json:"error,omitempty"`
 }
 
@@ -49,7 +50,7 @@ func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// readyz calls Options.Ready. It is public, so only callers with a token see the details, and
+// readyz calls Options.Ready. /readyz is public, so only authenticated callers see the details, and
 // concurrent requests share one call.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())
@@ -128,7 +129,7 @@ func redact(text string) string {
 // treats it like any other error, but does not log it: the process itself logs when it is ready.
 var ErrStarting = errors.New("starting")
 
-// readiness logs only when the /readyz response changes, since probes arrive every few seconds.
+// readiness logs only changes between ready and not ready, since probes arrive every few seconds.
 type readiness struct {
 	mu       sync.Mutex
 	notReady bool

@@ -10,11 +10,11 @@ import (
 // Main is the name of the cell whose database is in the section database of the configuration.
 const Main = "main"
 
-// commands are the commands that read the configuration or connect to the database. The first group
-// matches commands that work on the cell that --cell names, and not on all cells. The second group
-// matches the other commands that declare --database-url. A verb follows the name of a group of
-// commands. The commands dev and providers are missing: --config has another meaning for dev, and
-// the output of providers does not depend on the configuration.
+// commands matches the commands that read the configuration or connect to the database. The first
+// group matches commands that work on the cell that --cell names, and not on all cells. The second
+// group matches the other commands that declare --database-url. The name of a group of commands is
+// followed by a verb. The commands dev and providers are missing: --config has another meaning for
+// dev, and the output of providers does not depend on the configuration.
 var commands = regexp.MustCompile(`\bhooklatch (?:` +
 	`((?:alerts|backfill|destinations|effects|events|import|quarantine|retention|routes|runs) [\w.-]+|audit\b|find\b|repair\b)|` +
 	`((?:logins|migrate) [\w.-]+|(?:check|gateway|serve|status|worker)\b)|` +
@@ -29,7 +29,7 @@ type Flags struct {
 }
 
 // AddTo adds the flags to the commands in a text. Each command gets only flags that it declares.
-// Commands that have the flags already, because AddTo added them, do not change.
+// Commands to which AddTo has already added the flags do not change.
 func (f Flags) AddTo(text string) string {
 	var b strings.Builder
 	end := 0

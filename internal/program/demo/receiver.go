@@ -1,5 +1,5 @@
 // Package demo provides example receivers for the dev command: an HTTP receiver that applies each
-// idempotency key once, and a mail server that stores emails.
+// idempotency key once, and a mail server that lists the emails that it received.
 package demo
 
 import (
@@ -40,9 +40,9 @@ type ReceiverOptions struct {
 	Listener net.Listener
 	// Secret verifies the Standard Webhooks signatures of requests. Required.
 	Secret secret.Value
-	// Mail is also listed by GET /seen. It may be nil.
+	// Mail is the mail server whose emails GET /seen lists too. It may be nil.
 	Mail *Mail
-	// Print is called with a line for each effect. If nil, nothing is printed.
+	// Print is called with a line for each accepted request. If nil, nothing is printed.
 	Print func(line string)
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
@@ -164,7 +164,8 @@ func (s Seen) line() string {
 	return "receiver  applied  " + what
 }
 
-// named reports whether the request was sent to localhost, or to the receiver's address.
+// named reports whether the request's Host header is a name or address of this machine, or the
+// listener's address.
 func (r *Receiver) named(request *http.Request) bool {
 	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()
 }

@@ -34,8 +34,9 @@ func HeaderLines(r ledger.Request) string {
 	return b.String()
 }
 
-// EditHeaders adds the headers in an edited text to c. Headers that the request has already are
-// accepted; others must be headers that a route may set.
+// EditHeaders sets the headers of c from an edited text, unless the text is unchanged. A header
+// that the request already has with the same value is accepted. Any other header must be one that a
+// route may set.
 func EditHeaders(c *ledger.Resend, text string, of ledger.Request) error {
 	text = lines(text)
 	if text == lines(HeaderLines(of)) {

@@ -75,8 +75,8 @@ func (v View) WhyNot() string {
 	return v.hidden
 }
 
-// Payload returns an event's payload without the masked values. If they cannot be located, no part
-// of the payload is shown.
+// Payload returns an event's payload without the masked values. If these values cannot be located,
+// no part of the payload is shown.
 func (v View) Payload(e *inbox.Event) pretty.Payload {
 	body, stored := e.Payload(), e.Body != nil && e.ErasedAt.IsZero()
 	switch {
@@ -124,7 +124,7 @@ func (v View) ShowsResponse(e life.Effect) bool {
 	return v.WhyNot() == "" && (e.ResponseExcerpt != "" || slices.ContainsFunc(e.Attempts, func(a ledger.Attempt) bool { return a.ResponseExcerpt != "" }))
 }
 
-// Conceal clears fields of a row that the caller must not see.
+// Conceal clears fields of an effect that the caller must not see.
 func (v View) Conceal(e *ledger.Effect) {
 	if v.WhyNot() != "" {
 		e.Request.URL, e.Request.Body, e.Request.Headers, e.ResponseExcerpt = "", nil, nil, ""

@@ -1,6 +1,6 @@
-// Package desk defines the verbs that operators apply to events, effects, destinations, sources and
-// runs, and decides what an operator may see. The command line, the console and its API use texts
-// from this package.
+// Package desk defines the verbs that operators apply to events, effects, destinations, sources,
+// bulk runs and refused deliveries, and decides what an operator may see. The command line, the
+// console and its API use texts from this package.
 package desk
 
 import (
@@ -30,7 +30,7 @@ const (
 	Destinations Thing = "destinations"
 	Sources      Thing = "sources"
 	Runs         Thing = "runs"
-	Refused      Thing = "quarantine" // deliveries
+	Refused      Thing = "quarantine" // refused deliveries
 )
 
 // One returns the thing's name in the singular.
@@ -57,7 +57,7 @@ func (t Target) String() string {
 // Terms are the options of a verb, if the verb has any.
 type Terms struct {
 	NewKeys bool          // for verbs with TakesNewKeys
-	Route   string        // for verbs with TakesRoute: the only route that is dispatched again; empty for all
+	Route   string        // for verbs with TakesRoute: the only route by which events are dispatched again; empty for all routes
 	Pace    float64       // for verbs with TakesPace: changes per second, 0 for no limit
 	Request ledger.Resend // for verbs with TakesRequest
 }
@@ -68,7 +68,7 @@ type Verb struct {
 	Name   string        // name of the command, and last part of the API path
 	Action ledger.Action // name in the operator log
 	Role   signin.Role   // role required in the console and its API
-	Button string        // on a page
+	Button string        // label of the button on a page
 	Asks   string        // first words of the confirmation question; if empty, Button
 	Short  string        // description in the list of commands
 	// Means describes the verb's result, in sentences. The first sentence begins with "The" and
@@ -93,7 +93,7 @@ type Verb struct {
 	Doubt func(ledger.Effect) string
 	// Own marks a verb with separate commands and pages, listed here only for its texts.
 	Own bool
-	// Do applies the verb to one thing. Its errors are from the package that stores the thing. It
+	// Do applies the verb to one thing. Its errors are from the package that stores the thing. Do
 	// is nil if Own is true.
 	Do func(ctx context.Context, o *outbox.Outbox, target Target, terms Terms, by ledger.Operator) error
 }
@@ -171,9 +171,9 @@ func first(is func(Verb) bool) Verb {
 	return Verb{}
 }
 
-// Narrow limits a bulk run over events to the events of one route. It sets the run's source if the
-// route has exactly one source, and the run's type if the route has exactly one type. It keeps a
-// source or type that is already set.
+// Narrow limits a bulk run over events to the source and type of a route. It sets the run's source
+// if the route has exactly one source, and the run's type if the route has exactly one type. It
+// keeps a source or type that is already set.
 func Narrow(o *runs.Order, r route.Route) {
 	if len(r.From) == 1 && r.From[0] != "*" {
 		o.Events.Source = cmp.Or(o.Events.Source, identity.Source(r.From[0]))

@@ -34,7 +34,8 @@ type Finding struct {
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"` // advice on what to do
 
-	// Count is the number of waiting rows, and Since is the time since which they have waited.
+	// Count is the number of rows, or of missing rights, that the message is about. Since is the
+	// time since which the oldest row has waited.
 	Count int64     `json:"count,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 
@@ -65,8 +66,8 @@ func (q questions) invariants() []invariant {
 		{q.EffectsWithManyJobs, Warning, "no effect has two live jobs (I4)", "harmless: the ledger lets only one of the jobs run; remove the newer job in River UI"},
 		{q.EffectsWithoutEvent, Problem, "every effect has the event that caused it (I9)", "find out which user or program deletes from processed_events"},
 		{q.LinksWithoutEffect, Problem, "every link of an event leads to an effect (I4)", "find out which user or program deletes from effects"},
-		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed by its receiver (I6)", "check at the receiver whether the effect was applied, and find out who changes effects manually"},
-		{q.AttemptsBeyondEffect, Problem, "no attempt has a higher number than its effect (I8)", "find out who changes effects manually, or whether a backup was restored only in part"},
+		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed by its receiver (I6)", "check at the receiver whether the effect was applied, and find out which user changes effects manually"},
+		{q.AttemptsBeyondEffect, Problem, "no attempt has a higher number than its effect (I8)", "find out which user changes effects manually, or whether a backup was restored only in part"},
 		{q.EventsHeld, Warning, "no event is held as a suspected replay", "list the events with `hooklatch events list --state held`, then run `hooklatch events release` or `hooklatch events drop`, by SOURCE EVENT_ID or by filter"},
 	}
 }

@@ -58,6 +58,6 @@ func (f facts) others() string {
 	case "on", "remote_apply":
 		return ""
 	default:
-		return fmt.Sprintf("; transactions of your own handlers and applications may be lost, because synchronous_commit is %s", f.SynchronousCommit)
+		return fmt.Sprintf("; transactions that your applications begin themselves may be lost, because synchronous_commit is %s", f.SynchronousCommit)
 	}
 }

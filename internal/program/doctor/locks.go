@@ -13,9 +13,9 @@ import (
 const CheckLocks = "locks"
 
 // Locks checks that a transaction's advisory lock excludes another session: some servers that speak
-// Postgres's protocol accept the statement and lock nothing. Ordered effects and several workers
-// would then overtake each other unnoticed. Locks uses two connections of the pool, and checks
-// nothing if the pool has only one.
+// Postgres's protocol accept the statement and lock nothing. Ordered effects could then overtake
+// each other, and several workers could run the same periodic job at once. Locks uses two
+// connections of the pool, and checks nothing if the pool has only one.
 func Locks(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 	if pool.Config().MaxConns < 2 {
 		return Finding{Level: OK, Check: CheckLocks, Message: "advisory locks were not checked: the pool has one connection"}, nil

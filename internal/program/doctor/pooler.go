@@ -11,9 +11,9 @@ import (
 const directURL = "set database.direct_url to an address that bypasses the pooler, and leave database.url as it is"
 
 // Pooler checks that the pool's connections lead to the server, not to a pooler that shares them
-// with other clients. If Pooler returns a Problem, no other check is reliable. Pooler queries the
-// server process behind each connection. A pooler invents the process number that a client gets
-// when it connects. A transaction pooler gives two connected clients the same process.
+// with other clients. If Pooler returns a Problem, no other check is reliable. Pooler asks for the
+// server process behind each connection. Behind a pooler, this is not the process that the client
+// was told when it connected. Behind a transaction pooler, two connections can share a process.
 func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 	first, err := pool.Acquire(ctx)
 	if err != nil {
@@ -53,7 +53,8 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 }
 
 func processBehind(ctx context.Context, conn *pgx.Conn) (process uint32, err error) {
-	// No prepared statement is used: a pooler breaks them. The simple protocol would need a client in UTF8.
+	// QueryExecModeExec prepares no statement, which a pooler could break. The simple protocol would
+	// need client_encoding UTF8.
 	if err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err != nil {
 		err = fmt.Errorf("ask the server which process it is: %w", err)
 	}

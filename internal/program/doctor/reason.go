@@ -25,5 +25,5 @@ var meanings = map[string]string{
 }
 
 // Meaning returns the most likely cause of refusals for a reason, or "". The page "Receiving" in
-// docs lists all reasons.
+// docs describes the response to each kind of refusal.
 func Meaning(reason string) string { return meanings[reason] }

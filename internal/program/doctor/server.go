@@ -33,7 +33,7 @@ type facts struct {
 	Fsync             string
 	FullPageWrites    string
 	SynchronousCommit string
-	ReadOnly          bool // by default
+	ReadOnly          bool // true if transactions are read-only by default
 	InRecovery        bool
 	StandbyNames      string
 	SyncStandbys      int
@@ -103,7 +103,7 @@ func (f facts) durability(opts ServerOptions) []Finding {
 	add(f.FullPageWrites != "on", Warning, "full_page_writes", "full_page_writes is on",
 		"full_page_writes is off: a power loss can damage pages, unless the file system never writes partial pages", "set full_page_writes = on in postgresql.conf and reload")
 	add(f.SynchronousCommit == "off", Warning, "synchronous_commit", "synchronous_commit is "+f.SynchronousCommit,
-		"synchronous_commit is off by default: Hooklatch's transactions turn it on, but the transactions of your own handlers and applications do not", "set synchronous_commit = on in postgresql.conf and reload")
+		"synchronous_commit is off by default: Hooklatch's transactions turn it on, but transactions that your applications begin themselves do not", "set synchronous_commit = on in postgresql.conf and reload")
 	add(f.InRecovery, Problem, "primary", "the server is a primary",
 		"the server is a standby and accepts no writes", "connect to the primary; target_session_attrs=read-write in the URL finds it among several hosts")
 	add(f.ReadOnly && !f.InRecovery, Warning, "writable", "transactions can write",

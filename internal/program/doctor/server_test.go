@@ -42,7 +42,7 @@ func TestWhatAnEventSurvivesIsSaid(t *testing.T) {
 		{facts{StandbyNames: "*", SynchronousCommit: "remote_apply"}, OK, "has it on disk and has applied it: "},
 		{facts{StandbyNames: "FIRST 2 (b, c)", SynchronousCommit: "on"}, OK, "when 2 standbys (the first in synchronous_standby_names) have it on disk: "},
 		{facts{StandbyNames: "any 2 (b, c, d)", SynchronousCommit: "remote_apply"}, OK, "when 2 standbys (any in synchronous_standby_names) have it on disk and have applied it: "},
-		{facts{StandbyNames: "1 (b)", SynchronousCommit: "remote_write"}, OK, "is promoted; transactions of your own handlers and applications may be lost, because synchronous_commit is remote_write"},
+		{facts{StandbyNames: "1 (b)", SynchronousCommit: "remote_write"}, OK, "is promoted; transactions that your applications begin themselves may be lost, because synchronous_commit is remote_write"},
 	} {
 		found := one.facts.survival()
 		require.Equal(t, one.level, found.Level)

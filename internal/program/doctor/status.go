@@ -99,10 +99,11 @@ type Table struct {
 	Days  int    `json:"grew_in_days,omitempty"`
 }
 
-// Destination contains a destination's waiting effects, and the reasons why they are blocked.
+// Destination contains a destination's effects that wait or need attention, and the reasons why the
+// destination is blocked.
 type Destination struct {
 	Name        string           `json:"name"`
-	Effects     map[string]int64 `json:"effects"`            // number of effects by state, except done
+	Effects     map[string]int64 `json:"effects"`            // number of unfinished, failed and parked effects, by state
 	AtLeast     []string         `json:"at_least,omitempty"` // states whose numbers may be too low
 	OldestDue   time.Time        `json:"oldest_due,omitzero"`
 	PausedAt    time.Time        `json:"paused_at,omitzero"`
@@ -116,7 +117,8 @@ type Destination struct {
 	FirstFailed int64 `json:"first_attempts_failed"`
 }
 
-// Source contains the counts of a source in the last hour, and its waiting events.
+// Source contains the counts of a source in the last hour, and its events that wait or need
+// attention.
 type Source struct {
 	Name                string           `json:"name"`
 	LastAccepted        time.Time        `json:"last_accepted,omitzero"`

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// soon is the maximum time that the server may work on all status queries, with a million events
-// and effects, 100,000 of them waiting.
+// soon is the maximum time that Postgres may spend on all statements of a status, with a million
+// events and a million effects, of which 10,000 and 100,000 wait.
 const soon = 100 * time.Millisecond
 
 //go:embed testdata/large.sql

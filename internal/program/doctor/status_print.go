@@ -64,7 +64,7 @@ func (p *printer) numbers(s *Status) {
 	p.row("tables", Volume(bytes), growth, largest(s.Tables))
 }
 
-// usually returns the usual rate as text, if it is known.
+// usually returns the usual rate as text, or "" if the rate is unknown.
 func usually(s Share) string {
 	if s.Usual == nil {
 		return ""
@@ -72,7 +72,7 @@ func usually(s Share) string {
 	return ", usually " + percent(*s.Usual, true)
 }
 
-// largest returns the largest tables as text.
+// largest returns the first three tables as text. The tables are sorted by size.
 func largest(tables []Table) string {
 	var names []string
 	for _, t := range tables[:min(3, len(tables))] {
@@ -109,7 +109,7 @@ func (p *printer) server(s *Status) {
 	}
 }
 
-// ago returns the time since t, as text.
+// ago returns the time since t as text, or a dash if t is zero.
 func (p *printer) ago(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -160,7 +160,8 @@ func (p *printer) sources(s *Status) {
 	p.refusals(s)
 }
 
-// unseen prints what to do for sources that have not received anything yet.
+// unseen prints, for each configured source that has not received anything yet, the command that
+// sends it a test event.
 func (p *printer) unseen(s *Status) {
 	first := true
 	for _, of := range s.Sources {
@@ -215,12 +216,13 @@ func (p *printer) processes(s *Status) {
 	}
 }
 
-// Count returns the number of effects in a state.
+// Count returns the number of effects in a state, with a plus if the real number may be higher.
 func (d Destination) Count(state string) string {
 	return UpTo(d.Effects[state], slices.Contains(d.AtLeast, state))
 }
 
-// Waits returns the number of events that wait to be dispatched.
+// Waits returns the number of events that wait to be dispatched, with a plus if the real number may
+// be higher.
 func (s Source) Waits() string { return UpTo(s.Undispatched, s.AtLeast) }
 
 // UpTo formats a count, with a plus if the real count may be higher.

@@ -42,7 +42,7 @@ func (n named[T]) of(name string) *T {
 	return n[name]
 }
 
-// list returns all rows, ordered by name.
+// list returns all rows, ordered by name, after name has stored each row's name.
 func (n named[T]) list(name func(*T, string)) []T {
 	list := make([]T, 0, len(n))
 	for _, one := range slices.Sorted(maps.Keys(n)) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-var update = flag.Bool("update", false, "write testdata anew")
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // waits returns a database with waiting rows of each kind.
 func waits(t *testing.T) *pgxpool.Pool {
@@ -67,8 +67,8 @@ func TestAllIsSaidOnOneScreen(t *testing.T) {
 	matches(t, "testdata/status.json", machine.Bytes())
 }
 
-// A page for which a user waits counts fewer rows, and says that there may be more. With fifty
-// destinations and fifty sources, each gets a share of a thousand rows.
+// A page for which a user waits counts fewer rows, and says that there may be more. With 51
+// destinations and 51 sources, each share is the minimum of a thousand rows.
 func TestWhoWaitsIsToldThatThereMayBeMore(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -24,8 +24,9 @@ const (
 	reportInterval = 11 * time.Minute
 )
 
-// Waiting finds waiting work: the number of rows, their age, the reason, and the command to run. It
-// does not report rows that have waited for less than a minute while a worker runs.
+// Waiting finds waiting work: the number of rows, their age, the reason, and the command to run.
+// While a worker runs, Waiting does not report dispatches and attempts that have been due for less
+// than a minute.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadWaitingQuestions(name)
 	if err != nil {
@@ -52,7 +53,7 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 	return w.findings, nil
 }
 
-// waiting collects findings until something fails.
+// waiting collects findings until a query fails.
 type waiting struct {
 	ctx      context.Context //nolint:containedctx // of one call of Waiting
 	pool     *pgxpool.Pool

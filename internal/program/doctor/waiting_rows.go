@@ -54,7 +54,7 @@ func (w *waiting) setAside() {
 		if inDoubt > 0 {
 			commands = append(commands, "hooklatch effects retry "+selected+" --in-doubt")
 		}
-		for i, source := range sources { // a replay leaves successful effects done
+		for i, source := range sources { // a replay does not repeat effects that are done
 			commands = append(commands, fmt.Sprintf("hooklatch events replay --state dispatched --source %s --since %s", source, sinces[i].UTC().Format(time.RFC3339)))
 		}
 		w.add("effects_"+state, count, orZero(since), message,
@@ -74,7 +74,7 @@ func (w *waiting) failedEvents() {
 	})
 }
 
-// refused finds refused deliveries of known senders: their secret may be wrong.
+// refused finds refused deliveries from known addresses: the source may have a wrong secret.
 func (w *waiting) refused() {
 	var source, reason string
 	var count int64
@@ -143,7 +143,7 @@ func (w *waiting) pausedQueues() {
 	})
 }
 
-// destinations finds waiting effects, and the reasons why their destinations are blocked.
+// destinations finds paused destinations, open breakers, and effects whose attempts are late.
 func (w *waiting) destinations() {
 	var name, pausedBy, pauseReason, breakerReason string
 	var count, late int64

@@ -84,8 +84,8 @@ func (a announced) shares(other announced) bool {
 	})
 }
 
-// configurations finds processes with an older configuration than another process with the same
-// sources.
+// configurations finds processes whose configuration is older than that of another process with a
+// common source.
 func (w *waiting) configurations() {
 	var all []announced
 	var one announced

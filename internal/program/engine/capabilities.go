@@ -23,13 +23,13 @@ func capabilities() []capability {
 		migrating = "a failed migration leaves some of its tables behind"
 	)
 	return []capability{
-		{name: "commit", works: "COMMIT makes rows visible to other sessions, ROLLBACK removes them", without: lost, try: commits},
+		{name: "commit", works: "COMMIT makes rows visible to other sessions, and ROLLBACK removes them", without: lost, try: commits},
 		{name: "failed_commit", works: "COMMIT of a failed transaction does not report success", without: lost, try: failedCommit},
-		{name: "insert_once", works: "an INSERT waits for a concurrent INSERT of the same key, and returns a row only if that one is rolled back", without: twice + ", or never", try: insertOnce},
+		{name: "insert_once", works: "an INSERT waits for a concurrent INSERT of the same key, and returns a row only if the other INSERT is rolled back", without: twice + ", or never", try: insertOnce},
 		{name: "read_committed", works: "every statement sees the commits of other sessions, and a statement that waited for a row sees the row's new version", without: "two workers can start one effect", try: readCommitted},
 		{name: "skip_locked", works: "FOR UPDATE SKIP LOCKED neither returns locked rows nor waits for them", without: "two workers fetch the same job, or wait for each other", try: skipLocked},
 		{name: "locks", works: "an advisory lock excludes other sessions until its transaction ends", without: "ordered effects can overtake each other", try: locks},
-		{name: "limits", works: "lock_timeout and statement_timeout end a statement, and are valid for one transaction", without: "one locked row blocks all deliveries behind it", try: limits},
+		{name: "limits", works: "lock_timeout and statement_timeout end a statement, and can be set for one transaction", without: "one locked row blocks all deliveries behind it", try: limits},
 		{name: "idle_limit", works: "the server ends a transaction whose client is silent", without: "a frozen process keeps its rows locked", try: idleLimit},
 		{name: "savepoints", works: "ROLLBACK TO SAVEPOINT undoes a part of a transaction", without: "handlers and River cannot recover from a failed statement", try: savepoints},
 		{name: "pipeline", works: "BEGIN, settings and a statement that are sent together are one transaction", without: "a statement can run outside its transaction", try: pipelined},
@@ -40,14 +40,14 @@ func capabilities() []capability {
 			substitute: "run workers with a role that does not own the tables; they detach days under a short lock", try: detachConcurrently,
 		},
 		{name: "concurrent_index", works: "CREATE INDEX CONCURRENTLY builds a valid index", without: "the last step of `hooklatch migrate up` fails", try: concurrentIndex},
-		{name: "partial_index", works: "a partial unique index applies only to the rows of its condition, also in ON CONFLICT", without: "River can neither insert unique jobs nor find the existing one", try: partialIndex},
-		{name: "triggers", works: "a trigger in PL/pgSQL can refuse a row, and sees all rows that a statement changed", without: "the ledger accepts illegal transitions, or lacks legal ones", try: triggers},
+		{name: "partial_index", works: "a partial unique index applies only to rows that meet its condition, even in ON CONFLICT", without: "River can neither insert unique jobs nor find existing ones", try: partialIndex},
+		{name: "triggers", works: "a trigger in PL/pgSQL can refuse a row, and sees all rows that a statement changed", without: "the ledger accepts illegal transitions, or does not record legal ones", try: triggers},
 		{name: "bodies", works: "bytes are stored and returned unchanged (8 MiB)", without: damaged, try: bodies},
 		{name: "texts", works: "texts and JSON are stored and returned unchanged (1 MiB)", without: damaged, try: texts},
 		{name: "times", works: "times keep their microseconds in every time zone, and now() is the start of the transaction", without: "leases end and retries start at wrong times", try: times},
 		{
-			name: "sequences", works: "a sequence numbers the calls of all sessions in their order", without: "accepted events are not numbered in the order of acceptance",
-			substitute: "do not use order_by and latest_by", try: sequences,
+			name: "sequences", works: "a sequence numbers the calls of all sessions in the order of the calls", without: "accepted events are not numbered in the order of acceptance",
+			substitute: "do not use order_by or latest_by", try: sequences,
 		},
 		{name: "standby_wait", works: "a COMMIT after pg_logical_emit_message waits for standbys like a COMMIT that wrote rows", without: "duplicates fail, or are acknowledged before a standby has the event", try: standbyWait},
 		{

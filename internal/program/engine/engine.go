@@ -1,7 +1,7 @@
 // Package engine tests whether a database server can do everything that Hooklatch needs, in a
 // separate schema. It tests behaviour and ignores version numbers: each capability is a small
-// experiment with one to three sessions. Therefore, it also finds a server or pooler that accepts a
-// statement and does something else.
+// experiment with one to three sessions. The package therefore also finds a server or pooler that
+// accepts a statement and does something else.
 package engine
 
 import (
@@ -21,13 +21,13 @@ import (
 const (
 	// Patience is the maximum time of a Check.
 	Patience = 4 * time.Minute
-	// patienceForOne is the maximum time of one experiment on a server that does not answer.
+	// patienceForOne is the maximum time of an experiment without Hooklatch's tables.
 	patienceForOne = 15 * time.Second
-	// patienceForMigrations is for experiments with all of Hooklatch's tables.
+	// patienceForMigrations is the maximum time of an experiment with Hooklatch's tables.
 	patienceForMigrations = time.Minute
 )
 
-// unsuitable is the advice about a capability that Hooklatch cannot do without.
+// unsuitable is the advice about a missing capability without a substitute.
 const unsuitable = "use PostgreSQL 15 or newer: Hooklatch cannot work on this server"
 
 // busy is the advice about an experiment that took too long.
@@ -78,8 +78,8 @@ func check(ctx context.Context, pool *pgxpool.Pool, wanted []capability) (found 
 	return found, nil
 }
 
-// settings returns the server's findings that describe its durability and its data. Other findings
-// concern the version, Hooklatch's tables, or the load at the time.
+// settings returns the findings about the server's durability and data. It omits findings about the
+// version, Hooklatch's tables and the current load.
 func settings(ctx context.Context, pool *pgxpool.Pool, name schema.Name) []doctor.Finding {
 	found, err := doctor.Server(ctx, pool, doctor.ServerOptions{Schema: name})
 	if err != nil {

@@ -265,7 +265,7 @@ func TestARoleThatMustNotCreateASchemaIsToldWhatToDo(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(reader.Close)
 	_, err = Check(t.Context(), reader)
-	require.ErrorContains(t, err, `the role "`+role+`" must not create a schema in database "`+config.ConnConfig.Database+`": run GRANT CREATE ON DATABASE`)
+	require.ErrorContains(t, err, `the role "`+role+`" may not create a schema in database "`+config.ConnConfig.Database+`": run GRANT CREATE ON DATABASE`)
 	_, err = pool.Exec(t.Context(), "ALTER ROLE "+role+" SET default_transaction_read_only = on")
 	require.NoError(t, err)
 	reader.Reset()

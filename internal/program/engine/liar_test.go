@@ -13,7 +13,7 @@ import (
 )
 
 // lie makes a real server break one promise: it changes the statements that reach the server, or
-// the messages with which it answers. Either function may be nil.
+// the messages that the server sends. Either function may be nil.
 type lie struct {
 	// statement returns the text to send instead. extended reports whether the text is part of a
 	// pipeline.

@@ -41,12 +41,12 @@ func create(ctx context.Context, pool *pgxpool.Pool) (schema.Name, error) {
 		return "", fmt.Errorf("ask for the time: %w", err)
 	}
 	name := fmt.Sprintf("hooklatch_engine_%s_%s", now.UTC().Format("20060102150405"), strings.ToLower(rand.Text()[:6]))
-	// One round trip, so that no schema is left without its mark.
+	// Both statements are sent at once, so that no schema is left without its mark.
 	_, err = pool.Exec(ctx, fmt.Sprintf("CREATE SCHEMA %s; COMMENT ON SCHEMA %[1]s IS '%s'", name, marked), pgx.QueryExecModeSimpleProtocol)
 	switch {
 	case sqlstate.Is(err, sqlstate.InsufficientPrivilege):
 		at := pool.Config().ConnConfig
-		return "", fmt.Errorf("the role %q must not create a schema in database %q: run GRANT CREATE ON DATABASE, or use an empty database that the role owns: %w", at.User, at.Database, err)
+		return "", fmt.Errorf("the role %q may not create a schema in database %q: run GRANT CREATE ON DATABASE, or use an empty database that the role owns: %w", at.User, at.Database, err)
 	case sqlstate.Demoted(err):
 		return "", fmt.Errorf("the server accepts no writes: use the address of the primary, and a role without default_transaction_read_only: %w", err)
 	case err != nil:

@@ -64,7 +64,7 @@ func (a Answers) WithDefaults() Answers {
 // DefaultDatabase is a Postgres on the same machine.
 const DefaultDatabase = "postgres://localhost/hooklatch"
 
-// DefaultTo returns the usual URL of an application, as a process of the target reaches it.
+// DefaultTo returns the usual URL at which a process of the target reaches an application.
 func DefaultTo(t Target) string {
 	switch t {
 	case Compose:

@@ -20,10 +20,10 @@ type variable struct {
 // plainValue matches values that a shell, Compose and systemd read unchanged.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]*$`)
 
-// checkDotenv refuses a value that the readers of .env files read differently.
+// checkDotenv refuses a value that a shell, Compose and systemd would read differently.
 func checkDotenv(name string, value secret.Value) error {
 	if strings.ContainsFunc(value.Reveal(), func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f }) {
-		return fmt.Errorf("%s has a quote, a line break or another control character, which .env cannot hold: in a URL, write %%27 for a quote", name)
+		return fmt.Errorf("%s has a single quote, a line break or another control character, which .env cannot hold: in a URL, write %%27 for a single quote", name)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 //go:embed template/*.tmpl
 var templates embed.FS
 
-// Names of files in the folder of ConfigFile.
+// Names of files in the folder of the configuration.
 const (
 	Dotenv          = ".env"
 	ComposeFile     = "compose.yaml"
@@ -54,7 +54,8 @@ func Others(t Target) []string {
 }
 
 // Files renders the files of valid answers: the configuration first, under the name config, then .env,
-// which contains all secrets. dotenv is the text of an .env file that exists: its variables are kept.
+// which contains all secrets, then other files. dotenv is the text of an existing .env file, whose
+// variables are kept, or empty.
 func (a Answers) Files(config, dotenv string) ([]File, error) {
 	r := &rendering{Answers: a}
 	text, err := r.config()
@@ -102,7 +103,7 @@ func LoadCredential(variable string) string {
 	return "LoadCredential=" + Credential(variable) + ":/etc/hooklatch/" + Credential(variable)
 }
 
-// refer adds a variable and returns the key of the configuration that reads it.
+// refer adds a variable, and returns the key of the configuration with a reference to the variable.
 func (r *rendering) refer(key string, v variable) string {
 	r.variables = append(r.variables, v)
 	if r.Target == Systemd {
@@ -124,7 +125,7 @@ func (r *rendering) config() (string, error) {
 	if database.IsZero() {
 		password := randomHex()
 		r.variables = []variable{
-			{name: OwnPassword, value: secret.New(password), comment: []string{"The Postgres of compose.yaml."}},
+			{name: OwnPassword, value: secret.New(password), comment: []string{"Passwords of the Postgres in compose.yaml."}},
 			{name: superPassword, value: secret.New(randomHex())},
 		}
 		database = secret.New("postgres://hooklatch:" + password + "@postgres:5432/hooklatch")
@@ -178,8 +179,8 @@ func (r *rendering) config() (string, error) {
 	return render("hooklatch.yaml", page)
 }
 
-// to returns the application's URL as YAML. A URL with a query may contain a secret, so it is in
-// .env.
+// to returns the application's URL as YAML. A URL with a query may contain a secret, so it is
+// stored in .env, and refused for systemd.
 func (r *rendering) to() (string, error) {
 	u, err := url.Parse(r.To)
 	if err != nil {
@@ -195,7 +196,7 @@ func (r *rendering) to() (string, error) {
 	return Reference(appURL), nil
 }
 
-// other renders a file of the target, after the configuration.
+// other renders another file of the target. It needs the variables that config collects.
 func (r *rendering) other(name string) (string, error) {
 	var names []string
 	for _, v := range r.variables {

@@ -20,16 +20,17 @@ type Questions struct {
 	// Hidden reads a line without echo. It is called while no other read of In is running.
 	Hidden func(context.Context) (string, error)
 
-	// Shown are the providers whose steps at the sender were printed.
+	// Shown lists the providers whose setup steps were printed.
 	Shown []string
 
 	lines *bufio.Reader
 }
 
-// maxRepeats limits how often a question is asked again after an answer that is not allowed.
+// maxRepeats is the maximum number of times that a question is asked if its answer is not allowed.
 const maxRepeats = 3
 
-// Complete asks at most five questions, and asks for each sender's secret.
+// Complete asks at most five questions for missing answers, then asks for each sender's missing
+// secret. It returns all answers.
 func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	var err error
 	if len(a.Providers) == 0 {
@@ -84,7 +85,7 @@ func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	return a, err
 }
 
-// secrets asks for each sender's secret, without echo.
+// secrets returns each sender's secret by its variable. It asks for missing secrets without echo.
 func (q *Questions) secrets(ctx context.Context, a Answers) (map[string]secret.Value, error) {
 	given := map[string]secret.Value{}
 	for _, name := range a.Providers {
@@ -151,7 +152,7 @@ func (q *Questions) Confirm(ctx context.Context, question string) (bool, error) 
 	return strings.HasPrefix(strings.ToLower(text), "y"), err
 }
 
-// ask repeats a question until its answer is allowed.
+// ask repeats a question, at most maxRepeats times, until its answer is allowed.
 func (q *Questions) ask(ctx context.Context, question, usual string, check func(string) error) (string, error) {
 	for range maxRepeats {
 		fmt.Fprint(q.Out, question)

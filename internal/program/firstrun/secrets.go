@@ -69,7 +69,7 @@ func secretOf(d catalog.Description, given secret.Value) (v variable, ok bool, e
 	return v, true, nil
 }
 
-// KnownSecrets returns the senders' secrets that are known already, by variable. known returns an
+// KnownSecrets returns the senders' secrets that known returns, by variable. known must return an
 // empty secret for an unknown variable.
 func KnownSecrets(providers []string, known func(variable string) secret.Value) (map[string]secret.Value, error) {
 	secrets := map[string]secret.Value{}

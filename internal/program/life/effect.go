@@ -62,7 +62,7 @@ func Meaning(e ledger.Effect) string {
 		if e.SupersededBy != "" {
 			return "a newer effect for the same object was applied first"
 		}
-		return "given up"
+		return "an operator cancelled it"
 	}
 	return ""
 }

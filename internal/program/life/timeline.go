@@ -16,7 +16,7 @@ type Moment struct {
 	What string // safe for a terminal
 }
 
-// Timeline returns the history of an event and its effects, in order.
+// Timeline returns the history of an event and its effects, in chronological order.
 func (l *Event) Timeline() []Moment {
 	e := l.Event
 	var moments []Moment

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// stream is a stream that may fail, and whose reader may stop.
+// stream is an io.Writer that may fail, and whose reader may stop.
 type stream struct {
 	stuck   chan struct{} // writes wait until this channel is closed; nil if the reader reads
 	text    strings.Builder
@@ -91,7 +91,7 @@ func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 		require.EqualValues(t, room, q.Waiting())
 		require.ErrorContains(t, q.Trouble(), "too slow")
 		time.Sleep(7 * time.Second) //nolint:forbidigo // synctest's clock
-		require.ErrorContains(t, q.Trouble(), "the log on stderr: its reader has taken nothing for 7s; 5 lines")
+		require.ErrorContains(t, q.Trouble(), "the log on stderr: its reader has read nothing for 7s; 5 lines")
 		close(out.stuck)
 		synctest.Wait()
 		require.NoError(t, q.Trouble())
@@ -103,7 +103,7 @@ func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 	})
 }
 
-// A stream that cannot be written is tried again with every line.
+// After a failed write, the queue tries the stream again with every line.
 func TestAFailingStreamIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	queued(t, 1<<20, func(t *testing.T, out *stream, q *logqueue.Queue) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// run writes the queue until Close, and ends when the queue is empty.
+// run writes the queue. After Close, it ends when the queue is empty.
 func (q *Queue) run() {
 	defer close(q.ended)
 	var batch []byte
@@ -27,7 +27,8 @@ func (q *Queue) run() {
 	}
 }
 
-// take exchanges the waiting lines for the memory of the previous batch.
+// take returns the waiting lines, and reuses the memory of the previous batch. ends is true after
+// Close, if no line is waiting.
 func (q *Queue) take(written []byte) (batch []byte, ends bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -50,7 +51,8 @@ func (q *Queue) put(part []byte) {
 	q.dropped += lines
 }
 
-// settleOverflow ends an overflow after all lines from before it have been written.
+// settleOverflow ends an overflow after all lines that were queued before the overflow have been
+// written.
 func (q *Queue) settleOverflow() {
 	q.mu.Lock()
 	if len(q.pending) == 0 {

@@ -24,7 +24,8 @@ import (
 // MaxText is the maximum length of a text, in bytes.
 const MaxText = 4 << 10
 
-// MaxHits is the maximum number of hits of one kind. If there are more, Find returns the newest.
+// MaxHits is the maximum number of hits of one kind. If there are more, Find returns the newest, or
+// the first events of a delivery.
 const MaxHits = 50
 
 // Errors about a text.
@@ -56,16 +57,16 @@ type Names struct {
 	Searched                      []string // sources with `search`
 }
 
-// Lookup finds things. It is safe for concurrent use.
+// Lookup finds the things that a text names. It is safe for concurrent use.
 type Lookup struct{ Options }
 
-// New returns a Lookup.
+// New returns a Lookup. It does not access the database.
 func New(opts Options) *Lookup { return &Lookup{opts} }
 
 // Asked is a text to look up, and the scope of the search.
 type Asked struct {
 	Text   string
-	Source identity.Source // only events of this source, if it is set
+	Source identity.Source // limits ByEventID and Payloads to this source, if it is set
 	// Values are the sources whose indexed values the caller may search: see Indexed.
 	Values []identity.Source
 }
@@ -148,7 +149,7 @@ func NotSearched(unread []By) string {
 	for i, by := range unread {
 		words[i] = string(by)
 	}
-	return "not searched, because the database role may not read it: " + strings.Join(words, ", ")
+	return "not searched, because the database role lacks a privilege: " + strings.Join(words, ", ")
 }
 
 // OfEvent returns the hit for an event.

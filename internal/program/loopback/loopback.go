@@ -26,8 +26,8 @@ func Called(r *http.Request) bool {
 	return Is(host)
 }
 
-// Reachable returns the address at which this machine reaches a listener. It is a loopback address
-// if the listener uses all addresses.
+// Reachable returns the address at which this machine reaches a listener. For a listener on all
+// addresses, Reachable returns a loopback address.
 func Reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 )
 
 // rowsWithoutLimit is the number of rows of a list if the caller does not ask for another number. A
-// page has more rows, but fewer rows are quicker to read and usually fit into a result.
+// page of the console has more rows, but fewer rows are quicker to read and usually fit into a
+// result.
 const rowsWithoutLimit = 20
 
 // place is the part of a request that an argument belongs to.
@@ -92,7 +93,8 @@ func (t tool) inQueryToo(name string) bool {
 	return slices.ContainsFunc(t.Parameters, func(p parameter) bool { return p.In == string(inQuery) && p.Name == name })
 }
 
-// described returns the schema of an argument.
+// described returns the schema of an argument: the supported keys of the API's schema, the
+// description and the example.
 func described(of schema, description string, example any) schema {
 	s := schema{}
 	for _, key := range []string{"type", "enum", "format", "minimum", "maximum", "default"} {

@@ -107,7 +107,7 @@ func (c *client) refused(response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxProblem)) // a part suffices for an error
 	var p api.Problem
 	if response.Header.Get("Content-Type") != "application/problem+json" || json.Unmarshal(text, &p) != nil {
-		return fmt.Errorf("the console at %s answered %d %s, not as Hooklatch does: is it the console's URL?",
+		return fmt.Errorf("the console at %s answered %d %s, which is not Hooklatch's error format: check that this is the console's URL",
 			c.base, response.StatusCode, http.StatusText(response.StatusCode))
 	}
 	said := fmt.Sprintf("%s (%d). %s", p.Title, p.Status, p.Detail)
@@ -135,7 +135,7 @@ func (c *client) document(ctx context.Context) (*document, error) {
 	}
 	d, err := readDocument(text)
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s%s cannot be used: %w", c.base, documentPath, err)
+		return nil, fmt.Errorf("the response of %s%s cannot be used: %w", c.base, documentPath, err)
 	}
 	return d, nil
 }

@@ -66,7 +66,7 @@ type response struct {
 // schema is a JSON Schema.
 type schema map[string]any
 
-// readDocument reads the console's document.
+// readDocument parses the console's OpenAPI document.
 func readDocument(text []byte) (*document, error) {
 	d := &document{}
 	if err := json.Unmarshal(text, d); err != nil {

@@ -56,8 +56,8 @@ type fixture struct {
 	ended chan error
 }
 
-// serve serves the tools of a console that has the document small. The handler console answers all
-// other requests.
+// serve starts a server for a console whose document is small, and returns a connected client. The
+// handler console answers all other requests.
 func serve(t *testing.T, console http.HandlerFunc, allow ...string) *fixture {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -83,7 +83,7 @@ func serve(t *testing.T, console http.HandlerFunc, allow ...string) *fixture {
 	return f
 }
 
-// call returns the texts of a tool's result.
+// call returns the texts of a tool's result, and whether the tool failed.
 func (f *fixture) call(t *testing.T, tool string, arguments any) (texts []string, failed bool) {
 	t.Helper()
 	done, err := f.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
@@ -254,10 +254,10 @@ func TestErrorsOfTheConsoleAreErrorsOfTheTool(t *testing.T) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w, `{"title": "You may not do this", "status": 403, "detail": "This requires the role operator.", "command": "hooklatch check", "request_id": "1"}`)
 		},
-		"answered 303 See Other, not as Hooklatch does": func(w http.ResponseWriter, r *http.Request) {
+		"answered 303 See Other, which is not Hooklatch's error format": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusSeeOther)
 		},
-		"answered 502 Bad Gateway, not as Hooklatch does": func(w http.ResponseWriter, _ *http.Request) {
+		"answered 502 Bad Gateway, which is not Hooklatch's error format": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = io.WriteString(w, strings.Repeat("<h1>proxy</h1>", 100_000))
 		},
@@ -310,7 +310,8 @@ func TestTheEndDoesNotWaitForTheConsole(t *testing.T) {
 	<-called // the call ends, with or without a result
 }
 
-// A client that does not speak the protocol gets an error, and does not use up memory.
+// Serve returns an error if the client does not speak the protocol, and never reads a message
+// without an end into memory.
 func TestAClientMustSpeakTheProtocol(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, small) }))
@@ -327,7 +328,7 @@ func TestAClientMustSpeakTheProtocol(t *testing.T) {
 	require.NoError(t, mcp.Serve(t.Context(), mcp.Options{URL: at, In: strings.NewReader(""), Out: io.Discard}), "a client that leaves at once")
 }
 
-// endless is a text without an end.
+// endless is a Reader that returns the letter a without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -63,13 +63,13 @@ func (t tool) result(response *http.Response, c call) (*sdk.CallToolResult, erro
 // rest says how to get the rest of a result that was cut.
 func (t tool) rest(c call, n int, size int64) string {
 	if t.pages() {
-		return fmt.Sprintf("The list was cut after %d bytes. Call %s again with %s below %d; then next says where the list continues.", n, t.name, limitName, max(c.limit, 2))
+		return fmt.Sprintf("The list was cut after %d bytes. Call %s again with %s below %d; the field next then says where the list continues.", n, t.name, limitName, max(c.limit, 2))
 	}
 	of := ""
 	if size > 0 {
 		of = fmt.Sprintf(" of %d", size)
 	}
-	return fmt.Sprintf("The result was cut: these are the bytes %d to %d%s. For the rest, call %s again with the same arguments and %s %d.",
+	return fmt.Sprintf("The result was cut: these are bytes %d to %d%s. For the rest, call %s again with the same arguments and %s %d.",
 		c.from, c.from+int64(n)-1, of, t.name, fromName, c.from+int64(n))
 }
 
@@ -90,8 +90,8 @@ func shown(part []byte, untrusted bool) (text, note string) {
 }
 
 // visible writes invisible characters as JSON escapes. A text could use invisible characters to hide
-// instructions that only a model reads. In JSON, they occur only within strings, where an escape does
-// not change the value.
+// instructions that only a model reads. In JSON, such characters occur only within strings, where an
+// escape does not change the value.
 func visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

@@ -25,8 +25,8 @@ type tool struct {
 	arguments []argument
 }
 
-// reads reports whether the tool only reads. This includes a POST that viewers may send, because
-// their role changes nothing.
+// reads reports whether the tool only reads: it sends a GET, or a POST that even viewers may send,
+// who cannot change anything.
 func (t tool) reads() bool { return t.method == http.MethodGet || t.Role == string(signin.Viewer) }
 
 // pages reports whether the caller decides how many rows the result has.
@@ -59,7 +59,8 @@ func toolsOf(d *document) (map[string]tool, error) {
 // actionName is the path parameter that names a verb.
 const actionName = "action"
 
-// expand returns an operation's tools: one for each verb that its path can name.
+// expand returns an operation's tools: one for each verb that its path can name, or a single tool if
+// the path names no verb.
 func expand(o operation) []tool {
 	at := slices.IndexFunc(o.Parameters, func(p parameter) bool { return p.In == "path" && p.Name == actionName })
 	if at < 0 {
@@ -116,7 +117,8 @@ func (t tool) described() *sdk.Tool {
 	}
 }
 
-// description returns the verb's meaning from package desk, or the operation's summary.
+// description returns the verb's meaning from package desk, or the operation's summary and
+// description, followed by the role that the tool requires.
 func (t tool) description() string {
 	text := t.verb.Means
 	if text == "" {

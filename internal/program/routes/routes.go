@@ -1,4 +1,4 @@
-// Package routes describes the configured routes, with the effects that each recently created,
+// Package routes describes the configured routes, with their recent effect counts and last errors,
 // for the command line and the console.
 package routes
 
@@ -19,7 +19,7 @@ const day = 24 * time.Hour
 // mostErrors is the maximum number of effects read to find the last errors of all routes.
 const mostErrors = 1_000
 
-// Route is a route of the configuration.
+// Route is a configured route, as the command line and the console show it.
 type Route struct {
 	Name        string   `json:"name"`
 	From        []string `json:"from"`
@@ -32,7 +32,7 @@ type Route struct {
 	Text     string    `json:"-"` // as YAML
 }
 
-// Setting is a field with its value.
+// Setting is a field of a route or a destination, with its value as text.
 type Setting struct {
 	Field string `json:"field"`
 	Value string `json:"value"`
@@ -72,7 +72,7 @@ type LastError struct {
 	Event     identity.EventRef  `json:"event"`
 }
 
-// State is a route with its counts.
+// State is a route with its counts and its last error.
 type State struct {
 	Route
 
@@ -90,13 +90,14 @@ type Reader struct {
 	Now     func() time.Time
 }
 
-// All returns the states of routes, in their order. The number of rows that it reads does not depend
-// on the number of effects.
+// All returns the states of routes, in the order of list. The number of rows that it reads does not
+// depend on the number of effects.
 func (r Reader) All(ctx context.Context, list []Route) ([]State, error) {
 	return r.read(ctx, list, "", find.Effects{}, mostErrors)
 }
 
-// One returns the state of one route.
+// One returns the state of one route. Unlike All, it searches only this route's effects for the last
+// error.
 func (r Reader) One(ctx context.Context, route Route) (State, error) {
 	states, err := r.read(ctx, []Route{route}, route.Name, find.Effects{Route: route.Name}, 1)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package standby decides whether lists may be read from a standby: it must be a standby of the
-// primary, and have replayed the primary's recent changes. No decision is ever based on such a read.
+// Package standby decides whether lists may be read from a server: the server must be a standby of
+// the primary, and must have replayed the primary's recent changes. No decision is ever based on a
+// read from a standby.
 package standby
 
 import (
@@ -19,7 +20,8 @@ import (
 const (
 	// maxLag is how far a standby may be behind the primary.
 	maxLag = 30 * time.Second
-	// Timeout limits a page's or a command's reads from the standby. After that, the primary answers.
+	// Timeout limits the reads of a console page from the standby. After that, the page is read from
+	// the primary.
 	Timeout = 4 * time.Second
 
 	// lookTimeout limits each query that checks a server.
@@ -99,7 +101,8 @@ func (s *Standby) Refuse() {
 	s.state, s.until = State{Refused: "the standby did not answer the last request"}, time.Now().Add(refusedFor)
 }
 
-// Look returns the current state. It asks the servers at most once a second.
+// Look returns the current state. It queries the servers only if the last result has expired, or if
+// Changed was called while the standby was usable.
 func (s *Standby) Look(ctx context.Context) State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +141,7 @@ type (
 	}
 )
 
-// notYet refuses a standby that has not replayed an action of this process.
+// notYet is State.Refused for a standby that has not replayed an action of this process.
 const notYet = "the standby has not replayed the last action yet"
 
 // look asks both servers.
@@ -180,8 +183,8 @@ func (r replayed) foreign(w written) string {
 	return ""
 }
 
-// behind returns the state of a standby by its lag, and refuses the standby if the lag exceeds
-// most. Both times are from the primary's clock.
+// behind returns the state of a standby with its lag, and refuses the standby if the lag exceeds
+// most. The lag is the difference of two times of the primary's clock.
 func (r replayed) behind(w written, most time.Duration) State {
 	if *r.position >= w.position {
 		return State{}

@@ -40,7 +40,7 @@ const exemplarFilterEnv = "OTEL_METRICS_EXEMPLAR_FILTER"
 
 // Options configure telemetry.
 type Options struct {
-	// ServiceName is service.name, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES override
+	// ServiceName is service.name, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES overrides
 	// it. Required.
 	ServiceName string
 	// Version is service.version. It may be empty.
@@ -53,11 +53,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Telemetry is the telemetry of a process. Its fields are ready for use and
-// never nil.
+// Telemetry contains the OpenTelemetry providers of a process. Its exported fields are never nil.
 type Telemetry struct {
-	// TracerProvider records nothing unless OTEL_TRACES_EXPORTER or OTEL_EXPORTER_OTLP_ENDPOINT is
-	// set.
+	// TracerProvider records nothing unless the environment requests an export of traces.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
 	// Propagator is W3C trace context and baggage.
@@ -71,8 +69,8 @@ type Telemetry struct {
 	stop     []func(context.Context) error // in stop order
 }
 
-// Start creates the providers. It sets no globals; ctx is used only to connect exporters. An error
-// names the environment variable that caused it.
+// Start creates the providers. It sets no globals, and uses ctx only until it returns. An error names
+// the environment variable that caused it.
 func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.ServiceName == "" {
 		return nil, errors.New("telemetry: ServiceName is required")
@@ -98,8 +96,8 @@ func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// SetGlobal makes the providers, the propagator and the error handler global, for libraries that
-// use OpenTelemetry's globals.
+// SetGlobal makes the providers, the propagator, the error handler and the logger global, for
+// libraries that use OpenTelemetry's globals.
 func (t *Telemetry) SetGlobal() {
 	otel.SetTracerProvider(t.TracerProvider)
 	otel.SetMeterProvider(t.MeterProvider)
@@ -203,8 +201,8 @@ func (t *Telemetry) newMeterProvider(ctx context.Context, registry prometheus.Re
 // Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/service/
 const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
 
-// instance returns service.instance.id. Unlike a process id, it stays the same after a restart, so
-// that metric series continue.
+// instance returns service.instance.id. Unlike a process id, this id stays the same after a restart,
+// so that metric series continue.
 func instance(opts Options) string {
 	host, _ := os.Hostname() // without a host name, the id depends on the service name and the address
 	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
@@ -228,9 +226,8 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 }
 
 // asked reports whether the environment requests the export of a signal, TRACES or METRICS. Without
-// such a variable, nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log
-// errors. Metrics for Prometheus are always served, so the value "prometheus" requests nothing
-// more.
+// a request, nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log errors.
+// Metrics for Prometheus are always served, so the value "prometheus" requests nothing more.
 //
 // Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
 func asked(signal string) bool {
@@ -261,9 +258,8 @@ func given(signal string) string {
 	return strings.Join(append(set, "OTEL_EXPORTER_OTLP_*"), ", ")
 }
 
-// secondsView sets the buckets of histograms in seconds, from a millisecond to the longest
-// time-out. OpenTelemetry's default buckets are for milliseconds. Delays span days and have
-// separate buckets.
+// secondsView sets the buckets of histograms in seconds, from a millisecond to ten seconds.
+// OpenTelemetry's default buckets are for milliseconds. Delays span days and have separate buckets.
 func secondsView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram || i.Unit != "s" || strings.HasSuffix(i.Name, ".delay") {
 		return sdkmetric.Stream{}, false

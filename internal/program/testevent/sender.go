@@ -28,7 +28,7 @@ const (
 	maxAnswer = 4 << 10
 )
 
-// ErrNoSecret is returned for a source whose secrets are all invalid now.
+// ErrNoSecret is returned by New for a source none of whose secrets is valid now.
 var ErrNoSecret = errors.New("has no secret that is valid now")
 
 // Sender delivers signed events to one source. Close it after use.
@@ -41,9 +41,9 @@ type Sender struct {
 	client   *http.Client
 }
 
-// New returns a Sender for a source of a configuration. It signs with the source's first secret that
-// is valid now. base is the base URL of the gateway; nil means the gateway's own listener. parallel
-// is the number of deliveries that may run simultaneously. Errors: ErrNoSecret, config.Problems.
+// New returns a Sender for a source of a configuration, with the source's first secret that is valid
+// now. base is the base URL of the gateway; nil means the gateway's own listener. parallel is the
+// number of deliveries that may run simultaneously. Errors: ErrNoSecret, config.Problems.
 func New(cfg *config.Config, source string, base *url.URL, parallel int) (*Sender, error) {
 	s := cfg.Sources[source]
 	made, err := s.Sender()
@@ -108,7 +108,7 @@ type Answer struct {
 	Took   time.Duration
 }
 
-// Deliver sends one delivery and reads the response.
+// Deliver signs an event, sends it in one delivery and reads the response.
 func (s *Sender) Deliver(ctx context.Context, event *provider.Request) Answer {
 	signed, err := s.Sign(event)
 	if err != nil {

@@ -68,7 +68,7 @@ func (b *bundle) comparison(old, next *route.Table) *whatif.Comparison {
 
 const appURL = "https://app.example/hook"
 
-// paid is the route that tests change.
+// paid returns the route that tests change.
 func paid(change ...func(*route.Route)) route.Route {
 	r := route.Route{Name: "paid", From: []string{"stripe"}, To: "app"}
 	for _, f := range change {

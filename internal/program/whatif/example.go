@@ -13,7 +13,7 @@ import (
 // mostBody is the maximum number of bytes of a rendered body that an Example keeps.
 const mostBody = 2 << 10
 
-// Example is the difference of one event, with the effects as rendered.
+// Example shows a Difference for one event, with the effects as rendered.
 type Example struct {
 	Event      identity.EventRef `json:"event"`
 	ReceivedAt time.Time         `json:"received_at"`

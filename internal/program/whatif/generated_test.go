@@ -69,7 +69,7 @@ func (s settings) changed(t *rapid.T, receiver string) settings {
 	for _, r := range s.routes {
 		name := r["name"]
 		had[name] = true
-		if name == "sharing" { // other events match this route, so another event may be the first
+		if name == "sharing" { // the changed route matches other events, so another event may be the first
 			next.routes = append(next.routes, sharing("body.amount > 10", rapid.SampledFrom([]string{"http1", "http2"}).Draw(t, "to")))
 			continue
 		}

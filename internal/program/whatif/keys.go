@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// mostKeys bounds the keys that a Report keeps in memory.
+// mostKeys is the maximum number of keys that a Report keeps in memory.
 const mostKeys = 1 << 20
 
 // Together counts the effects gone and added for all compared events together. The ledger creates an
@@ -26,7 +26,7 @@ type keys struct {
 	tooMany bool
 }
 
-// sides are the configurations that plan a key.
+// sides says which configurations plan an effect with a key.
 type sides struct{ old, new bool }
 
 func (k *keys) add(before, after []ledger.NewEffect) {
@@ -60,7 +60,7 @@ func (k *keys) note(id identity.EffectID, by sides) {
 	k.of[id] = sides{old: known.old || by.old, new: known.new || by.new}
 }
 
-// together returns the counts of all events together, or nil if the keys were too many.
+// together returns the counts of all events together, or nil if there were too many keys.
 func (k *keys) together() *Together {
 	if k.tooMany {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// LeftOut describes the events that were not compared, one kind per line.
+// LeftOut describes the events that were not compared, with one reason per line.
 func (r *Report) LeftOut() []string {
 	var lines []string
 	for _, left := range []struct {
@@ -16,7 +16,7 @@ func (r *Report) LeftOut() []string {
 		why string
 	}{
 		{r.Bodiless, "content is no longer stored as received"},
-		{r.Unclear, "the condition of the selection failed"},
+		{r.Unclear, "the condition of the filter failed"},
 		{r.Undecided, r.WhyUndecided},
 	} {
 		if left.n > 0 {

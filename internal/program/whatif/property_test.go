@@ -32,15 +32,15 @@ import (
 
 const patience = time.Minute
 
-// world is a database with the program that dispatches its events.
+// world is a database whose events a program has dispatched, with the program's configuration.
 type world struct {
 	pool   *pgxpool.Pool
 	box    *outbox.Outbox
 	config *config.Config
 }
 
-// dispatched accepts the deliveries in a new database, and lets a program with the configuration
-// dispatch them in their order, and carry out all effects.
+// dispatched accepts the deliveries in a new database, and lets a program with the settings dispatch
+// the events in their order and carry out all effects.
 func dispatched(t *testing.T, rt *rapid.T, s settings, mailPort string, deliveries []outbox.Delivery) world {
 	t.Helper()
 	w := world{pool: pgtest.New(t)}
@@ -113,7 +113,7 @@ func plannedAs(e *ledger.NewEffect) made {
 	return m
 }
 
-// headersOf omits the receipt time, which differs between the databases.
+// headersOf returns headers as text, without the receipt time, which differs between the databases.
 func headersOf(h map[string][]string) string {
 	h = maps.Clone(h)
 	delete(h, destination.HeaderReceivedAt)

@@ -48,8 +48,9 @@ type Report struct {
 	Undecided    int    `json:"undecided"`
 	WhyUndecided string `json:"why_undecided,omitzero"`
 
-	// Looked is the number of events read, and Back is the receipt time of the oldest of them. If
-	// More is true, older events have not been read: Next is the position at which they begin.
+	// Looked is the number of selected events whose content was looked up, and Back is the receipt
+	// time of the oldest event that the walk reached. If More is true, older events have not been
+	// read: Next is the position at which they begin.
 	Looked int         `json:"looked"`
 	Back   time.Time   `json:"back_to,omitzero"`
 	More   bool        `json:"more"`
@@ -88,7 +89,8 @@ func newReport() *Report {
 	return &Report{Effects: map[Kind]int{}, Groups: []Group{}, groups: map[groupKey]*Group{}, keys: keys{of: map[identity.EffectID]sides{}}}
 }
 
-// Errors returns the number of effects that the new configuration would park.
+// Errors returns the number of effects that the new configuration would park because it cannot render
+// their requests.
 func (r *Report) Errors() int { return r.Effects[Fails] }
 
 // add counts the differences of one event.

@@ -1,4 +1,5 @@
--- Finds attempts whose lease ended long ago and that no worker has claimed since.
+-- Finds started effects whose lease expired more than 10 minutes ago, or was taken before the clock
+-- was set back.
 SELECT count(*) OVER () AS total, e.idempotency_key || ' to ' || e.destination || ', attempt ' || e.attempt || ', lease until ' || e.lease_until AS violation
 FROM hooklatch.effects AS e
 WHERE e.state = 'started'

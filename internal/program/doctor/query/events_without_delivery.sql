@@ -1,6 +1,6 @@
--- Finds events whose delivery is missing although the partition for its day exists: retention drops
--- whole days. When it drops a day, it must keep the deliveries of waiting events. Imported events
--- never had a delivery.
+-- Finds events whose delivery is missing. Received, failed and held events always need their
+-- delivery. Retention drops the deliveries of other events by whole days, so these deliveries are
+-- expected only while the partition of their day exists. Imported events never had a delivery.
 WITH bodiless AS (
     SELECT p.source, p.event_id
     FROM hooklatch.processed_events AS p

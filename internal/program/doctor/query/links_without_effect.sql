@@ -1,7 +1,8 @@
 SELECT count(*) OVER () AS total, l.source || '/' || l.event_id || ' -> ' || l.scope || ' ' || l.key AS violation
 FROM hooklatch.all_links AS l
 WHERE NOT l.suppressed
-    -- Retention deletes effects before their links, and before the links from later events.
+    -- Retention deletes effects before their links. The links from later events, which may be newer
+    -- than the horizon, are suppressed.
     AND l.linked_at >= COALESCE((SELECT p.horizon FROM hooklatch.retention_progress AS p WHERE p.what = 'effects'), '-infinity')
     AND NOT EXISTS (
         SELECT

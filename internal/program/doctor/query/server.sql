@@ -10,7 +10,7 @@ SELECT
     current_setting('synchronous_standby_names') AS standby_names,
     (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))::integer AS sync_standbys,
     (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async' AND application_name NOT LIKE 'pg_%')::integer AS async_standbys,
-    -- The role may not see the state of standbys without the rights of pg_read_all_stats.
+    -- Without the rights of pg_read_all_stats, the role does not see the state of standbys.
     (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL)::integer AS hidden_standbys,
     current_setting('server_encoding') AS encoding,
     current_setting('max_connections')::integer AS max_connections,

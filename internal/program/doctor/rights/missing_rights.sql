@@ -1,5 +1,5 @@
--- The rights that this role lacks. A right to something that the schema does not have is not
--- missing.
+-- Lists the rights that this role lacks. A right on an object that the schema does not have is not
+-- listed.
 SELECT r.privilege || ' on ' || r.object
 FROM :rights AS r (kind text, privilege text, object text)
 WHERE NOT CASE r.kind

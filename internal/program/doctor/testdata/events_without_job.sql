@@ -1,5 +1,5 @@
--- Until six minutes after midnight, the day of the delivery may have no partition. Then no
--- delivery is stored, and the check for missing deliveries ignores the event.
+-- Until six minutes after midnight UTC, the day of the delivery may have no partition. In that
+-- case, no delivery is stored.
 INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, content_type, body)
 SELECT '018f0000-0000-7000-8000-000000000001', received_at, 'stripe', '{}', 'application/json', '{}'
 FROM (SELECT now() - interval '6 minutes' AS received_at) AS delivery

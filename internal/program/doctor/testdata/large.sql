@@ -1,5 +1,5 @@
--- Inserts as many events and effects as the argument says. A hundredth of the events and a tenth of
--- the effects wait.
+-- Inserts the given number of events and of effects. A hundredth of the events and a tenth of the
+-- effects wait.
 SET session_replication_role = replica;
 INSERT INTO hooklatch.destinations (name, kind, queue, config_hash)
 SELECT 'app' || d, 'http', 'dst_app' || d, '' FROM generate_series(0, 9) AS d;

@@ -1,4 +1,4 @@
--- Counts of the last minutes and hours, in addition to waits.sql.
+-- Inserts counts of the last minutes and hours, in addition to the rows of waits.sql.
 INSERT INTO hooklatch.minutes (minute, kind, name, what, n)
 SELECT date_trunc('minute', now()) - interval '5 minutes', c.kind, c.name, c.what, c.n
 FROM (

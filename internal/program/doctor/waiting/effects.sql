@@ -1,6 +1,6 @@
 -- Lists effects that wait for an operator, by destination and state, with the newest effect's
--- reason. If requests could not be rendered, only a replay of their events renders them again. For
--- these, it lists the events' sources and times.
+-- reason. A request that could not be rendered is rendered again only by a replay of its event. The
+-- query therefore lists the sources of these events, with the time of each source's oldest event.
 WITH aside AS (
     SELECT e.destination, e.state, e.finished_at, e.error, e.maybe_applied_since, e.request_rendering = 'failed' AS unrendered, e.source, e.event_id
     FROM hooklatch.effects AS e

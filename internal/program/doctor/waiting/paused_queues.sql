@@ -1,4 +1,5 @@
--- Lists queues that were paused in River itself, such as in River UI, not by pausing a destination.
+-- Lists paused queues without a blocked destination: they were paused in River itself, such as in
+-- River UI.
 SELECT q.name, q.paused_at
 FROM hooklatch.river_queue AS q
 WHERE q.paused_at IS NOT NULL

@@ -1,5 +1,5 @@
--- Lists quarantined deliveries from addresses from which the source had accepted deliveries: most
--- likely these are genuine.
+-- Lists quarantined deliveries from addresses whose earlier deliveries were accepted, by source.
+-- Such deliveries are most likely genuine.
 SELECT
     r.source, count(*), min(r.rejected_at) AS since, max(r.rejected_at) AS latest,
     (array_agg(r.reason ORDER BY r.rejected_at DESC))[1] AS reason,

@@ -1,5 +1,5 @@
 -- Finds whether a worker is running: one worker is the leader and reports every 5 seconds. Also
--- finds the last time that any queue was worked, in case no worker is running.
+-- finds the last time at which a worker reported any queue, in case no worker is running.
 SELECT
     now() AS now,
     EXISTS (

@@ -1,5 +1,5 @@
--- Creates partitions like the days of deliveries: a finished table is attached. The tables of an
--- earlier, failed experiment are dropped first.
+-- Creates partitions in the way in which Hooklatch creates the days of deliveries: it attaches
+-- finished tables. The tables of an earlier, failed experiment are dropped first.
 DROP TABLE IF EXISTS hooklatch.t_days, hooklatch.t_days_1, hooklatch.t_days_2;
 CREATE TABLE hooklatch.t_days (at timestamptz NOT NULL, body bytea NOT NULL) PARTITION BY RANGE (at);
 CREATE TABLE hooklatch.t_days_1 (LIKE hooklatch.t_days INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE);

@@ -1,5 +1,5 @@
--- Creates triggers that resemble the triggers of effects: one refuses rows by its condition, and
--- the other records the rows that a statement changed.
+-- Creates triggers that resemble the triggers of effects: one refuses rows that meet its condition,
+-- and the other records the rows that a statement changed.
 CREATE TABLE hooklatch.t_effects (key text PRIMARY KEY, state text NOT NULL);
 CREATE TABLE hooklatch.t_transitions (key text, from_state text, to_state text);
 

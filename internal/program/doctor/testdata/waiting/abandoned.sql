@@ -1,5 +1,5 @@
--- Recent attempts of two destinations did not return. An attempt of a third destination did not
--- return an hour ago.
+-- Attempts to two destinations were abandoned recently. An attempt to a third destination was
+-- abandoned an hour ago.
 INSERT INTO hooklatch.minutes (minute, kind, name, what, n) VALUES
     (date_trunc('minute', now()) - interval '2 minutes', 'destination', 'app', 'abandoned', 1),
     (date_trunc('minute', now()) - interval '2 minutes', 'destination', 'crm', 'abandoned', 2),

@@ -4,7 +4,8 @@ VALUES
     ('s', '2', 'hl_2', 'app', 'dst_app', 'at_least_once', 'failed', 1, now() - interval '5 minutes', NULL, 'HTTP 403 Forbidden'),
     ('s', '3', 'hl_3', 'crm', 'dst_crm', 'at_most_once', 'parked', 1, now() - interval '49 hours', now() - interval '50 hours', 'timed out');
 
--- Requests of two sources that could not be rendered, and an effect that was sent.
+-- Two effects, for events of two sources, have requests that could not be rendered. The request of
+-- a third effect was sent.
 INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue, outcome, received_at)
 VALUES
     ('stripe', '4', 4, gen_random_uuid(), 'stripe', 't', gen_random_uuid(), '', 'dispatch', 'dispatched', '2026-01-02 03:04:05.6Z'),

@@ -1,5 +1,5 @@
--- Deliveries refused because of a wrong secret: stripe has no accepted deliveries any more, and
--- github has some. Deliveries of strangers are refused rightly.
+-- Deliveries from known addresses were refused. Since then, stripe has accepted no delivery, and
+-- github has accepted one. Deliveries from unknown addresses are refused rightly.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
 VALUES (now(), now() + interval '10 seconds', 'a');
 INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, address, known, method, host, secure, target, headers, body, bytes)

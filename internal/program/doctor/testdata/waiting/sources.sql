@@ -1,6 +1,6 @@
 -- One running worker has only stripe, and another one has an older configuration. Events of
--- billing wait. Events of github, which had a route yesterday, are skipped. Events of mail are
--- skipped, as they were the day before.
+-- billing wait. Some events of github are skipped, although none was skipped four hours ago.
+-- Events of mail are skipped, as they were four hours ago.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
 VALUES (now(), now() + interval '10 seconds', 'b');
 INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources)
