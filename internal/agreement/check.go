@@ -13,7 +13,7 @@ import (
 
 // Limits for a check.
 const (
-	// Timeout is the maximum time of a check on the server.
+	// Timeout is the statement_timeout of a check in Postgres.
 	Timeout = 10 * time.Second
 	// lockTimeout is the maximum wait for a lock. Readers seldom wait for locks.
 	lockTimeout = 2 * time.Second

@@ -37,7 +37,7 @@ type Column struct {
 // RefusedError is returned if Postgres refused to run the query or cancelled it: the check is
 // wrong, not the connection. Its text may quote row values.
 type RefusedError struct {
-	Code    string // SQLSTATE
+	Code    string // SQLSTATE; empty for a query that returns no columns
 	Message string
 }
 

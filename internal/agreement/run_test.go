@@ -134,8 +134,8 @@ func TestAQueryIsNothingButAQuery(t *testing.T) {
 	}
 }
 
-// A session's lock outlives a transaction, and a setting could affect the next user of
-// the connection.
+// A check leaves no session lock, which would outlive the transaction, and no setting, which
+// could affect the next user of the connection.
 func TestAQueryLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(1))

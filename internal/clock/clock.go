@@ -1,8 +1,8 @@
-// Package clock returns the time of this process's own clock, for comparison with another
-// machine's time: in signed texts, in database results, in our own signatures.
+// Package clock returns the time of this process's own clock. It is for times that are compared
+// with another machine's: in signatures, the senders' and our own, and in database results.
 //
-// In a binary built with -tags failpoint, HOOKLATCH_CLOCK sets that clock wrong: +1h, or -90s.
-// Durations within the process are measured by package time.
+// In a binary built with -tags failpoint, HOOKLATCH_CLOCK shifts that clock, for example by +1h or
+// -90s. Durations within the process are measured with package time.
 package clock
 
 import "time"

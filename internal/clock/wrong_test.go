@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/clock"
 )
 
-// asked is the environment variable that turns this test binary into a program that prints its
-// clock's error.
+// asked is the environment variable that turns this test binary into a program that prints the
+// results of package clock.
 const asked = "CLOCK_TEST_ASKED"
 
 func TestMain(m *testing.M) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// ValidateKey refuses values that a key column cannot hold. Its error is a predicate such as "is
-// empty": the caller writes the key's name before it.
+// ValidateKey refuses values that a key column cannot hold, and values of more than limit bytes.
+// Its error is a predicate such as "is empty": the caller writes the key's name before it.
 func ValidateKey[T ~string](s T, limit int) error {
 	switch {
 	case s == "":

@@ -29,7 +29,7 @@ func NumberOrNull(n int64) *int64 {
 	return &n
 }
 
-// KnownTime returns nil for a meaningless time: zero, or a time that RFC 3339 cannot express.
+// KnownTime returns t in UTC, or nil for a meaningless time: zero, or outside the years 1 to 9999.
 // Postgres refuses some of these times, and with them every delivery of the event. It stores others
 // as a different time.
 func KnownTime(t time.Time) *time.Time {

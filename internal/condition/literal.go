@@ -9,9 +9,9 @@ import (
 )
 
 // Concealed returns an expression with a hash in place of each string, bytes or number literal,
-// and without comments. The hash includes salt, the bulk run's id, so a literal has a different
-// hash in each run. Anyone who knows a literal can check whether a run used it. Concealed also
-// returns the literals as they were written.
+// and without comments. The hash includes salt, such as the request id of a bulk run, so a literal
+// has a different hash under each salt. Anyone who knows the salt and a literal can check whether
+// the expression contains that literal. Concealed also returns the literals as they were written.
 func Concealed(expression, salt string) (text string, literals []string) {
 	text = WithoutLiterals(expression, func(literal string) string {
 		literals = append(literals, literal)
@@ -21,8 +21,8 @@ func Concealed(expression, salt string) (text string, literals []string) {
 	return text, literals
 }
 
-// WithoutLiterals replaces each literal of an expression by the result of instead, which is
-// called with the literal as it was written.
+// WithoutLiterals removes the comments of an expression, and replaces each literal with the result
+// of instead, which receives the literal as it was written.
 func WithoutLiterals(expression string, instead func(literal string) string) string {
 	var out strings.Builder
 	for i := 0; i < len(expression); {

@@ -88,7 +88,7 @@ func New(opts Options) (*Coverage, error) {
 	return c, nil
 }
 
-// Pass is the initial state of a pass. Its times are from the database's clock.
+// Pass is the initial state of a pass. Now and CreatedAt are from the database's clock.
 type Pass struct {
 	Stream
 
@@ -109,7 +109,7 @@ type beginPass struct {
 	Ordered   bool
 	LeaseSecs float64
 	ListsSecs float64
-	TriedAt   *time.Time // start of an earlier try whose COMMIT was not answered
+	TriedAt   *time.Time // start of an earlier try whose COMMIT response was lost
 }
 
 // Begin begins a pass over a list. From then on, writes of an older pass are refused. Begin
@@ -200,7 +200,7 @@ func (c *Coverage) MoveTx(ctx context.Context, tx pgx.Tx, p *Pass, m Move) error
 
 // End is the result of a pass.
 type End struct {
-	Error      string        // empty: it succeeded
+	Error      string        // empty: the pass succeeded
 	Next       time.Duration // time until the next pass
 	RetryAfter time.Duration // pause requested by the provider
 }
@@ -229,7 +229,7 @@ const (
 	EndpointUnknown EndpointState = ""
 	EndpointOn      EndpointState = "on"
 	EndpointOff     EndpointState = "off"
-	EndpointForeign EndpointState = "foreign" // it points to a URL that is not Hooklatch's
+	EndpointForeign EndpointState = "foreign" // the endpoint's URL is not Hooklatch's
 )
 
 type noteEndpoint struct {
@@ -281,7 +281,7 @@ func (c *Coverage) RunNow(ctx context.Context, source identity.Source, by ledger
 
 type gatewayRuns struct{ GoneAfterSecs float64 }
 
-// GatewayRuns reports whether a process that accepts deliveries is running.
+// GatewayRuns reports whether a process that accepts deliveries was seen within goneAfter.
 func (c *Coverage) GatewayRuns(ctx context.Context, goneAfter time.Duration) (runs bool, err error) {
 	err = c.opts.DB.Statement("gateway_runs", func(db pipeline.ByIndex) error {
 		return c.sql.GatewayRuns.With(gatewayRuns{GoneAfterSecs: goneAfter.Seconds()}).QueryRow(ctx, db).Scan(&runs)

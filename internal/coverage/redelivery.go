@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Redelivery is a delivery requested again from the provider.
+// Redelivery is a delivery that the provider is asked to repeat.
 type Redelivery struct {
 	EventID    identity.EventID
 	Ref        string // the provider's identifier of the delivery
@@ -86,7 +86,7 @@ func (c *Coverage) EndTx(ctx context.Context, tx pgx.Tx, source identity.Source,
 }
 
 // EndRedeliveries is like EndTx, but uses its own transaction, which also stores the counts of the
-// run.
+// run. It adds the number of ended redeliveries to *count.
 func (c *Coverage) EndRedeliveries(ctx context.Context, r *Run, ids []identity.EventID, outcome string, count *int64) error {
 	before := *count
 	return c.opts.DB.Do(ctx, "end_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {

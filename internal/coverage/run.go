@@ -24,7 +24,7 @@ const (
 	ModeOrdered Mode = "ordered" // like ModeAuto, requested by an operator
 )
 
-// Counts are the counts of a pass.
+// Counts are the numbers of a pass's requests, and of its events by outcome.
 type Counts struct {
 	Requests  int64 `json:"requests"`
 	Listed    int64 `json:"listed"`    // events within the requested time
@@ -42,7 +42,7 @@ type Counts struct {
 // Found reports whether the pass found missing or invalid events.
 func (c Counts) Found() bool { return c.Missing+c.Recovered+c.Lost+c.Invalid > 0 }
 
-// Run is the result of one pass.
+// Run is the record of one pass.
 type Run struct {
 	Stream
 	Counts
@@ -53,7 +53,7 @@ type Run struct {
 	Until         time.Time        `json:"until"`
 	RequestedBy   string           `json:"requested_by,omitzero"`
 	StartedAt     time.Time        `json:"started_at"`
-	EndedAt       time.Time        `json:"ended_at,omitzero"` // zero: it is running, or its process was lost
+	EndedAt       time.Time        `json:"ended_at,omitzero"` // zero: the pass is running, or its process was lost
 	Oldest        time.Time        `json:"oldest,omitzero"`   // oldest missing event
 	Newest        time.Time        `json:"newest,omitzero"`
 	UnlistedEvent identity.EventID `json:"unlisted_event,omitzero"` // one of the Unlisted events
@@ -87,11 +87,11 @@ type beginRun struct {
 	Until       time.Time
 	Mode        Mode
 	RequestedBy string
-	Tried       int64 // run of an earlier try whose COMMIT was not answered
+	Tried       int64 // run of an earlier try whose COMMIT response was lost
 }
 
-// BeginRun records that a pass runs, and sets its ID. It ends the runs of earlier passes over the
-// list whose processes were lost.
+// BeginRun records that a pass runs, and sets r.ID and r.StartedAt. It ends the unfinished runs of
+// earlier passes over the list, which can no longer write.
 func (c *Coverage) BeginRun(ctx context.Context, r *Run) error {
 	err := c.opts.DB.Do(ctx, "begin_run", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		return c.sql.BeginRun.With(beginRun{
@@ -165,7 +165,7 @@ func (c *Coverage) Runs(ctx context.Context, source identity.Source, most int) (
 	return runs, nil
 }
 
-// State is the state of one list.
+// State is the coverage of one list, with the results of its latest passes.
 type State struct {
 	Stream
 
@@ -186,7 +186,7 @@ type State struct {
 	UnlistedEvent identity.EventID `json:"unlisted_event,omitzero"`
 }
 
-// States returns the states of all lists, by source.
+// States returns the states of all lists, ordered by source and account.
 func (c *Coverage) States(ctx context.Context) ([]State, error) {
 	rows, err := c.sql.States.Query(ctx, c.opts.ReadPool)
 	if err != nil {

@@ -20,7 +20,7 @@ func Wait(ctx context.Context, underway *sync.WaitGroup) error {
 	case <-ctx.Done():
 	}
 	select {
-	case <-ended: // finished simultaneously with ctx
+	case <-ended: // the work finished at the same moment
 		return nil
 	default:
 		return ctx.Err()

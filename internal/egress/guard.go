@@ -28,7 +28,8 @@ func (e *BlockedError) Error() string {
 
 // Options describe a Guard's target and the addresses that it may reach besides public ones.
 type Options struct {
-	// Host and Port are taken from the target's configured URL. Empty: nothing is exempt.
+	// Host and Port are taken from the target's configured URL. Empty: no address is exempt as the
+	// target's own.
 	Host, Port string
 	// AllowPrivate lists prefixes of non-global addresses that may be reached.
 	AllowPrivate []netip.Prefix
@@ -36,9 +37,9 @@ type Options struct {
 	Resolver *net.Resolver
 }
 
-// Guard dials for one target, such as a destination. It checks every address after it was
-// resolved and right before the connection opens. So neither a disguised literal nor a name
-// that resolves differently the second time gets past it.
+// Guard dials for one target, such as a destination. It checks every address after name resolution
+// and right before the connection opens. So neither a disguised literal nor a name that resolves
+// differently the second time gets past the guard.
 //
 // An address is reachable if IANA's registries list it as global unicast, if AllowPrivate contains
 // it, or if the target's configured URL contains it: the same literal address, or a loopback
@@ -189,7 +190,7 @@ func (g *Guard) checkAddr(host string, ip netip.Addr, own bool) error {
 
 func (g *Guard) blocked(host string, ip netip.Addr, what, alone string) error {
 	why := ip.String() + " " + what
-	if g.only == "" { // a public guard has no such option
+	if g.only == "" { // a guard from Public has no allow_private
 		why += ", and allow_private does not name it" + alone
 	}
 	return &BlockedError{host: host, why: why}

@@ -21,8 +21,9 @@ func isMetadataService(ip netip.Addr) bool {
 	return false
 }
 
-// translations are the IPv6 networks whose addresses contain an IPv4 address, to which a NAT64 (RFC 6052,
-// RFC 8215) or a 6to4 relay (RFC 3056) sends, with the position of that address in bytes.
+// translations are the IPv6 networks whose addresses contain an IPv4 address, and the position of
+// that address in bytes. A NAT64 gateway (RFC 6052, RFC 8215) or a 6to4 relay (RFC 3056) sends the
+// packets to the IPv4 address.
 var translations = []struct {
 	network netip.Prefix
 	at      int
@@ -32,7 +33,7 @@ var translations = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},
 }
 
-// translated returns the IPv4 address to which an IPv6 address leads.
+// translated returns the IPv4 address to which an IPv6 address is translated, if any.
 func translated(ip netip.Addr) (v4 netip.Addr, is bool) {
 	for _, t := range translations {
 		if t.network.Contains(ip.WithZone("")) {

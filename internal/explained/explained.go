@@ -1,9 +1,9 @@
-// Package explained records the plans of a test's statements, and how many pages each
-// read.
+// Package explained records the plans of a test's statements, and the number of pages that each
+// statement read.
 //
 // The statements of triggers are included. The plans come from Postgres's module
-// auto_explain, which some builds lack: see [Available]. They arrive as notices, and are
-// taken after each step of a test:
+// auto_explain, which some builds lack: see [Available]. They arrive as notices. A test takes
+// them after each step:
 //
 //	log := explained.Watch(config) // before pgxpool.NewWithConfig
 //	...
@@ -32,7 +32,7 @@ type Statement struct {
 	// Buffers is the number of pages that the statement read, from memory or disk. Statements of
 	// its triggers are counted separately.
 	Buffers int
-	// Took is the time that the server spent on the statement.
+	// Took is the time that Postgres spent on the statement.
 	Took time.Duration
 	// JIT is true if Postgres compiled parts of the statement.
 	JIT bool
@@ -45,13 +45,13 @@ type Log struct {
 	err error
 }
 
-// Available reports whether the server has the module.
+// Available reports whether the pool's server has auto_explain.
 func Available(ctx context.Context, pool *pgxpool.Pool) bool {
 	_, err := pool.Exec(ctx, `LOAD 'auto_explain'`)
 	return err == nil
 }
 
-// Watch makes a pool's connections report their plans. The connections need a superuser.
+// Watch makes a pool's connections report their plans. The pool's user must be a superuser.
 func Watch(config *pgxpool.Config) *Log { return watch(config, "on") }
 
 // WatchTimes makes a pool's connections report only how long statements took. Watch makes a statement
@@ -80,8 +80,8 @@ func watch(config *pgxpool.Config, analyze string) *Log {
 	return log
 }
 
-// Take returns the statements that ran since the last call, in the order in which they
-// ended.
+// Take returns the statements that ran since the last call, in the order in which they ended. It
+// returns an error if a plan could not be read.
 func (l *Log) Take() ([]Statement, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// program returns a command that passes pay.before_commit four times.
+// program returns a command that passes pay.before_commit four times, and the paths of its trace
+// file and its file of fired failpoints.
 func program(t *testing.T, rules string) (cmd *exec.Cmd, trace, fired string) {
 	t.Helper()
 	dir := t.TempDir()

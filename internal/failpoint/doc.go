@@ -25,12 +25,12 @@
 //   - delay(200ms)
 //
 // The process counts passages, from 1: @3 is the third only, @3+ the third and all later ones.
-// Without a number, every passage counts.
+// Without a number, the action applies to every passage.
 //
-// HOOKLATCH_FAILPOINT_TRACE is a file to which the name of each place is appended when it is
-// passed, one per line, the first 20 times of each. HOOKLATCH_FAILPOINT_FIRED is a file to which
-// name, action and passage are appended before an action is taken. Several processes can share both
-// files.
+// HOOKLATCH_FAILPOINT_TRACE is the path of a file. The process appends the name of each place that
+// it passes, one per line, for the first 20 passages of each place. HOOKLATCH_FAILPOINT_FIRED is
+// the path of a file to which the process appends name, action and passage before it takes an
+// action. Several processes can share both files.
 package failpoint
 
 // Moment is a failpoint in every transaction.

@@ -36,7 +36,7 @@ func (p *places) hit(name string) error {
 		continued := make(chan os.Signal, 1)
 		signal.Notify(continued, syscall.SIGCONT)
 		defer signal.Stop(continued)
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // see above
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // cannot fail for our own process
 		<-continued
 	case actionDelay:
 		time.Sleep(r.delay)
@@ -46,7 +46,7 @@ func (p *places) hit(name string) error {
 	return nil
 }
 
-// pass counts and records the passage, and returns its rule, if any.
+// pass counts and records the passage, and returns its rule, if any, and its number.
 func (p *places) pass(name string) (rule, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -205,8 +205,8 @@ func (c *conn) SetDeadline(t time.Time) error { return c.wait(t, c.Conn.SetDeadl
 // SetReadDeadline sets the deadline for reads.
 func (c *conn) SetReadDeadline(t time.Time) error { return c.wait(t, c.Conn.SetReadDeadline) }
 
-// wait records the client's read deadline. It passes the deadline to the server's side only before
-// the fault, because the response must then be read whatever the deadline.
+// wait records the client's read deadline. Before the fault, it also sets the deadline on the
+// connection to the server. After the fault, the response must be read whatever the deadline.
 func (c *conn) wait(t time.Time, set func(time.Time) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +218,7 @@ func (c *conn) wait(t time.Time, set func(time.Time) error) error {
 	return set(t)
 }
 
-// wake makes a hanging read check again; c.mu is held.
+// wake makes a waiting Read check the deadline and the cut again; c.mu is held.
 func (c *conn) wake() {
 	close(c.changed)
 	c.changed = make(chan struct{})

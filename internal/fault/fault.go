@@ -69,8 +69,8 @@ func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 }
 
 // Fired returns a channel that receives each broken COMMIT's mode: after the server has
-// committed, except for LoseRequest. Up to 1024 wait for a reader; further ones are only
-// counted.
+// committed, except for LoseRequest. The channel holds up to 1024 modes; further COMMITs are
+// only counted.
 func (f *Fault) Fired() <-chan Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// faulty returns a pool whose connections go through a fault, and a pool without faults for
-// inspecting the stored rows.
+// faulty returns a pool whose connections go through a fault, a pool without faults for inspecting
+// the stored rows, and the fault.
 func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	t.Helper()
 	sound = pgtest.New(t, pgtest.Empty())

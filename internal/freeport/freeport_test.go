@@ -25,7 +25,7 @@ func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	require.Len(t, slices.Compact(ports), 200)
 }
 
-// A port is returned only once, even while its server is down: by this process, and by others.
+// Find returns a port only once, even if no server listens on it.
 func TestAPortIsGivenOutOnce(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -42,7 +42,7 @@ func TestAPortIsGivenOutOnce(t *testing.T) {
 	}
 }
 
-// Addresses returns no port on which a process listens.
+// Addresses returns no address on which a process listens.
 func TestAddressesAreListenedAt(t *testing.T) {
 	t.Parallel()
 	addresses, err := freeport.Addresses(20)

@@ -10,7 +10,7 @@ import "syscall"
 func reserve(port int) bool {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return true // a server that listens on the port will notice
+		return true // not reserved; a server fails to start if the port is taken
 	}
 	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		_ = syscall.Close(socket)

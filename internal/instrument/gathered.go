@@ -33,7 +33,7 @@ func (g *Gathered) Add(n int64, as *Labels) {
 	g.counts[as] += n
 }
 
-// tell reports the gathered counts.
+// tell reports the gathered counts to OpenTelemetry.
 func (g *Gathered) tell(ctx context.Context) {
 	g.mu.Lock()
 	counts := g.counts

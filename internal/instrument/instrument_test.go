@@ -63,7 +63,7 @@ func TestGatheredCountsAreTold(t *testing.T) {
 		})
 	}
 	for range 10 {
-		read(t, pull) // meanwhile
+		read(t, pull) // while the goroutines count
 	}
 	all.Wait()
 	want := map[string]int64{"here/": 0, "many/colour=red": 8000, "many/colour=blue": 16000}

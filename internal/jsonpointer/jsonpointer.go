@@ -54,7 +54,7 @@ func member(of gjson.Result, token string) gjson.Result {
 	return found
 }
 
-// indexOf reads a list index.
+// indexOf returns the list index in a token, or false if the token is not an index.
 func indexOf(token string) (int, bool) {
 	index, err := strconv.Atoi(token)
 	return index, err == nil && strconv.Itoa(index) == token

@@ -2,7 +2,7 @@ package jsonpointer
 
 import "github.com/tidwall/gjson"
 
-// Place is a value's position in a text, from Start up to, but not including, End.
+// Place is a value's position in a text, in bytes, from Start up to, but not including, End.
 type Place struct{ Start, End int }
 
 // Places returns the positions of all values in text to which a pointer leads, in order. Among
@@ -28,7 +28,7 @@ func find(r reader, text []byte, pointer string) []Place {
 	return found
 }
 
-// places adds the positions in the value that begins at i.
+// places adds the positions to which tokens lead in the value that begins at i.
 func (r *reader) places(i int, tokens []string, found []Place) []Place {
 	if len(tokens) == 0 {
 		return append(found, Place{i, r.value(i, 0)})

@@ -44,7 +44,7 @@ func TestPlacesAreWhereTheValuesStand(t *testing.T) {
 	}
 }
 
-// Lookup finds the last of these positions.
+// Lookup finds the value at the last of the positions that Places returns.
 func TestPlacesAgreeWithLookup(t *testing.T) {
 	t.Parallel()
 	name := rapid.SampledFrom([]string{"a", "b", "", "0", `\u0061`})

@@ -43,7 +43,7 @@ func Read(text []byte) (*Text, bool) {
 	return &Text{text: text, members: r.members}, true
 }
 
-// Root returns the complete text.
+// Root returns the outermost value.
 func (t *Text) Root() gjson.Result {
 	if t.root.Type == gjson.Null { // not parsed yet, or null, which is quick to parse again
 		t.root = gjson.ParseBytes(t.text)
@@ -65,7 +65,7 @@ func (t *Text) Lookup(pointer string) gjson.Result {
 	return gjson.Result{}
 }
 
-// at returns a member's value. Most values are texts without escapes or whole numbers, which
+// at returns a member's value. Most values are strings without escapes or whole numbers, which
 // need no parser.
 func (t *Text) at(m place) gjson.Result {
 	raw := string(t.text[m.value:m.valueEnd])

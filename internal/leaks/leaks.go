@@ -1,5 +1,5 @@
-// Package leaks finds goroutines that tests left behind. On a busy machine, goroutines end later
-// than goleak alone waits for them, which is less than half a second.
+// Package leaks finds goroutines that tests left behind. goleak alone waits less than half a second
+// for goroutines to end, which is too short on a busy machine.
 package leaks
 
 import (

@@ -53,7 +53,7 @@ const (
 	Server       = "server"        // the database server's system identifier and timeline
 	Source       = "source"        // a source's name in the configuration
 	Stack        = "stack"         // stack of a panic
-	Run          = "run"           // a bulk run's id
+	Run          = "run"           // id of a bulk run or of a backfill pass
 	State        = "state"         // state of an effect or a run
 	Status       = "status"        // HTTP status, or status of an acceptance or an alert
 	Subject      = "subject"       // the object of an alert: a source, a destination

@@ -75,8 +75,8 @@ func (v *Move) abandon(ctx context.Context) error {
 	return nil
 }
 
-// clear removes something that only the abandoned move needed. It fails if another move has begun, which
-// needs the same.
+// clear removes something that only the abandoned move needed. It fails if a new move has begun, because
+// that move needs the same triggers and noted rows.
 func (v *Move) clear(ctx context.Context, limits commit.Limits, remove func(ctx context.Context, tx pgx.Tx) error) error {
 	return v.From.opts.DB.Do(ctx, "abandon_move", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var source identity.Source

@@ -26,7 +26,7 @@ const (
 	// fencedFor is the time within which the move must be completed under a fence. It is shorter than
 	// fenceFor, because the source can leave only while the fence lasts.
 	fencedFor = 6 * time.Second
-	// tableTimeout limits adding triggers to a table, which waits for running transactions.
+	// tableTimeout limits adding or dropping a table's triggers, which waits for running transactions.
 	tableTimeout = 5 * time.Minute
 )
 
@@ -36,7 +36,8 @@ type Side struct {
 	*Moves
 }
 
-// Move moves a source. It can be interrupted at any time: the next Run continues it.
+// Move moves a source from one cell to another. It can be interrupted at any time: the next Run
+// continues it.
 type Move struct {
 	Source   identity.Source
 	From, To Side
@@ -320,7 +321,7 @@ func (v *Move) leave(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// end lets the new cell accept the source's events, and removes what the move needed.
+// end lets the new cell accept the source's events, and drops the triggers that noted rows.
 func (v *Move) end(ctx context.Context, id uuid.UUID) error {
 	err := v.To.opts.Ledger.Act(ctx, v.By, v.instruction(), func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		var arrived string

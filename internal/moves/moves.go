@@ -155,7 +155,8 @@ type State struct {
 	Arrived  bool   // this cell stores its events, unless Left
 }
 
-// States returns the states of the sources that move or have moved.
+// States returns the states of the given sources, by source. It omits sources for which no move has
+// begun.
 func (m *Moves) States(ctx context.Context, sources []string) (map[string]State, error) {
 	rows, err := m.sql.States.With(statesArgs{Sources: sources}).Query(ctx, pipeline.ByIndex{Sender: m.opts.ReadPool})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // table is a table whose rows the new cell must know.
 type table struct {
 	name string
-	// page returns a page of rows after a position: the position of each, and its content as JSON, or
-	// NULL if the move does not need it.
+	// page returns the statement that reads the rows after a position. The result of the statement is
+	// the position of each row, and its content as JSON, or NULL if the move does not need the row.
 	page func(m *Moves, args pageArgs) statement.Bound
 	// put writes contents, a JSON array, to the new cell. Repeating it changes nothing.
 	put func(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell string) error
@@ -47,8 +47,8 @@ var tables = []table{
 		}},
 }
 
-// putEffects registers effects as pending, the only state in which an effect can begin, and cancels
-// those that are new here.
+// putEffects registers the effects that the new cell does not have, and cancels them. It
+// registers them as pending first, because an effect can begin in no other state.
 func putEffects(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell string) error {
 	rows, err := m.sql.PutEffects.With(args).Query(ctx, tx)
 	if err != nil {
@@ -62,14 +62,14 @@ func putEffects(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell
 	return err
 }
 
-// array returns JSON values as an array.
+// array joins JSON values into a JSON array.
 func array(values []string) string { return "[" + strings.Join(values, ",") + "]" }
 
-// page is a sequence of rows of a table.
+// page contains the rows of a table that one statement returned.
 type page struct {
-	contents []string
-	last     string // position of the last row
-	rows     int
+	contents []string // only of the rows that the move needs
+	last     string   // position of the last row
+	rows     int      // number of all rows
 }
 
 // read returns the page of a table after a position.
@@ -92,13 +92,14 @@ func (m *Moves) read(ctx context.Context, t table, source identity.Source, after
 	return p, nil
 }
 
-// noted are rows that were written since the move began, by table.
+// noted contains rows that were written since the move began: their contents by table, and their
+// ids.
 type noted struct {
 	contents map[string][]string
 	ids      []int64
 }
 
-// readNoted returns the oldest noted rows.
+// readNoted returns the oldest noted rows, at most pageRows.
 func (m *Moves) readNoted(ctx context.Context, source identity.Source) (noted, error) {
 	rows, err := m.sql.NotedRows.With(notedRows{Source: source, Limit: pageRows}).Query(ctx, pipeline.ByIndex{Sender: m.opts.ReadPool, InOrder: true})
 	if err != nil {

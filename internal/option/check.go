@@ -26,8 +26,8 @@ func (c *Check) Failf(field string, given any, format string, args ...any) {
 	c.faults = append(c.faults, &Fault{Field: field, Given: given, Problem: fmt.Sprintf(format, args...)})
 }
 
-// Missing reports an option that is required. The problem describes the struct that lacks it:
-// "has no url".
+// Missing reports that a required option is absent. The problem describes the struct that lacks the
+// option: "has no url".
 func (c *Check) Missing(field, problem string) {
 	c.faults = append(c.faults, &Fault{Field: field, Problem: problem, Missing: true})
 }
@@ -109,8 +109,9 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 
 const allowedURL = "allowed: an http:// or https:// URL with a host"
 
-// URL reports a value that is not an absolute http or https URL. It quotes the value only if it can
-// be parsed and has neither a user nor a password.
+// URL parses a value. It reports a value that is not an absolute http or https URL, or has a user
+// or a fragment, and then returns false. The fault quotes the value only if the value can be parsed
+// and has neither a user nor a password.
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
 	if err != nil {

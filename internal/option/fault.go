@@ -18,8 +18,8 @@ type Fault struct { //nolint:errname // operators find and correct faults; the l
 	// Field is the option's path from the checked struct: retry.max, headers.X-Id,
 	// retry_on[1].
 	Field string
-	// Given is the wrong value. It is nil if the value must not be quoted or was not given. A
-	// text from outside the file may be masked.
+	// Given is the wrong value. It is nil if the value must not be quoted or was not given.
+	// Code that reads files may mask a text from outside the file.
 	Given any
 	// Problem continues the sentence after the value: "is not a method".
 	Problem string

@@ -30,7 +30,8 @@ const (
 // declares, or has more than 1,000 parts.
 var ErrNotMultipart = errors.New("the body is not a form in several parts (multipart/form-data)")
 
-// BoundaryOf returns the boundary between a body's parts, and false if the body has no parts.
+// BoundaryOf returns the boundary between the parts of a multipart form, or "" if the content type
+// contains none. It returns false for any other body.
 func BoundaryOf(contentType string, body []byte) (string, bool) {
 	if beginsAsJSON(body) || mediaTypeOf(contentType) != MultipartType {
 		return "", false

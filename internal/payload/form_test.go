@@ -68,7 +68,7 @@ func TestWhatIsNoFormInSeveralPartsIsRefused(t *testing.T) {
 	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "the content type alone does not decide, because no sender signs it")
 }
 
-// The same bytes always yield the same fields, of limited size, or no fields.
+// The same bytes always yield the same fields, of limited size, or the same error.
 func FuzzFields(f *testing.F) {
 	contentType, body := form(f)
 	f.Add(contentType, body)

@@ -12,10 +12,9 @@ import (
 // FormType is the content type of an urlencoded form.
 const FormType = "application/x-www-form-urlencoded"
 
-// IsForm reports whether a body is a form. Two things decide: its content type, which no
-// sender signs, and its beginning, because a form never begins like a JSON container. With the
-// content type alone, a JSON body could be made to look like a form, as curl -d does by
-// default.
+// IsForm reports whether a body is an urlencoded form. Two things decide: its content type, which
+// no sender signs, and its beginning, because a form never begins like a JSON container. With the
+// content type alone, a JSON body could be made to look like a form, as curl -d does by default.
 func IsForm(contentType string, body []byte) bool {
 	if beginsAsJSON(body) {
 		return false

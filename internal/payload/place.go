@@ -19,7 +19,8 @@ const (
 	Other Kind = "other"
 )
 
-// KindOf returns a body's format, judged by its content type and its beginning.
+// KindOf returns Form for an urlencoded form (see IsForm), JSON for any other body that is valid
+// JSON, and Other for the rest, such as a multipart form.
 func KindOf(contentType string, body []byte) Kind {
 	if IsForm(contentType, body) {
 		return Form
@@ -31,9 +32,9 @@ func KindOf(contentType string, body []byte) Kind {
 }
 
 // Places returns the positions of the values in a body to which pointers lead, in order and not
-// nested. Pointers start at the event's item, or at the body if item is empty. In a form, a
-// pointer is a field name and stands for the values of all fields with that name. A body in
-// another format has no such positions.
+// nested. Pointers start at the event's item, or at the body if item is empty. In an urlencoded
+// form, a pointer is a field name after a slash, and leads to the values of all fields with that
+// name. A body in another format has no such positions.
 func Places(contentType string, body []byte, item string, pointers []string) []jsonpointer.Place {
 	var found []jsonpointer.Place
 	switch KindOf(contentType, body) {

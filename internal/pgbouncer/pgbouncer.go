@@ -1,4 +1,4 @@
-// Package pgbouncer starts PgBouncer for tests, with transaction pooling: it assigns server
+// Package pgbouncer starts PgBouncer for tests, with transaction pooling: PgBouncer assigns server
 // connections to clients for one transaction each.
 package pgbouncer
 
@@ -32,7 +32,7 @@ func Start(t *testing.T, database string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/pgbouncer") // some PATHs do not contain it
+		path, err = exec.LookPath("/usr/sbin/pgbouncer") // some PATHs do not contain /usr/sbin
 	}
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "install Debian's package pgbouncer: %s", err)

@@ -12,7 +12,7 @@ import (
 // type.
 const headerSize = 5
 
-// maxSize is the longest message that a server accepts or sends, 1 GiB.
+// maxSize is the maximum length of a message that a server accepts or sends, 1 GiB.
 const maxSize = 1 << 30
 
 // Message is a complete message with its header. It is valid until the next Feed.
@@ -60,7 +60,7 @@ func (s *Splitter) Next() (Message, error) {
 	return rest[:size:size], nil
 }
 
-// maxStartup is the longest packet that a server accepts before it knows the client.
+// maxStartup is the maximum size of a packet that a server accepts before it knows the client.
 const maxStartup = 10_000
 
 // Codes that replace a protocol version.

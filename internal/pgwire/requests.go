@@ -23,8 +23,8 @@ type Request struct {
 	GoodBye bool
 }
 
-// Requests assembles a client's messages into requests, and remembers the SQL of its prepared
-// statements and portals. The zero value is ready for a new connection.
+// Requests assembles a client's messages into requests, and remembers the SQL of the client's
+// prepared statements and portals. The zero value is ready for a new connection.
 type Requests struct {
 	statements map[string]string
 	portals    map[string]string
@@ -82,7 +82,8 @@ func (r *Requests) Add(m Message) (*Request, error) {
 	return &done, nil
 }
 
-// bind reads the two names of a Bind; its parameters do not matter here.
+// bind remembers the SQL of the portal that a Bind creates. The parameters of the Bind do not
+// matter here.
 func (r *Requests) bind(body []byte) error {
 	portal, rest, found := bytes.Cut(body, []byte{0})
 	statement, _, also := bytes.Cut(rest, []byte{0})

@@ -52,14 +52,14 @@ func TestRequestsCarryTheSQLTheyExecute(t *testing.T) {
 	for _, piece := range []int{1, 3, 7, 4096} {
 		requests := follow(t, piece,
 			&pgproto3.Query{String: "begin"},
-			// These are prepared under a name and described: nothing is executed.
+			// The statement is prepared under a name and described, but not executed.
 			&pgproto3.Parse{Name: "s1", Query: "INSERT 1"}, &pgproto3.Describe{ObjectType: 'S', Name: "s1"}, &pgproto3.Sync{},
 			&pgproto3.Bind{PreparedStatement: "s1", Parameters: [][]byte{[]byte("commit")}}, &pgproto3.Execute{}, &pgproto3.Sync{},
-			// This is a pipeline of two statements, one with a named portal.
+			// The pipeline executes two statements, one with a named portal.
 			&pgproto3.Parse{Query: "SELECT 2"},
 			&pgproto3.Bind{DestinationPortal: "p"}, &pgproto3.Execute{Portal: "p"},
 			&pgproto3.Bind{PreparedStatement: "s1"}, &pgproto3.Execute{}, &pgproto3.Sync{},
-			// This pipeline is flushed in the middle.
+			// The next pipeline is flushed in the middle.
 			&pgproto3.Bind{PreparedStatement: "s1"}, &pgproto3.Execute{}, &pgproto3.Flush{},
 			&pgproto3.Sync{},
 			&pgproto3.Close{ObjectType: 'S', Name: "s1"}, &pgproto3.Sync{},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// PerSecond is the maximum number of starts per second; 0 is no limit. It is written like
-// 50/s, 10/m or 1000/h.
+// PerSecond is the maximum number of attempts or requests that may start per second; 0 is no limit.
+// It is written like 50/s, 10/m or 1000/h.
 type PerSecond float64
 
 // rateUnits lists the time units of a rate, in seconds.
@@ -36,7 +36,7 @@ func (r *PerSecond) UnmarshalText(text []byte) error {
 	return errRate
 }
 
-// String uses the shortest unit in which the rate is a whole number.
+// String uses the shortest unit in which the rate is a whole number. It returns "" for no limit.
 func (r PerSecond) String() string {
 	if r <= 0 {
 		return ""

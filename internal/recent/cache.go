@@ -22,9 +22,9 @@ const (
 	maxWeight = 16 << 20
 	// overhead is an entry's size without its key's texts: the value and the cache's own data.
 	overhead = 256
-	// remembered is how long an event is remembered after its last COMMIT. A storm arrives
-	// within seconds. It is also the longest wait for an operator who deletes an event by hand
-	// so that it can be accepted again.
+	// remembered is how long an event is remembered after its last COMMIT. A storm of duplicates
+	// arrives within seconds. An operator who deletes an event by hand, so that it can be
+	// accepted again, waits at most this long.
 	remembered = time.Minute
 	// vouched is how long the database's confirmation of its identity stays valid, counted from
 	// the query.
@@ -49,7 +49,7 @@ type Life int64
 // Ask returns a text that differs in each life of the database.
 type Ask func(ctx context.Context) (string, error)
 
-// Cache recognizes events. It has a size limit and is safe for concurrent use.
+// Cache recognises committed events. It has a size limit and is safe for concurrent use.
 type Cache struct {
 	ask    Ask
 	failed func(error)
@@ -104,7 +104,7 @@ func (c *Cache) Life() Life { return c.state.Load().life }
 // has it too. If the life has changed since the event's transaction began, Find does not return
 // the event.
 func (c *Cache) Keep(in Life, ref identity.EventRef, e Event) {
-	ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // it may be part of the body
+	ref.EventID = identity.EventID(strings.Clone(string(ref.EventID))) // a part of the body would keep the body in memory
 	c.events.Set(ref, entry{Event: e, life: in, keptAt: time.Since(c.began)})
 }
 
@@ -166,7 +166,7 @@ func (c *Cache) askNow() {
 }
 
 // Stop waits until no query runs, or ctx is done. Later calls to Find may use the last
-// response for another second. It may be called again.
+// response for another second. Stop may be called again.
 func (c *Cache) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

@@ -1,6 +1,6 @@
-// Package repair repairs, for workers and the program, a database whose state differs from the
-// state that its workers left. It enqueues work that has no job. On another server, it withholds
-// at_most_once effects until an operator confirms.
+// Package repair repairs a database whose state differs from the state in which its workers left it.
+// It enqueues work that has no job. On another server, it withholds at_most_once effects until an
+// operator confirms the server.
 //
 // # Jobs
 //
@@ -19,10 +19,10 @@
 // can claim an at_most_once effect, not even immediately after the server's start. Workers continue
 // with all other work.
 //
-// An operator declares what happened. [Repairer.Restored] states the missing time, and parks the
-// effects that may have been done in that time. [Repairer.Promoted] declares that nothing is
-// missing. Both make the current server the known server. If commits wait for the standby, the
-// standby lacks nothing, and [Repairer.FollowPromotion] needs no operator.
+// An operator declares what happened. [Repairer.Restored] declares the time to which the database
+// was restored, and parks the effects that may have been done since. [Repairer.Promoted] declares
+// that nothing is missing. Both make the current server the known server. If commits wait for the
+// standby, the standby lacks nothing, and [Repairer.FollowPromotion] needs no operator.
 //
 // Two cases cannot be detected. A copy of the volume that starts with crash recovery has the
 // identifier and timeline of the original. Some hosted services hide these values, so a restore

@@ -21,7 +21,7 @@ import (
 const (
 	ActionEnqueue  ledger.Action = "repair.enqueue"  // enqueues work without a job
 	ActionRestored ledger.Action = "repair.restored" // the database was restored
-	ActionPromoted ledger.Action = "repair.promoted" // the database was promoted or moved, and nothing is missing
+	ActionPromoted ledger.Action = "repair.promoted" // a standby was promoted, or the database was moved, and nothing is missing
 )
 
 // Options configure a Repairer.
@@ -66,14 +66,14 @@ func New(opts Options) (*Repairer, error) {
 	return &Repairer{opts: opts, sql: sql}, nil
 }
 
-// Damage counts the work that a repair of jobs would fix, and related problems.
+// Damage counts the work without a job, and related problems.
 type Damage struct {
 	Lacking Jobs `json:"lacking"` // work without a live job
 	// Discarded counts the jobs of events and effects that River gave up and still stores. Lacking
 	// includes their work, unless the work has ended or has another job.
 	Discarded int64 `json:"discarded_jobs"`
 	// ExpiredLeases counts attempts that outlived their leases. The attempt's job, or the effect's
-	// next job, treats each according to the effect's policy.
+	// next job, handles each attempt according to the effect's policy.
 	ExpiredLeases int64 `json:"expired_leases"`
 }
 
@@ -91,7 +91,7 @@ func (r *Repairer) Look(ctx context.Context) (Damage, error) {
 }
 
 // Enqueue inserts a job for every event and effect without a job, as upkeep does every minute. It
-// then records the operator. Errors: commit.ErrUnavailable.
+// then records the operator action. Errors: commit.ErrUnavailable.
 func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error) {
 	done, err := r.opts.Enqueue(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *Repairer) Enqueue(ctx context.Context, by ledger.Operator) (Jobs, error
 	return done, nil
 }
 
-// ordered returns by with the values shared by all actions of one request.
+// ordered fills in the request id and the reason, which all actions of one request share.
 func ordered(by ledger.Operator, reason string) ledger.Operator {
 	by.RequestID = cmp.Or(by.RequestID, uuid.NewString())
 	by.Reason = cmp.Or(by.Reason, reason)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// slack is added to the missing time, before the time of a restore. Recovery stops at COMMIT
+	// slack is how long before the time of a restore a missing period begins. Recovery stops at COMMIT
 	// times, an event has the time of its BEGIN, and operators round times.
 	slack = time.Minute
 	// pauseReason marks the pauses that Restored sets and ends.
@@ -27,14 +27,14 @@ const (
 var ErrNotYet = errors.New("the time is in the future")
 
 // Missing is a period in which acknowledged events of a source may be missing: they are neither
-// known nor processed here. Request them from the source, or make the source send them again;
-// events that are known here are accepted as duplicates.
+// stored nor processed here. Have the sender deliver them again, or backfill them; stored events are
+// recognised as duplicates.
 type Missing struct {
 	Source identity.Source `json:"source"`
 	From   time.Time       `json:"from"`
 	Until  time.Time       `json:"until"` // time of the query: the old server may have accepted events until then
-	// The known events before and after the time of the restore, for operators to compare. Zero:
-	// none exists.
+	// LastBefore and FirstSince are the receipt times of the stored events around the time of the
+	// restore, for operators to compare; zero if there is none.
 	LastBefore time.Time `json:"last_before,omitzero"`
 	FirstSince time.Time `json:"first_since,omitzero"`
 }
@@ -57,7 +57,7 @@ type Restore struct {
 }
 
 // PreviewRestore returns the changes that Restored would make, and changes nothing. sources are the
-// configured sources: all events of a source may be missing.
+// configured sources, because a source may have no event left in the database. Errors: ErrNotYet.
 func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []string) (Restore, error) {
 	v := Restore{To: to}
 	var err error
@@ -74,11 +74,12 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 }
 
 // Restored declares that the database was restored to a time. It pauses all destinations, parks
-// every unfinished at_most_once effect, makes the server the known server, and resumes the
-// destinations it paused. at_least_once effects that were done in the missing time are done again,
-// under their keys. at_most_once effects that undispatched older events create later are parked
-// too, when they are claimed. If Restored is interrupted, destinations stay paused, and the same
-// call continues. progress may be nil. Errors: ErrNotYet, commit.ErrUnavailable.
+// every unfinished at_most_once effect, makes the server the known server, resumes the destinations
+// that it paused, and enqueues work without a job. at_least_once effects that were done in the
+// missing time are done again, under their keys. at_most_once effects that undispatched older events
+// create later are parked too, when they are claimed. If Restored is interrupted, destinations stay
+// paused, and the same call, repeated, continues. progress may be nil. Errors: ErrNotYet,
+// commit.ErrUnavailable.
 func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {
 	by = ordered(by, "the database was restored to "+to.UTC().Format(time.RFC3339Nano))
 	v, err := r.PreviewRestore(ctx, to, sources)
@@ -116,7 +117,7 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 }
 
 // pauseAll pauses every destination that no operator has paused. If paused is false, it resumes
-// the destinations that it paused, in this call or an earlier, interrupted call.
+// the destinations that it paused, for this call of Restored or for an earlier, interrupted call.
 func (r *Repairer) pauseAll(ctx context.Context, paused bool, by ledger.Operator) error {
 	destinations, err := r.opts.Fleet.Destinations(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Server identifies a database server. A zero value is unknown.
+// Server identifies a database server. A field is zero if it is unknown.
 type Server struct {
 	SystemID int64 `json:"system_id,string"` // too large for numbers in JSON
 	Timeline int   `json:"timeline"`
@@ -29,7 +29,7 @@ type State struct {
 	// Withheld is true while no at_most_once effect starts, because no operator has confirmed
 	// this server.
 	Withheld   bool      `json:"withheld"`
-	Epoch      int64     `json:"epoch"` // counts changes of server and declarations
+	Epoch      int64     `json:"epoch"` // increases with each declaration and each followed promotion
 	ChangedAt  time.Time `json:"changed_at,omitzero"`
 	RestoredTo time.Time `json:"restored_to,omitzero"` // time from the latest declaration of a restore
 	RestoredAt time.Time `json:"restored_at,omitzero"` // time of that declaration
@@ -37,7 +37,7 @@ type State struct {
 	Processes int `json:"processes"`
 }
 
-// State queries the server. It costs one look-up.
+// State returns the state of the database's server. It costs one statement.
 func (r *Repairer) State(ctx context.Context) (State, error) {
 	var s State
 	var changed, to, at *time.Time
@@ -79,10 +79,10 @@ func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server,
 	})
 }
 
-// FollowPromotion does the same as Promoted, without an operator. It is for databases whose commits
-// wait for the standby: a promoted standby lacks nothing. A server with another system identifier
-// is not such a standby, and neither is a server whose timeline is not later. FollowPromotion
-// reports whether it recorded a promotion. Errors: commit.ErrUnavailable.
+// FollowPromotion confirms a promoted standby without an operator. It is for databases whose commits
+// wait for the standby: a promoted standby lacks nothing. A promoted standby has the system
+// identifier of the known server and a later timeline. FollowPromotion reports whether a promotion
+// was recorded, by this process or by another one meanwhile. Errors: commit.ErrUnavailable.
 func (r *Repairer) FollowPromotion(ctx context.Context) (bool, error) {
 	state, err := r.State(ctx)
 	if err != nil || !state.Withheld || state.Known.SystemID != state.Here.SystemID || state.Known.Timeline >= state.Here.Timeline {

@@ -13,7 +13,7 @@ import (
 type Pauses struct {
 	First, Max time.Duration
 	// Spread makes each pause last 50 to 150 %, so that callers that failed simultaneously do
-	// not return simultaneously.
+	// not try again simultaneously.
 	Spread bool
 	// Tries limits the number of tries; 0: until the context is done.
 	Tries int

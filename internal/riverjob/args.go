@@ -1,5 +1,5 @@
-// Package riverjob defines the kinds, arguments and queues of our River jobs, and
-// inserts them.
+// Package riverjob defines the kinds, arguments and queues of Hooklatch's River jobs, and inserts
+// the jobs.
 package riverjob
 
 import "github.com/hooklatch/hooklatch/outbox/identity"

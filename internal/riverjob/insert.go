@@ -35,10 +35,10 @@ type InserterOptions struct {
 	// Pool is used for notifications, which are short.
 	Pool   *pgxpool.Pool
 	Schema schema.Name
-	// ConsoleURL is the base URL of the console's event and effect pages. Jobs' metadata
-	// contains links to them. Empty: no links.
+	// ConsoleURL is the base URL of the console's event, effect and run pages. Jobs' metadata
+	// contains links to these pages. Empty: no links.
 	ConsoleURL string
-	// Quiet is true if no client listens, so that nothing is notified.
+	// Quiet is true if no client listens, so that no notification is sent.
 	Quiet bool
 	// Logger defaults to a logger that discards.
 	Logger *slog.Logger
@@ -55,7 +55,7 @@ type Inserter struct {
 	consoleURL string
 
 	mu       sync.Mutex
-	notified map[string]time.Time // last notification in a caller's transaction, by queue
+	notified map[string]time.Time // time of the last notification in a caller's transaction, by queue
 }
 
 // NewInserter returns an Inserter. It starts nothing.
@@ -167,7 +167,8 @@ func (in *Inserter) Wake(queue string) {
 	}
 }
 
-// untold returns the queues of which no caller's transaction has just notified.
+// untold returns the queues of which no caller's transaction has just notified, and records that the
+// caller notifies of them now.
 func (in *Inserter) untold(queues []string) []string {
 	now := time.Now()
 	in.mu.Lock()

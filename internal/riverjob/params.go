@@ -18,7 +18,7 @@ const (
 	maxTagLen = 60
 )
 
-// metadata is the information about a job for operators and for the work's span. River UI
+// metadata is the information about a job for operators and for the span of its work. River UI
 // shows it.
 type metadata struct {
 	DedupKey       identity.EventID `json:"dedup_key,omitempty"`
@@ -36,7 +36,7 @@ type DispatchJob struct {
 	Origin      identity.Origin
 	Queue       string
 	Traceparent string
-	Since       time.Time // its earlier position in the queue; zero: the end
+	Since       time.Time // time that sets the job's position in the queue; zero: the end
 }
 
 // jobRow is a job in the form that insert_jobs.sql reads.
@@ -50,7 +50,7 @@ type jobRow struct {
 	MaxAttempts int16
 	Tags        string     // separated by commas; no tag contains a comma
 	Since       *time.Time // nil: now
-	NotBefore   *time.Time // nil: it may run immediately
+	NotBefore   *time.Time // nil: the job may run immediately
 }
 
 // known returns a pointer to the time, or nil for the zero time.
@@ -70,15 +70,15 @@ func Priority(origin identity.Origin) int16 {
 	return 1
 }
 
-// DispatchText is a dispatch job's description of its event, used by a statement that inserts
-// the job together with the event.
+// DispatchText contains the columns of a dispatch job that depend on its event, for a statement
+// that inserts the job together with the event.
 type DispatchText struct {
 	Args     string // JSON
 	Metadata string // JSON
 	Tags     string // separated by commas; no tag contains a comma
 }
 
-// Describe returns the job's description of its event.
+// Describe returns the columns of a dispatch job that depend on its event.
 func (in *Inserter) Describe(j DispatchJob) DispatchText {
 	return DispatchText{
 		Args: string(encode(DispatchArgs{Source: j.Event.Source, EventID: j.Event.EventID})),
@@ -124,7 +124,7 @@ type EffectJob struct {
 	EventType   string
 	Origin      identity.Origin // the event's origin
 	Traceparent string
-	Since       time.Time // its earlier position in the queue; zero: the end
+	Since       time.Time // time that sets the job's position in the queue; zero: the end
 	// JobID and NotBefore are set for an effect that was inserted together with its first
 	// attempt. Its job is a fallback in case that attempt is lost: it has the job id stored with
 	// the effect, and does not run before the lease ends.

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// Queues in every deployment. Each destination and each source with handlers has an additional
-// queue.
+// These queues exist in every deployment. Each destination and each source with handlers has an
+// additional queue.
 const (
 	QueueDispatch = "dispatch" // events whose source has no handlers
 	QueueUpkeep   = "upkeep"   // periodic jobs
@@ -30,7 +30,7 @@ const (
 )
 
 var (
-	// queueName is River's grammar.
+	// queueName matches River's grammar for queue names.
 	queueName      = regexp.MustCompile(`^[a-z0-9]+(?:[_|\-]?[a-z0-9]+)*$`)
 	notInQueueName = regexp.MustCompile(`[^a-z0-9]+`)
 )
@@ -43,7 +43,7 @@ func ControlTopic(name schema.Name) string { return string(name) + ".river_contr
 func IsQueueName(name string) bool { return len(name) <= MaxQueueName && queueName.MatchString(name) }
 
 // HandlersQueue returns the queue for events from a source with handlers. Programs without
-// handlers for that source do not process it.
+// handlers for that source do not process the queue.
 func HandlersQueue(source identity.Source) string {
 	if queue := handlersPrefix + string(source); IsQueueName(queue) {
 		return queue
@@ -56,8 +56,8 @@ func IsHandlersQueue(queue string) bool {
 	return queue == QueueHandlers || strings.HasPrefix(queue, handlersPrefix)
 }
 
-// AsideQueue returns the queue for a destination's jobs that cannot start now. No process
-// works on it, so any number of jobs may wait there at no cost.
+// AsideQueue returns the queue for a destination's jobs that cannot start now. No worker
+// processes this queue, so any number of jobs may wait there at no cost.
 func AsideQueue(destination string) string {
 	if queue := asidePrefix + destination; IsQueueName(queue) {
 		return queue

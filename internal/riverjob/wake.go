@@ -26,9 +26,10 @@ type queueNames struct {
 }
 
 // waker notifies River's clients of new jobs after their transaction was committed, and outside it.
-// Commits that notify wait for each other: the server holds one lock until each is on disk and on
-// the standby. A separate notification covers many commits, and its own commit waits neither for
-// the disk nor for the standby. Notifications lost when the process ends cost one poll.
+// Commits that notify wait for each other: Postgres holds one lock until each commit is on disk and
+// on the standby. A separate notification covers many commits, and its own commit waits neither for
+// the disk nor for the standby. If a notification is lost when the process ends, its jobs wait for
+// River's next poll.
 type waker struct {
 	send   func(ctx context.Context, queues []string) error
 	logger *slog.Logger
@@ -84,7 +85,8 @@ func (w *waker) take() []string {
 	return queues
 }
 
-// stop sends the outstanding notifications. It sends none afterwards.
+// stop waits until the outstanding notifications are sent, or ctx is done. Later calls of wake do
+// nothing.
 func (w *waker) stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true

@@ -51,14 +51,15 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections closes the idle connections.
+// CloseIdleConnections closes the idle connections of the base, for http.Client.
 func (t *Transport) CloseIdleConnections() {
 	if own, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		own.CloseIdleConnections()
 	}
 }
 
-// body is a response body that its context closes unless its owner closes it first.
+// body is a response body that is closed when the request's context is done, or earlier by its
+// reader.
 type body struct {
 	io.ReadCloser
 

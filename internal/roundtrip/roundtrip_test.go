@@ -69,8 +69,8 @@ func exchange(ctx context.Context, t *testing.T, url string) (*http.Response, []
 	return response, body, err
 }
 
-// A server that switches protocols and keeps the connection sends nothing more. Only its
-// status is returned, and the connection is closed.
+// A server switches protocols and keeps the connection open. Only the status of the response is
+// returned, and the connection is closed.
 func TestTheBodyOfA101IsNotRead(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{})

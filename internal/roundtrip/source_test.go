@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unbounded lists net/http's functions and variables that send requests through their own
-// transport.
+// unbounded lists net/http's functions and variables that send requests through
+// http.DefaultTransport.
 var unbounded = map[string]bool{
 	"DefaultClient": true, "DefaultTransport": true, "Get": true, "Head": true, "Post": true, "PostForm": true,
 }

@@ -1,4 +1,4 @@
--- True if an effect that was accepted before e keeps e waiting in their order.
+-- True if an earlier effect in the order of e keeps e waiting.
 EXISTS (
     SELECT
     FROM hooklatch.effects AS earlier

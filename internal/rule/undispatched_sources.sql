@@ -1,5 +1,5 @@
--- The sources of undispatched events, and the queue of each source's first job. Each
--- source takes one step through the index.
+-- The sources of undispatched events, each with the queue of one such event. Each source takes one
+-- step through the index.
 (
     WITH RECURSIVE undispatched AS (
         (

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Storable replaces what a text column refuses, NUL and invalid UTF-8, by U+FFFD.
+// Storable replaces NUL and invalid UTF-8, which a text column refuses, with U+FFFD.
 func Storable(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Excerpt returns storable text of at most limit bytes.
+// Excerpt returns the beginning of s as storable text of at most limit bytes.
 func Excerpt(s string, limit int) string { return Cut(Storable(s), limit) }
 
-// Cut shortens s, valid UTF-8, to at most limit bytes, between two characters.
+// Cut shortens s, which must be valid UTF-8, to at most limit bytes without splitting a character.
 func Cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -44,8 +44,8 @@ func Line(s string, limit int) string {
 // searches for.
 func Printable(s string) string { return line(s, -1) }
 
-// line replaces line ends and tabs by spaces, and removes characters that reorder text. It
-// replaces all other control characters by instead, or removes them if instead is negative. Bytes
+// line replaces line ends and tabs with spaces, and removes characters that reorder text. It
+// replaces all other control characters with instead, or removes them if instead is negative. Bytes
 // that are not UTF-8 become U+FFFD. White space at both ends is removed.
 func line(s string, instead rune) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

@@ -8,8 +8,7 @@ import (
 )
 
 // Shell returns a word quoted for a POSIX shell, for commands that operators copy. Characters
-// on which a terminal could act when they are pasted, such as control characters, are spelled
-// out.
+// on which a terminal could act when they are pasted, such as control characters, are escaped.
 func Shell(word string) string {
 	safe := func(r rune) bool {
 		return r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("-_./:@+,=", r)
@@ -34,8 +33,8 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Operands returns the words for the end of a command. It adds "--" if a word could be taken
-// for a flag.
+// Operands returns the words, quoted by Shell, for the end of a command. It begins with "--" if a
+// word could be taken for a flag.
 func Operands(words ...string) string {
 	var line []string
 	for _, word := range words {

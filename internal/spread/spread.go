@@ -1,5 +1,5 @@
-// Package spread summarizes measurements of several rounds: a median, and the interval
-// that contains it with enough certainty.
+// Package spread summarizes the measurements of several rounds as their median and an interval that
+// contains the true median with enough certainty.
 package spread
 
 import "slices"
@@ -16,7 +16,7 @@ const (
 // closer together, but move Least and Most apart.
 type Spread struct {
 	Median      float64
-	Low, High   float64 // limits of the median, with Certainty; of five rounds, the smallest and the largest
+	Low, High   float64 // limits of the true median, with Certainty; up to eight rounds, the same as Least and Most
 	Least, Most float64 // smallest and largest value of all rounds
 	Rounds      int
 }
@@ -58,7 +58,7 @@ func (s Spread) Excludes(bound float64) bool {
 // outside returns how many of n sorted values can be left out at each end so that the range of the
 // others contains the true median with Certainty.
 func outside(n int) int {
-	// ways is the share of the subsets of n that have k elements.
+	// ways is the share of the subsets of n values that have k elements.
 	ways := 1.0
 	for range n {
 		ways /= 2

@@ -30,7 +30,7 @@ const (
 // Of returns the server's error that err wraps, if any.
 func Of(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
 
-// Answered reports whether the server refused a statement and its session continues. The next
+// Answered reports whether the server refused a statement and the session continues. The next
 // statement may then succeed.
 func Answered(err error) bool {
 	pg, answered := Of(err)
@@ -50,7 +50,7 @@ func InClass(code string, beginnings ...string) bool {
 }
 
 // Transient reports whether an error with this code can disappear by itself. A wrong password
-// (28), a missing database (3D) and a missing right (42501) cannot.
+// (28), a missing database (3D) and a missing privilege (42501) cannot.
 func Transient(code string) bool {
 	return InClass(code,
 		"08",     // connection exception
@@ -86,8 +86,8 @@ func Demoted(err error) bool {
 // Lock reports whether a code means that a statement failed because of another transaction's lock.
 func Lock(code string) bool { return code == LockNotAvailable || code == Deadlock }
 
-// Away reports whether the database behind err may work again a moment later: the server says
-// so itself, or it cannot be reached.
+// Away reports whether err may disappear by itself: err has a transient code, is caused by a lock
+// or is a standby's refusal to write, or the server cannot be reached.
 func Away(err error) bool {
 	if pg, answered := Of(err); answered {
 		return Transient(pg.Code) || Lock(pg.Code) || Demoted(err)

@@ -12,10 +12,11 @@ type argument struct {
 	field []int  // index in the arguments struct
 	// column is the index of the field in a row; nil if the field above is the value itself.
 	column []int
-	array  reflect.Type // for a column without a cell
+	array  reflect.Type // the column's slice type, for a column without a cell
 	cell   func() element
-	// text is true if the value is of a named string type or a slice of one, or if the column is
-	// of any string type. pgx would look up the type's encoding for each element.
+	// text is true if the value is of a named string type or a slice of such a type, or if the
+	// column is of any string type. The value is then converted to string, because pgx would look
+	// up a named type's encoding for each element.
 	text bool
 }
 
@@ -120,7 +121,7 @@ func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String && t.PkgPath() != ""
 }
 
-// value returns the parameter's value.
+// value reads the argument from the arguments struct, and converts it for pgx.
 func (a argument) value(args reflect.Value) any {
 	value := args.FieldByIndex(a.field)
 	switch {
@@ -139,7 +140,7 @@ func (a argument) value(args reflect.Value) any {
 	case value.Kind() == reflect.String:
 		return value.String()
 	case value.IsNil():
-		return []string(nil) // NULL, as pgx encodes a nil slice
+		return []string(nil) // pgx encodes a nil slice as NULL
 	}
 	return texts(value, reflect.Value.String)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// array is a column of rows in the form that pgx accepts. pgx requests one element after another
-// and encodes it before it requests the next. All elements therefore share one cell, which moves
-// from row to row. A slice of values would cost an allocation for each. Values that pgx knows only
-// as a driver.Valuer (uuid.UUID) would also cost a failed attempt, and a conversion to text and
-// back.
+// array is a column of rows in the form that pgx accepts. pgx requests the elements in turn, and
+// encodes each element before the next request. All elements therefore share one cell, which moves
+// from row to row. A slice of values would cost an allocation for each value. Values that pgx knows
+// only as a driver.Valuer (uuid.UUID) would also cost a failed attempt, and a conversion to text
+// and back.
 type array struct {
 	length int
 	cell   *cell

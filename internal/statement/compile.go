@@ -17,7 +17,7 @@ const fragmentFolder = "fragment"
 var (
 	namePattern = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
 	// comparedPattern matches a parameter without a type that is compared with a number. Postgres would
-	// take the type of the number, an integer, and fractions of a second would be lost.
+	// give the parameter the number's type, integer, and fractions of a second would be lost.
 	comparedPattern = regexp.MustCompile(`\$(\d+)\s*[<>=]+\s*\d|(?:^|[^$\w])\d+\s*[<>=]+\s*\$(\d+)(?:[^\d:]|$)`)
 	includePattern  = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
 )
@@ -26,7 +26,7 @@ var (
 type compiled struct {
 	name   string  // its file's name, without folder and extension
 	text   string  // with $1, $2, ...
-	params []param // in this order
+	params []param // in the order of $1, $2, ...
 }
 
 // param is a parameter, or a column in rows.
@@ -35,7 +35,7 @@ type param struct {
 	column string // a column's SQL type, empty for a value
 }
 
-// names returns the parameters' names.
+// names returns the parameters' names, in the order of $1, $2, ...
 func (c *compiled) names() []string {
 	names := make([]string, len(c.params))
 	for i, p := range c.params {

@@ -225,8 +225,8 @@ func TestEachColumnIsAParameter(t *testing.T) {
 		"no field is the parameter :rows")
 }
 
-// BenchmarkWith measures what it costs to bind as many rows as a group commit may have, without
-// the round trip.
+// BenchmarkWith measures the cost of binding as many rows as a group commit may have, without the
+// round trip.
 func BenchmarkWith(b *testing.B) {
 	var sql struct {
 		Create statement.Of[struct{ Effects []effectRow }]

@@ -6,7 +6,7 @@
 //
 //	type statements struct {
 //		NoteSuccess statement.Of[success]  // ... WHERE name = :destination
-//		Overview    statement.Bound        // takes none
+//		Overview    statement.Bound        // takes no arguments
 //	}
 //
 //	err := statement.Load(&sql, files, "query", schema.Default.SQL)
@@ -16,8 +16,8 @@
 // Parameters are written :name, as in psql, and take the value of the field of that name
 // (event_id is EventID). The program does not start if a parameter has no field, a field
 // has no parameter, a file has no field, or a field has no file. So an argument cannot be
-// forgotten, misspelled or given twice, and two of one type cannot be swapped unnoticed,
-// as $1 and $2 can.
+// forgotten, misspelled or given twice, and two arguments of one type cannot be swapped
+// unnoticed, as $1 and $2 can.
 //
 // Rows are a slice of structs, whose fields are the columns. Postgres receives one array for each
 // column and unnests the arrays:

@@ -152,7 +152,7 @@ func blockComment(text string) int {
 	return -1
 }
 
-// through returns the index after the first occurrence of end that follows the index from, or -1.
+// through returns the index after the first occurrence of end at or after the index from, or -1.
 func through(text string, from int, end string) int {
 	i := strings.Index(text[from:], end)
 	if i < 0 {

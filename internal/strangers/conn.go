@@ -18,13 +18,13 @@ type Conn struct {
 	connections *Connections
 	address     netip.Prefix // not valid for a peer without its own limit
 	network     netip.Prefix
-	known       bool // true if the address was known when it was accepted
+	known       bool // the address was known when the connection was accepted, or is not valid
 	proven      atomic.Bool
 	idle        atomic.Bool // true between two requests
 	handled     atomic.Bool // true once the request has reached a handler or its refusal was reported
 
 	// place and gone are guarded by Connections.mu.
-	place *list.Element // slot among the strangers; nil for a known connection
+	place *list.Element // element of Connections.strangers; nil for a connection that is not in it
 	gone  bool
 }
 

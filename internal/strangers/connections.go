@@ -31,8 +31,8 @@ type ConnectionOptions struct {
 // unknown sender's address an eighth, and an unknown sender's network a quarter. Connections
 // beyond that are closed as they arrive: a sender that waits in the kernel's queue would think
 // that this machine is down. If unknown senders have used up their part, or if all connections
-// are open, the oldest unknown sender's connection is closed for the new one. It is safe for
-// concurrent use.
+// are open, the oldest unknown sender's connection is closed for the new one. Connections are safe
+// for concurrent use.
 type Connections struct {
 	opts ConnectionOptions
 
@@ -88,7 +88,8 @@ func (c *Connections) trusts(addr netip.Addr) bool {
 	return c.opts.Trusted != nil && c.opts.Trusted(addr)
 }
 
-// enter counts a connection if it admits it. oldest, if not nil, must be closed to make room.
+// enter admits and counts a connection if the limits allow it. If oldest is not nil, the caller
+// must close it to make room.
 func (c *Connections) enter(conn *Conn) (admitted bool, oldest *Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,6 +175,6 @@ func (l listener) Accept() (net.Conn, error) {
 		if conn := l.connections.admit(accepted); conn != nil {
 			return conn, nil
 		}
-		_ = accepted.Close() // the peer notices either way
+		_ = accepted.Close() // the peer notices even if Close fails
 	}
 }

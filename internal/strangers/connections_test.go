@@ -139,8 +139,8 @@ func TestOldestStrangerGivesWay(t *testing.T) {
 	require.EqualValues(t, 15, d.Open())
 }
 
-// Between two requests an unknown sender's connection stays open for less time, but not while
-// the sender sends a request.
+// An unknown sender's connection stays open for less time between two requests. While the sender
+// sends a request, the usual timeout applies.
 func TestStrangersIdleLessLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestKnownForgets(t *testing.T) {
 	k := strangers.NewKnown[string](2, time.Hour, func() time.Time { return now })
 	k.Note("a")
 	k.Note("b")
-	k.Note("c") // a and b are the previous generation
+	k.Note("c") // a and b are now the previous period's keys
 	require.True(t, k.Has("a") && k.Has("b") && k.Has("c"))
 	k.Note("d")
 	k.Note("e")

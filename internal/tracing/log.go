@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// LogHandler adds the trace id to every line whose context has one, so that a line leads to
-// its trace and a trace to its lines. After slog's WithGroup the trace id is part of the
-// group, like all attributes in a line.
+// LogHandler returns a handler that adds the context's trace id, if any, to each line before it
+// calls next. The trace id leads an operator from a line to its trace, and from a trace to its
+// lines. After slog's WithGroup the trace id is part of the group, like all attributes in a line.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ next slog.Handler }

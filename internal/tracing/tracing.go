@@ -38,8 +38,8 @@ func Parent(ctx context.Context) string {
 	return carrier[header]
 }
 
-// WithParent returns ctx with the span in traceparent, which the next span continues. It
-// returns ctx itself if traceparent is not valid.
+// WithParent returns ctx with the span in traceparent as the parent of the next span. It returns
+// ctx itself if traceparent is not valid.
 func WithParent(ctx context.Context, traceparent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{header: traceparent})
 }

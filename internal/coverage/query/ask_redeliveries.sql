@@ -1,6 +1,6 @@
--- Records the redeliveries that are about to be requested from a provider. Ended redeliveries are
--- not reopened. :asked contains the total number of tries, not an increment: if a COMMIT was not
--- answered and this statement is repeated, it changes nothing.
+-- Records redeliveries before they are requested from a provider. Ended redeliveries are not
+-- reopened. :asked contains the total number of tries, not an increment: a retry after a lost
+-- COMMIT response changes nothing.
 INSERT INTO hooklatch.redeliveries AS r (source, event_id, stream, ref, happened_at, asked_at, tries)
 SELECT :source, a.event_id, :name, a.ref, a.happened_at, CASE WHEN a.tries > 0 THEN now() END, a.tries
 FROM :asked AS a (event_id text, ref text, happened_at timestamptz, tries integer)

@@ -1,6 +1,6 @@
 -- Records the result of a pass, and the time of the next pass. The next pass begins immediately if
--- the list was made due meanwhile. A pass ends once: if a COMMIT was not answered and this statement
--- is repeated, it changes nothing, because a pass that has ended has no lease.
+-- the list was made due meanwhile. A pass ends once: a retry after a lost COMMIT response changes
+-- nothing, because a pass that has ended has no lease.
 UPDATE hooklatch.coverage AS c
 SET
     error = :error,

@@ -1,4 +1,4 @@
--- True if a process that accepts deliveries is running.
+-- True if a process that accepts deliveries was seen recently.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.workers

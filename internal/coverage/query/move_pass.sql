@@ -1,5 +1,5 @@
--- Moves the watermarks of a pass, in the transaction of the events it stored. The watermark does
--- not move past an open redelivery of the list: from there on, the list is not known to be
+-- Moves the watermarks of a pass, in the transaction that stores the pass's events. covered_until
+-- does not move past an open redelivery of the list: from there on, the list is not known to be
 -- complete.
 UPDATE hooklatch.coverage AS c
 SET

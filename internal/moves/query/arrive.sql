@@ -1,4 +1,4 @@
--- From now on, the source's events are stored here. This also ends an earlier move away from here.
+-- Makes this cell store the source's events, and ends an earlier move of the source away from it.
 UPDATE hooklatch.source_moves
 SET
     arrived_at = COALESCE(arrived_at, now()),

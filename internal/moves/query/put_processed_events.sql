@@ -10,5 +10,5 @@ SELECT
 FROM jsonb_to_recordset(:contents::jsonb) AS m (
     event_id text, acceptance_id uuid, provider text, event_type text, api_version text, occurred_at timestamptz, received_at timestamptz, payload_hash bytea
 )
-ORDER BY m.event_id COLLATE "C" -- as T1 does
+ORDER BY m.event_id COLLATE "C" -- T1's lock order, so that the two cannot deadlock
 ON CONFLICT (source, event_id) DO NOTHING

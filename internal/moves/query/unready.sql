@@ -1,5 +1,5 @@
--- Counts the work whose result a later event may depend on: events without effects, and unfinished
--- or parked effects that block later effects of their order.
+-- Counts the work whose result a later event may depend on: events that are held or not dispatched
+-- yet, and unfinished or parked effects that block later effects of their order.
 SELECT
     (
         SELECT count(*)

@@ -1,4 +1,4 @@
--- Records that the standby replaced the known server, with all its data.
+-- Records that a standby that lacks nothing replaced the known server.
 UPDATE hooklatch.installation AS i
 SET
     timeline = s.timeline,

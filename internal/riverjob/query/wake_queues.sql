@@ -1,5 +1,5 @@
--- Notifies River's clients of queues with new jobs. Its COMMIT waits neither for the disk
--- nor for a standby: it holds the server's single lock for all notifying commits, and a
+-- Notifies River's clients of queues with new jobs. The COMMIT waits neither for the disk
+-- nor for a standby: the COMMIT holds the server's single lock for all notifying commits, and a
 -- crash can lose only the notification.
 SELECT
     set_config('synchronous_commit', 'off', true),
