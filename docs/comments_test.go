@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every exported name of the module has a doc comment that begins with the name, as in the standard
-// library.
+// Every exported function and type of the module has a doc comment that begins with its name, as in
+// the standard library. An exported constant or variable, or its group, has a comment.
 func TestEveryExportedNameHasADocComment(t *testing.T) {
 	t.Parallel()
 	files, checked := token.NewFileSet(), 0

@@ -63,7 +63,7 @@ var otherNames = regexp.MustCompile(`\.(?:md|sh)$|^(?:gateway|worker)\.secret$`)
 func unknownKeys(t *testing.T, root node, text string) (unknown []string) {
 	t.Helper()
 	sections := slices.Sorted(maps.Keys(root.Properties))
-	key := regexp.MustCompile(`(?:^|[^\w./$@{-])((?:` + strings.Join(sections, "|") + `)(?:\.[a-z]\w*)+)`) // in Go, such a name begins with a capital letter
+	key := regexp.MustCompile(`(?:^|[^\w./$@{-])((?:` + strings.Join(sections, "|") + `)(?:\.[a-z]\w*)+)`) // Go names such as worker.Options have a capital letter after the dot
 	for _, found := range key.FindAllStringSubmatch(text, -1) {
 		if !otherNames.MatchString(found[1]) && !root.has(t, root, strings.Split(found[1], ".")) {
 			unknown = append(unknown, found[1])

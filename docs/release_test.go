@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inClone is a small clone with the scripts of a release, at the tag v0.1.0.
+// inClone is a test that runs the release scripts in a clone.
 type inClone struct {
 	*testing.T
 	dir string
 }
 
+// newClone creates a small repository with the release scripts, at the tag v0.1.0.
 func newClone(t *testing.T) inClone {
 	t.Helper()
 	c := inClone{t, t.TempDir()}
@@ -105,7 +106,7 @@ func TestTheNotesOfAReleaseAreItsSection(t *testing.T) {
 // commit.
 const unknown = "@0000000000000000000000000000000000000000"
 
-// The workflow creates a draft of a release, and every job that may write waits for a maintainer's
+// The workflow creates a draft release, and every job that may write waits for a maintainer's
 // approval. docs/releasing.md lists the actions whose commits a maintainer must look up before the
 // approval.
 func TestAReleaseWaitsForAPerson(t *testing.T) {

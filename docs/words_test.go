@@ -21,7 +21,7 @@ import (
 type rule struct {
 	name  string
 	wrong *regexp.Regexp
-	write string // instead
+	write string // the wording to use instead
 }
 
 // rules returns all rules. A word that is sometimes right does not belong here.

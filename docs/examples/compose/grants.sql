@@ -1,4 +1,4 @@
--- This file grants rights to the roles that database.sh creates. The service grants of compose.yaml
+-- This file grants rights to the roles that database.sh creates. The grants service of compose.yaml
 -- runs it after each migration, as the role that owns the tables. docs/operations.md#roles has the
 -- same statements, and explains them.
 

@@ -23,7 +23,7 @@ var minors = []string{"1.35.3", "1.36.3"}
 
 var update = flag.Bool("update", false, "write "+manifests)
 
-// tool runs a tool of go.mod.
+// tool runs a tool of go.mod and returns its output.
 func tool(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", append([]string{"tool"}, args...)...)
@@ -35,7 +35,7 @@ func tool(t *testing.T, stdin string, args ...string) (string, error) {
 	return stdout.String() + stderr.String(), err
 }
 
-// valuesFiles returns the values for which the chart is rendered.
+// valuesFiles returns the paths of the values files with which the chart is rendered.
 func valuesFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chart, "ci", "*.yaml"))

@@ -120,7 +120,8 @@ func problemsOfPod(pod core.PodSpec) error {
 	return nil
 }
 
-// secretKeys returns the settings that may also be given as a file: these are the secrets.
+// secretKeys returns the names of the secret settings: value, and each setting except url that may
+// also be given as a file.
 var secretKeys = sync.OnceValues(func() (map[string]bool, error) {
 	text, err := os.ReadFile("../../config.schema.json")
 	if err != nil {
