@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// processors are the processors for which the image is built.
+// processors contains the GOARCH values for which the image is built.
 var processors = []string{"amd64", "arm64"}
 
-// binary is a binary of a release. Its build information comes from the Go compiler.
+// binary is a release's binary for one processor. Its build information contains the commit.
 type binary struct {
 	path      string
 	processor string
@@ -57,7 +57,7 @@ func findBinary(dist, processor, version string) (binary, error) {
 	b.revision = settings["vcs.revision"]
 	b.committed, err = time.Parse(time.RFC3339, settings["vcs.time"])
 	if b.revision == "" || err != nil {
-		return binary{}, errors.New(b.path + " does not say of which commit it is: build it with -buildvcs=true")
+		return binary{}, errors.New(b.path + " has no commit in its build information: build it with -buildvcs=true")
 	}
 	return b, nil
 }

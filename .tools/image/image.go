@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// configuration configures a container. The Dockerfile has the same settings.
+// configuration contains the settings with which a container of the image starts. The Dockerfile
+// has the same settings.
 var configuration = v1.Config{
 	User:         "65532:65532",
 	Env:          []string{"PATH=/usr/bin"},
@@ -106,7 +107,7 @@ func write(index v1.ImageIndex, version, to string) error {
 	return nil
 }
 
-// checkSizes refuses images that are larger than users expect of one program.
+// checkSizes returns an error if a compressed image has more than limit bytes.
 func checkSizes(index v1.ImageIndex, limit int64) error {
 	manifest, err := index.IndexManifest()
 	if err != nil {

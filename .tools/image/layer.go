@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// zstdLevel is a level of the zstd program. Zstandard saves an eighth compared with gzip. Docker
-// 23, containerd 1.5 and Podman 2 and later versions read it.
+// zstdLevel is the layer's compression level, as the zstd program numbers levels. Zstandard saves
+// an eighth compared with gzip. Docker 23, containerd 1.5 and Podman 2 and later versions read it.
 const zstdLevel = 19
 
-// passwd gives the user a name. The Dockerfile copies the same file.
+// passwd gives the user of a container the name hooklatch. The Dockerfile copies the same file.
 //
 //go:embed passwd
 var passwd []byte

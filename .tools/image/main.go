@@ -28,7 +28,7 @@ func run(args []string, out io.Writer) error {
 	flags.StringVar(&dist, "dist", "dist", "`folder` of a release: the binaries are in its folders hooklatch_linux_amd64* and hooklatch_linux_arm64*, the layout is written to its folder image")
 	flags.StringVar(&version, "version", "", "the `version` of the binaries, such as v0.1.0")
 	flags.StringVar(&licenses, "licenses", "../../cmd/hooklatch/licenses.txt", "`file` with the licences of all software in the binary")
-	flags.Int64Var(&limit, "limit", 16_000_000, "the most `bytes` that a compressed image may have")
+	flags.Int64Var(&limit, "limit", 16_000_000, "maximum size of a compressed image, in `bytes`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func run(args []string, out io.Writer) error {
 		binaries = append(binaries, b)
 	}
 	if a, b := binaries[0], binaries[1]; a.revision != b.revision || !a.committed.Equal(b.committed) {
-		return fmt.Errorf("%s is of commit %s and %s is of %s: build both from one commit", a.path, a.revision, b.path, b.revision)
+		return fmt.Errorf("%s was built from commit %s, and %s from %s: build both from one commit", a.path, a.revision, b.path, b.revision)
 	}
 	index, err := assemble(binaries, version, licenses)
 	if err != nil {

@@ -194,7 +194,7 @@ func TestALargeImageIsRefused(t *testing.T) {
 	}
 }
 
-// Users who build the image themselves get the same settings.
+// Users who build the image with the Dockerfile get the settings and files of the released image.
 func TestTheDockerfileSaysTheSame(t *testing.T) {
 	t.Parallel()
 	text := string(must[[]byte](t)(os.ReadFile("../../Dockerfile")))

@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// options contains the flags.
+// options contains the parsed flags and arguments.
 type options struct {
 	root, lists string
 	changed     string

@@ -19,7 +19,8 @@ const (
 	list   = "testdata/list"
 )
 
-// mutantsOf runs the command and returns its report on each mutant.
+// mutantsOf runs the command. It returns the report on each mutant, by name, the whole output and
+// the command's error.
 func mutantsOf(t *testing.T, args ...string) (said map[string]string, out string, err error) {
 	t.Helper()
 	var b strings.Builder
@@ -53,7 +54,7 @@ func TestEveryMutantIsJudged(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"Ten percent is not nine.", "undefined: cost", "it is no valid SQL", "fails without any mutant", "has no test TestSum",
+		"Ten percent is not nine.", "undefined: cost", "the changed SQL is invalid", "fails without any mutant", "has no test TestSum",
 		"shop.go has the text 0 times instead of once", "6 killed, 2 survived, 3 stale, 4 broken, 0 left out",
 	} {
 		if !strings.Contains(out, want) {
@@ -151,7 +152,7 @@ func TestWrongListsAreRefused(t *testing.T) {
 		strings.Replace(whole, "why b\n", "", 1):              "does not say why it matters",
 		strings.Replace(whole, "+e", "+d", 1):                 "does not change c",
 		strings.Replace(whole, "file c\n", "", 1):             "a change without a file",
-		strings.Replace(whole, "+e\n", "+e\n-f\n", 1):         "found text after its replacement",
+		strings.Replace(whole, "+e\n", "+e\n-f\n", 1):         "a - line follows a + line",
 		strings.Replace(whole, "test . TestA\n", "", 1):       "names neither a test nor a schedule",
 		strings.Replace(whole, "test . TestA", "test .", 1):   "want one package and the names of its tests",
 		strings.Replace(whole, "why b", "limit soon", 1):      "limit:",

@@ -41,7 +41,7 @@ func (t *totals) add(r result) {
 func (t *totals) sum(took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, "%d killed, %d survived, %d stale, %d broken, %d left out for want of time (%.0f s)\n",
+	fmt.Fprintf(t.out, "%d killed, %d survived, %d stale, %d broken, %d left out for lack of time (%.0f s)\n",
 		t.count[killed], t.count[survived], t.count[stale], t.count[broken], t.count[leftOut], took.Seconds())
 }
 

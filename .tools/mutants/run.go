@@ -17,12 +17,12 @@ type verdict string
 const (
 	killed   verdict = "killed"
 	survived verdict = "SURVIVED"
-	stale    verdict = "STALE"  // its text or its test no longer exists
-	broken   verdict = "BROKEN" // the entry is wrong: the failure is not the test's
+	stale    verdict = "STALE"  // the original code or the test no longer exists
+	broken   verdict = "BROKEN" // the entry is invalid: for example, the mutant does not compile
 	leftOut  verdict = "left out"
 )
 
-// result is one line of the report.
+// result is the verdict on one mutant, with its reasons.
 type result struct {
 	mutant  mutant.Mutant
 	verdict verdict
@@ -40,8 +40,8 @@ type runner struct {
 	suites map[mutant.Suite]*baseline
 }
 
-// baseline is the result of a suite without any mutant. It must pass, or a failure is
-// meaningless.
+// baseline is the result of a suite without any mutant. The suite must pass, or its failure with a
+// mutant is meaningless.
 type baseline struct {
 	once   sync.Once
 	detail string // reason why the baseline is useless
@@ -99,18 +99,19 @@ func (r *runner) judge(ctx context.Context, m mutant.Mutant) (verdict, []string,
 	case t.broken != "":
 		return broken, nil, t.broken + "\n" + tail(t.output), nil
 	case t.timedOut && !m.Hangs:
-		return survived, nil, "its tests came to no end, which is not what it must be noticed by", nil
+		return survived, nil, "its tests exceeded the time limit, and the entry does not contain hangs", nil
 	case t.passed:
 		return survived, nil, m.Why, nil
 	case len(t.failed) == 0:
 		return broken, nil, "no test failed, but the program did\n" + tail(t.output), nil
 	case t.brokenSQL(changed):
-		return broken, t.failed, "it is no valid SQL\n" + tail(t.output), nil
+		return broken, t.failed, "the changed SQL is invalid\n" + tail(t.output), nil
 	}
 	return killed, t.failed, tail(t.output), nil
 }
 
-// baselineOf runs a mutant's suite on the unchanged code, once.
+// baselineOf runs a mutant's suite on the unchanged code, once per suite. It returns the reason why
+// the suite cannot judge mutants, or "" if it passed.
 func (r *runner) baselineOf(ctx context.Context, m mutant.Mutant) (string, error) {
 	r.mu.Lock()
 	b, known := r.suites[m.Suite]

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// named returns the mutants that match any of the words, by name or by the package they change.
+// named returns the mutants whose name or changed package is one of the words, or all mutants if
+// there are no words.
 func named(root string, all []mutant.Mutant, words []string) []mutant.Mutant {
 	if len(words) == 0 {
 		return all

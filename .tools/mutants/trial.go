@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// buildTime is the maximum time for building a test, beyond running it.
+// buildTime is the maximum time for building a test, in addition to the time limit of its run.
 const buildTime = 10 * time.Minute
 
 // trial is the result of one run of a suite.
@@ -120,7 +120,7 @@ func readTrial(events *bytes.Buffer) trial {
 	return t
 }
 
-// invalidSQL matches the errors of a statement that the server cannot parse: a syntax error, or
+// invalidSQL matches the errors of a statement that Postgres cannot parse: a syntax error, or
 // names and types that do not exist.
 var invalidSQL = regexp.MustCompile(`SQLSTATE (42601|42703|42702|42P01|42P08|42P10|42P18|42883|42804)`)
 

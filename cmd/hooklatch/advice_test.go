@@ -67,8 +67,8 @@ func refusing(t *testing.T, healed *atomic.Bool) string {
 	return receiver.URL
 }
 
-// receiving configures three routes to the receiver at url. One of them reads a field of the event;
-// the returned function takes the field's name.
+// receiving returns a function that takes the name of an event field, and returns the configuration
+// of three routes to the receiver at url. One of the routes reads the field.
 func receiving(url string) func(field string) func(*devSettings) string {
 	return func(field string) func(*devSettings) string {
 		return func(settings *devSettings) string {

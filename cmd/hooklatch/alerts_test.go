@@ -62,7 +62,7 @@ func (c *channel) with(text string) []string {
 	return found
 }
 
-// alertsYAML sends alerts by email, and to a chat if the email fails.
+// alertsYAML returns a configuration that sends alerts by email, and to a chat if the email fails.
 func alertsYAML(smtp, chat string) string {
 	return fmt.Sprintf(`
 admin: {listen: "localhost:0"}

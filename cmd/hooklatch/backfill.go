@@ -19,7 +19,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// backfillFlags are the flags of the backfill command.
 type backfillFlags struct {
 	since, until, via string
 	types             []string
@@ -92,7 +91,7 @@ func (f *backfillFlags) order(now time.Time) (backfill.Order, error) {
 	return o, err
 }
 
-// missingOf counts the items of a provider's list by type and hour, in UTC.
+// missingOf counts the items of one type and one hour (UTC) in a provider's list.
 type missingOf struct {
 	Type    string    `json:"type"`
 	Hour    time.Time `json:"hour"`
@@ -106,7 +105,7 @@ type missingOf struct {
 type backfillView struct {
 	Source string         `json:"source"`
 	Runs   []coverage.Run `json:"runs"`
-	Found  []missingOf    `json:"found,omitempty"` // for a dry run
+	Found  []missingOf    `json:"found,omitempty"` // the table shows it only for a dry run
 }
 
 func (c *cli) runBackfill(ctx context.Context, o *outbox.Outbox, cfg *config.Config, source string, order backfill.Order, f backfillFlags) error {
@@ -152,7 +151,7 @@ func (v *backfillView) missing() (n int64) {
 	return n
 }
 
-// add counts one item of a dry run.
+// add counts one listed item, if it is stored or missing.
 func (v *backfillView) add(i backfill.Item, fate backfill.Fate) {
 	if fate != backfill.FateKnown && fate != backfill.FateMissing {
 		return
@@ -205,7 +204,8 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // shownPasses is the maximum number of passes shown for each source.
 const shownPasses = 10
 
-// listsView is the state of all lists, as --json prints it.
+// listsView contains the state of all lists and the last passes of their sources, as --json prints
+// them.
 type listsView struct {
 	Lists  []coverage.State `json:"lists"`
 	Passes []coverage.Run   `json:"passes"`

@@ -20,8 +20,8 @@ var (
 )
 
 // crawl fetches, with a token, every page that jobs or the console link to, and the same path below
-// /api. A token other than the admin token may get 403. With the admin token, crawl must reach
-// every GET path in the API document.
+// /api. It returns the bodies of all responses. A token other than the admin token may get 403. With
+// the admin token, crawl must reach every GET path in the API document.
 func (s *system) crawl(t *testing.T, token string) (pages []string) {
 	t.Helper()
 	var next []string
@@ -69,7 +69,7 @@ func (s *system) crawl(t *testing.T, token string) (pages []string) {
 		}
 	}
 	if token != s.config.Admin.Token.Reveal() {
-		return pages // some pages have no links for roles without access
+		return pages // a role without access gets no links to some pages
 	}
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
@@ -107,7 +107,7 @@ func (s *system) askWith(t *testing.T, token, method, path, body string) (status
 }
 
 // signIn sends the console's sign-in form with a token. It returns the body, the Location and the
-// Set-Cookie header of the response.
+// Set-Cookie header of the response in one text.
 func (s *system) signIn(t *testing.T, token string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/login", strings.NewReader(url.Values{"token": {token}}.Encode()))

@@ -15,10 +15,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// private is in every value of an event, except its id and type.
+// private is in every value of the test event, except id, type and object.
 const private = "canary2payload"
 
-// failures are routes that fail on event values in every possible way.
+// failures contains routes that each fail on an event value in a different way.
 const failures = `routes:
   - {name: condition, from: stripe, types: [order.made], when: int(body.name) > 0, to: echo}
   - {name: no-key, from: stripe, types: [order.made], key: body.name.missing, to: echo}
@@ -39,7 +39,7 @@ const failures = `routes:
   - {name: nobody, from: stripe, types: [order.made], to: post, email: {recipient: 'body.name + "@example.com"', subject: x, text: x}}
 `
 
-// namesTable creates the table that the statements of failing need.
+// namesTable creates the table and the function that the statements of failing need.
 const namesTable = `
 	CREATE TABLE public.names (name text PRIMARY KEY);
 	INSERT INTO public.names VALUES ('` + private + `');

@@ -33,7 +33,7 @@ var canaries = strings.NewReplacer(
 	"routes:\n", "routes:\n  - {name: told, from: stripe, to: chat}\n  - {name: queued, from: stripe, to: queue}\n  - {name: rabbits, from: stripe, to: rabbit}\n  - {name: looked-up, from: stripe, types: [none.such], to: basic, http: {body: event.id}, refetch: {url: '\"http://127.0.0.1:1/\" + event.id', bearer: "+canary+"-refetch}}\n",
 )
 
-// No secret appears in logs, traces, metrics, errors, tables or pages (I12).
+// No secret appears in logs, metrics, errors, tables or pages (I12).
 func TestNoSecretGetsOut(t *testing.T) {
 	t.Parallel()
 	// Standard Webhooks secrets are Base64: this secret decodes to the canary.
@@ -60,7 +60,8 @@ func TestNoSecretGetsOut(t *testing.T) {
 		outputs = append(outputs, c.stdout.String(), c.stderr.String())
 		return c.stdout.String()
 	}
-	// The receiver rejects these signatures, so effects fail, with a response.
+	// The receiver rejects the signatures of effects, because the test replaced their secret. So
+	// effects fail with a response.
 	for _, source := range devSourceNames() {
 		call(s.args("send", source, "--show")...)
 		call(s.args("send", source, "--header", "Authorization=Bearer "+canary+"-inbound", "--header", "Cookie="+canary+"-cookie")...)
@@ -133,7 +134,8 @@ func TestNoSecretGetsOut(t *testing.T) {
 	}
 }
 
-// brokenConfigs causes the errors that are most likely to contain secrets.
+// brokenConfigs runs commands with broken configurations, whose errors are the most likely to
+// contain secrets.
 func (s *system) brokenConfigs(t *testing.T, call func(args ...string) string) {
 	t.Helper()
 	text, err := os.ReadFile(s.configPath)

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// celledConfig writes a configuration with the cell payments.
+// celledConfig writes a configuration with a second cell, payments. The returned system contains
+// only the path.
 func celledConfig(t *testing.T, first, payments string) *system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
@@ -144,7 +145,7 @@ func TestEveryListShowsAllCells(t *testing.T) {
 		require.Equal(t, exitMisused, c.run(t.Context(), s.args(append([]string{"events", "list"}, args...)...)...))
 		require.Contains(t, c.stderr.String(), args[0]+" works on one cell: add --cell with one of main, payments")
 	}
-	for _, config := range []string{s.configPath, "none.yaml"} { // misuse is found first
+	for _, config := range []string{s.configPath, "none.yaml"} { // misuse is reported before other errors
 		var c command
 		require.Equal(t, exitMisused, c.run(t.Context(), "events", "list", "--limit", "0", "--config", config))
 		require.Empty(t, c.stdout.String())
@@ -155,7 +156,7 @@ func TestEveryListShowsAllCells(t *testing.T) {
 func TestPrintedCommandsHaveTheFlagsOfTheProcess(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})
-	ofAll := []string{"migrate up", "migrate down", "migrate status", "status"} // with sections for all cells
+	ofAll := []string{"migrate up", "migrate down", "migrate status", "status"} // these print a section for each cell
 	unconfigured := []string{"dev", "licenses", "providers", "version"}
 	given := cells.Flags{Config: "its own.yaml", DatabaseURL: "postgres://db1/x?sslmode=disable", Cell: "payments"}
 	for _, path := range allCommands(root) {
@@ -209,8 +210,8 @@ func TestAListNamesTheCellThatIsAway(t *testing.T) {
 	}
 }
 
-// The command refuses a move that the configuration or a running process does not expect. Afterwards,
-// ids of the old cell are known in the new one.
+// The command refuses a move that the configuration or a running process does not expect. After a
+// move, the new cell knows the ids of the old one.
 func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	t.Parallel()
 	first, payments := pgtest.New(t), pgtest.New(t)
@@ -259,7 +260,7 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.Contains(t, must(t, s.args("audit")...), "moved to the cell payments")
 }
 
-// If the configuration lacks only the old cell, the command does not advise to name the new cell twice.
+// If the configuration lacks only moved_from, the command does not advise setting it to the new cell.
 func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
@@ -306,7 +307,7 @@ routes: [{name: app, from: "*", to: app}]
 	}})
 	for _, source := range []string{"shop", "pay"} {
 		var out string
-		require.Eventually(t, func() bool { // a cell starts by itself
+		require.Eventually(t, func() bool { // one cell may start later than the other
 			var c command
 			code := c.run(t.Context(), s.args("send", source)...)
 			out = c.stdout.String()
@@ -318,7 +319,7 @@ routes: [{name: app, from: "*", to: app}]
 	}
 }
 
-// A command on a source of another cell names that cell.
+// A command on a source of another cell fails and names that cell.
 func TestACommandOnASourceOfAnotherCellNamesTheCell(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
@@ -350,7 +351,8 @@ func TestACommandOnOneOfManyCellsNamesTheCell(t *testing.T) {
 	require.Contains(t, must(t, s.args("destinations", "retire", "app")...), "app is retired in the cell main")
 }
 
-// An error about a thing that is not in one of several cells says how to search all cells.
+// If a command does not find an effect or a refused delivery in its cell, the error says how to
+// search all cells.
 func TestWhatIsNotFoundMayBeInAnotherCell(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
@@ -368,7 +370,7 @@ func TestWhatIsNotFoundMayBeInAnotherCell(t *testing.T) {
 	require.NotContains(t, c.stderr.String(), "cell")
 }
 
-// An erasure says which cells may still have the data: it works on one cell.
+// An erasure works on one cell, and names the other cells that may have the data.
 func TestAnErasureNamesTheCellsThatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	first, payments := pgtest.New(t), pgtest.New(t)

@@ -23,7 +23,7 @@ type checkup struct {
 	*cli
 
 	findings     []doctor.Finding
-	configuredBy *config.Config // nil if no configuration could be read
+	configuredBy *config.Config // nil if the configuration is missing or invalid
 }
 
 func (c *checkup) add(level doctor.Level, check, message, fix string) {
@@ -48,9 +48,10 @@ func (c *cli) newCheck() *cobra.Command {
 		Short: "Check configuration, database, schema and invariants",
 		Long: `Check the configuration and the database: its connection, the durability of its commits,
 its schema, and the invariants that Hooklatch guarantees. The command also runs the
-checks in the configuration. It changes nothing and connects only to the database and to
-the Redis of gateway.seen_cache. The exit code is 1 if there is a problem, and 0 if
-there are only warnings.
+checks in the configuration. It changes no stored data, and connects only to Postgres, to
+the Redis of gateway.seen_cache, and to the storage of retention.export, where it writes,
+reads and deletes a small file. The exit code is 1 if there is a problem, and 0 if there
+are only warnings.
 
 With --fix, check only looks for deprecated keys in the configuration file. It shows
 them or, with --yes, replaces them and keeps a copy of the old file.
@@ -181,7 +182,8 @@ func joined(err error) bool {
 	return ok
 }
 
-// configured warns of settings that are allowed but rarely intended.
+// configured checks the settings of a valid configuration, and warns of settings that are rarely
+// intended.
 func (c *checkup) configured(cfg *config.Config) {
 	c.sources(cfg, time.Now())
 	c.certificates(cfg, time.Now())
@@ -265,8 +267,8 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 }
 
-// fewDaysAhead and tooFewDaysAhead are days for which partitions exist in advance. Fewer than
-// fewDaysAhead are a warning, and fewer than tooFewDaysAhead are a problem.
+// fewDaysAhead and tooFewDaysAhead are numbers of days for which partitions exist in advance. Fewer
+// days than fewDaysAhead are a warning, and fewer than tooFewDaysAhead are a problem.
 const (
 	fewDaysAhead    = 7
 	tooFewDaysAhead = 2
@@ -350,7 +352,7 @@ func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *confi
 }
 
 func (c *checkup) print() error {
-	given := c.inCell("").flags() // cells has added the cells
+	given := c.inCell("").flags() // the method cells has added --cell
 	for i, f := range c.findings {
 		c.findings[i].Message, c.findings[i].Fix = given.AddTo(f.Message), given.AddTo(f.Fix)
 	}

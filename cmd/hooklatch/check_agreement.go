@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// agreement runs the queries in checks. Each row that a query returns needs the user's attention.
+// agreement runs the queries of the setting checks. Each row that a query returns needs attention.
 func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "agreement"
 	for i, one := range cfg.Checks {

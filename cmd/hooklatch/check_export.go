@@ -43,6 +43,6 @@ func (c *checkup) export(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 		}
 	}
 	if !failed {
-		c.add(doctor.OK, check, fmt.Sprintf("%s can be written, read and deleted in; %s exported", storage, counted(len(days), "day")), "")
+		c.add(doctor.OK, check, fmt.Sprintf("a test file was written to %s, read and deleted; %s exported", storage, counted(len(days), "day")), "")
 	}
 }

@@ -75,7 +75,7 @@ func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *confi
 	}
 }
 
-// seenCache finds a Redis that cannot be used. Events are accepted without it.
+// seenCache finds a Redis server that is slow or cannot be used. Events are accepted without it.
 func (c *checkup) seenCache(ctx context.Context) {
 	const check = "seen_cache"
 	if c.configuredBy == nil || c.configuredBy.Gateway.SeenCache == nil {
@@ -103,6 +103,6 @@ func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 		c.add(doctor.OK, check, "a delivery can be stored (the test was rolled back)", "")
 	case sqlstate.Demoted(err), sqlstate.Is(err, sqlstate.InsufficientPrivilege):
 	default:
-		c.add(doctor.Problem, check, err.Error(), "check the disk and the log of Postgres: until it is fixed, deliveries are answered 503 and senders retry")
+		c.add(doctor.Problem, check, err.Error(), "check the disk and the log of Postgres: until deliveries can be stored, they are answered 503 and senders retry")
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// unserved finds waiting effects whose destination or route is not in this configuration.
+// unserved finds waiting effects whose destination is not in this configuration, and effects that
+// only a missing route could render.
 func (c *checkup) unserved(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "effects_unserved"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})

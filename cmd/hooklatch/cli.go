@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// cli is one call of the program: its process, the flags of all commands, and the database flag.
+// cli is one run of the program: its process, and the flags that several commands share.
 type cli struct {
 	*process
 

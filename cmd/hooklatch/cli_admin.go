@@ -55,7 +55,7 @@ func listenerOf(cfg *config.Config) adminListener {
 	return newListener(base, token, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // our own listener, on this machine
 }
 
-// ready calls /readyz.
+// ready returns the response of /readyz, whatever its status.
 func (l adminListener) ready(ctx context.Context) (admin.Readiness, error) {
 	var got admin.Readiness
 	at := l.base.JoinPath("readyz")

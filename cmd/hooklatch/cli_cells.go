@@ -50,7 +50,7 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 				return list(cmd, args)
 			})
 			if _, misuse := errors.AsType[*usageError](answers[i].Err); misuse {
-				return answers[i].Err // the same in each cell
+				return answers[i].Err // misuse is the same in each cell
 			}
 		}
 		c.stdout = rows.out
@@ -131,8 +131,8 @@ func (r *rowsOfCells) flush() error {
 	return printJSON(r.out, r.array)
 }
 
-// tellLeftOut prints the cells on which a command did not work, if they may have events of the source,
-// or of any source if source is empty. It prints nothing if --cell names the cell.
+// tellLeftOut prints the cells that a command left out, if they may have events of the source, or of
+// any source if source is empty. It prints nothing if --cell is given.
 func (c *cli) tellLeftOut(source string) {
 	cfg, err := c.loadForDatabase()
 	if err != nil || c.database.cell != "" || len(cfg.Whole().Cells) == 0 {

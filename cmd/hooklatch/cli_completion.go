@@ -72,7 +72,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 	})
 }
 
-// fixed returns a set's words as completions.
+// fixed returns a function that always returns the same words.
 func fixed[T ~string](words ...T) completing {
 	return func() []string { return textsOf(words) }
 }

@@ -54,7 +54,7 @@ func droppedLine(lines func(io.Writer) slog.Handler, n int64) []byte {
 	return b.Bytes()
 }
 
-// fitForALog puts an attribute on one line and hides email addresses in it.
+// fitForALog puts an error on one line, and hides email addresses in all attributes.
 func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }

@@ -16,7 +16,7 @@ func (f *operatorFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.reason, "reason", "", "`reason` of the action, stored in the operator log")
 }
 
-// registerWho declares the flags of actions that are recorded without a reason.
+// registerWho declares only --as, for actions that are recorded without a reason.
 func (f *operatorFlags) registerWho(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.as, "as", "", "operator's `name`, stored in the operator log (default the operating system's user)")
 }
@@ -29,7 +29,7 @@ func (f *operatorFlags) operator() ledger.Operator {
 	return ledger.Operator{Who: who, Via: "cli", Reason: f.reason}
 }
 
-// systemUser returns the operating system's user.
+// systemUser returns the name of the operating system's user, or "unknown".
 func systemUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

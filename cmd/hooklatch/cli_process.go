@@ -16,7 +16,7 @@ type process struct {
 	stdin  io.Reader
 	stdout io.Writer // for a command's result
 	stderr io.Writer // for everything else
-	// outputs are stdout and stderr if they can be queued. It is empty in tests.
+	// outputs contains stdout and stderr if they can be queued. It is empty in tests.
 	outputs  []*logqueue.Queue
 	env      config.LookupEnv
 	terminal bool // true if stderr is a terminal, which gets progress and text logs
@@ -34,7 +34,7 @@ const programName = "hooklatch"
 // command if `go run` built the binary, which cannot be run again.
 func invocation(arg0 string) string {
 	path := filepath.ToSlash(arg0)
-	if strings.Contains(path, "/go-build") { // in its temporary directories and its cache
+	if strings.Contains(path, "/go-build") { // go run builds in temporary directories and in the build cache
 		return "go run ./cmd/" + programName
 	}
 	base := strings.TrimSuffix(path[strings.LastIndexByte(path, '/')+1:], ".exe")

@@ -136,8 +136,8 @@ func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 	return cfg.InCell(name), nil
 }
 
-// flags returns the flags of the command line that printed commands repeat. What comes from the
-// environment is not repeated, because a printed command runs in the same shell.
+// flags returns the flags of the command line that printed commands repeat. Values from the
+// environment are not repeated, because a printed command runs in the same shell.
 func (c *cli) flags() cells.Flags {
 	given := cells.Flags{Config: c.configPath, Cell: c.database.cell}
 	if c.database.url != "" {
@@ -159,7 +159,8 @@ func (c *cli) inCell(name string) *cli {
 	return &one
 }
 
-// loadToRun is like loadConfig, for commands that use the whole configuration.
+// loadToRun is like loadConfig, for commands that use the whole configuration. It returns a
+// configuration that app.CheckConfig refuses together with the error.
 func (c *cli) loadToRun() (*config.Config, error) {
 	cfg, err := c.loadConfig()
 	if err != nil {

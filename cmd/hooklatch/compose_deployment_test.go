@@ -99,7 +99,7 @@ func (d *deployment) script(t *testing.T, service string, args ...string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	command.Env = append(d.environment(t, service), "PGHOST="+d.server.Hostname(), "PGPORT="+d.server.Port())
-	if service == "postgres" { // needs no password in its container
+	if service == "postgres" { // in its container, psql needs no password
 		password, _ := d.server.User.Password()
 		command.Env = append(command.Env, "POSTGRES_USER="+d.server.User.Username(), "PGPASSWORD="+password)
 	}

@@ -23,12 +23,12 @@ func TestTheRolesOfComposeSuffice(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	d := deploy(t)
 	d.env["APP_URL"] = receiver.URL
-	for range 2 { // an operator runs it again to change a password
+	for range 2 { // an operator runs the script again to change a password
 		d.createRoles(t)
 	}
 	config, _, _ := configure(t)
 	require.NoError(t, d.command(t, "migrate", config, d.compose.Services["migrate"].Command...).Run())
-	for range 2 { // an operator runs them after each migration
+	for range 2 { // an operator runs grants.sql after each migration
 		d.grant(t)
 	}
 

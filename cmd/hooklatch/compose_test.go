@@ -146,7 +146,7 @@ func TestComposeIsClosedByDefault(t *testing.T) {
 	}
 }
 
-// afterUser returns the part of a connection string after the user and the password.
+// afterUser returns a connection URL without the user and the password.
 func afterUser(t *testing.T, text string) string {
 	t.Helper()
 	u, err := url.Parse(text)

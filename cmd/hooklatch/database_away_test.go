@@ -91,7 +91,7 @@ func (s *system) away(t *testing.T) {
 	require.Equal(t, map[string]int{"503": 1}, r.ByStatus)
 	require.JSONEq(t, `{"error":"unavailable, try again later"}`, r.Refused["503"])
 
-	// A provider gets 503 with Retry-After.
+	// A sender gets 503 with Retry-After.
 	sign := command{}
 	require.Equal(t, exitFailed, sign.run(t.Context(), s.args("send", "stripe", "--show")...))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(shownBody(sign.stdout.String())))
@@ -141,7 +141,8 @@ func TestADatabaseThatIsNotMigratedEndsTheStart(t *testing.T) {
 	require.Contains(t, c.stderr.String(), "draining")
 }
 
-// An orchestrator starts processes and migrations simultaneously.
+// An orchestrator may start processes and migrations simultaneously: with --await-migrations, a
+// process waits.
 func TestAProcessMayWaitForItsMigrations(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())

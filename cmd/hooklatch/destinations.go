@@ -38,10 +38,11 @@ func (c *cli) newDestinationsList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List destinations, their state and why they are paused",
-		Long: `List all destinations that a worker has ever registered. For each, the list shows its
-state, its circuit breaker's state, and its number of failed and parked effects. It also
-counts the running workers that have the destination in their configuration. For a
-paused destination the list names the operator or breaker that paused it.`,
+		Long: `List all destinations that a worker has registered and that are not retired. For each,
+the list shows its state, its circuit breaker's state, and its number of failed and
+parked effects. It also counts the running workers that have the destination in their
+configuration. For a paused destination the list names the operator or breaker that
+paused it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withOutbox(cmd.Context(), func(o *outbox.Outbox) error {
@@ -89,9 +90,9 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 // upTo formats a count of effects that need attention, which stops at a maximum.
 func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
-// servedBy returns the number of workers that serve a destination. If no worker serves it, the
-// destination was removed from the configuration, or no worker is running. Then servedBy says so,
-// with the time at which the last such worker was seen, if any.
+// servedBy returns the number of workers that serve a destination as text. If no worker serves the
+// destination, it was removed from the configuration, or no worker is running. The text is then "no
+// worker", with the time at which a worker last served the destination, if any.
 func servedBy(d fleet.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:
@@ -102,8 +103,8 @@ func servedBy(d fleet.DestinationState) string {
 	return "no worker since " + shown(d.ServedAt)
 }
 
-// whyPaused explains an operator's pause and the breaker, which are
-// independent of each other.
+// whyPaused explains an operator's pause and an open breaker, which are independent of each other.
+// It returns "-" if there is neither.
 func whyPaused(d fleet.DestinationState) string {
 	var why []string
 	if d.OperatorPaused {
@@ -144,7 +145,8 @@ func (c *cli) howProbed(ctx context.Context, o *outbox.Outbox, of desk.Target) (
 	return "due for a probe: a worker starts it within ten seconds, if an effect is due", nil
 }
 
-// howResumed returns the remaining reasons why a resumed destination is blocked.
+// howResumed returns the result of resuming a destination, with the reason why its effects still
+// wait, if any.
 func (c *cli) howResumed(ctx context.Context, o *outbox.Outbox, of desk.Target) (string, error) {
 	d, err := destinationNamed(ctx, o, of.Name)
 	if err != nil || d.Breaker == fleet.BreakerClosed {

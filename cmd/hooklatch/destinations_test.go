@@ -16,7 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A pause blocks effects and outlives the breaker. Its operator and reason are shown.
+// A pause blocks effects, and stays when the breaker closes. The list shows its operator and
+// reason.
 func TestDestinationsArePausedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -107,8 +108,8 @@ func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 	require.Regexp(t, `(?m) cli +destination.probe +app +1 +due now +it is back$`, must(t, s.args("audit")...))
 }
 
-// A destination that was removed from the configuration is shown as removed, found by check, and
-// can be retired. A destination that a worker still serves cannot be retired.
+// A destination that was removed from the configuration is listed without a worker, reported by
+// check, and can be retired. A destination that a worker still serves cannot be retired.
 func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -123,7 +124,7 @@ func TestDestinationThatIsGoneIsFoundAndRetired(t *testing.T) {
 	_, found := runCheck(t, s.args()...)
 	unserved := found.of("effects_unserved")
 	require.Len(t, unserved, 1)
-	require.Regexp(t, `^2 effects wait since \S+ for destination "crm", which is not in the configuration$`, unserved[0].Message)
+	require.Regexp(t, `^2 effects have waited since \S+ for destination "crm", which is not in the configuration$`, unserved[0].Message)
 	require.Equal(t, s.printed("add it again, or run: hooklatch destinations retire crm"), unserved[0].Fix)
 
 	var c command

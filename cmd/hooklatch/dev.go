@@ -28,7 +28,7 @@ import (
 // devStopTimeout is the maximum time for stopping Postgres and the demo listeners together.
 const devStopTimeout = 15 * time.Second
 
-// dev is one call of the dev command, which runs everything in one process.
+// dev is one invocation of the dev command, which runs everything but Postgres in one process.
 type dev struct {
 	*cli
 
@@ -50,16 +50,16 @@ func (c *cli) newDev() *cobra.Command {
 	d := &dev{cli: c}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run Postgres, gateway, worker and a demo receiver in one process",
-		Long: `Run everything in one process: an embedded Postgres, the gateway with a source
-for each provider, the worker, and a demo receiver and mail server.
+		Short: "Run Postgres, gateway, worker and a demo receiver with one command",
+		Long: `Run everything with one command: an embedded Postgres, the gateway with sources for
+common providers, the worker, and a demo receiver and mail server.
 
 Data, secrets and the configuration are kept in ./.hooklatch, where the other
 commands find the configuration. Ctrl-C stops everything.
 
 A new database starts with four examples, marked by their ids: a processed event
-with one duplicate, an event whose effect needs attention, an event that no route
-matches, and a refused delivery.
+with one duplicate, an event whose effect needs attention, an event that matches no
+route, and a refused delivery.
 
 With --config the command runs your own configuration on the embedded Postgres instead,
 without the demo receiver and the demo mail server. In that configuration DATABASE_URL

@@ -30,7 +30,7 @@ type example struct {
 	forged                bool // signed with a wrong secret
 }
 
-// examples returns one delivery for each possible outcome, so that the console has data to show.
+// examples returns deliveries with different outcomes, so that the console has data to show.
 func examples() []example {
 	return []example{
 		{source: "stripe", eventType: "invoice.paid", id: "evt_example_paid", times: 2}, // the second is a duplicate

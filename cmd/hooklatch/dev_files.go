@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// devFiles is the directory of the dev command. It may come from another person's repository, so
-// links in the directory cannot redirect a write to a file outside it.
+// devFiles is the directory of the dev command. The directory may come from an untrusted
+// repository, so links in it cannot redirect a write to a file outside.
 type devFiles struct{ *os.Root }
 
 // openDevFiles creates the directory and keeps it out of git. Postgres may run as another user and

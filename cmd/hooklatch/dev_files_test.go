@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A repository may contain its own .hooklatch directory.
+// A repository may contain a .hooklatch directory with links to the user's files.
 func TestDevFilesFollowNoLinkOutOfTheirDirectory(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), filepath.Join(t.TempDir(), ".hooklatch")

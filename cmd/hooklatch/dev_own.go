@@ -55,7 +55,8 @@ func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	}, func(a *app.App) { d.announceOwn(a, cfg, database) })
 }
 
-// loadOwn reads the configuration and applies the flags to it.
+// loadOwn reads the configuration with database as DATABASE_URL, applies the flags to it, and
+// checks it.
 func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config, error) {
 	process := *d.process
 	process.env = func(name string) (string, bool) {
@@ -89,7 +90,7 @@ func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config
 	return cfg, app.CheckConfig(cfg)
 }
 
-// announceOwn prints all addresses.
+// announceOwn prints all addresses, and the DATABASE_URL for other commands.
 func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value) {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-9s  %s\n", name, value) }

@@ -138,7 +138,7 @@ func (s *devSettings) yaml() (string, error) {
 	// The examples need the demo receiver.
 	skip, example, exampleRoute := "", "", ""
 	if s.forward == "" {
-		skip = fmt.Sprintf("\n    when: event.id != %q # an example of an event that no route matches", exampleSkipped)
+		skip = fmt.Sprintf("\n    when: event.id != %q # an example of an event that matches no route", exampleSkipped)
 		example = fmt.Sprintf(`
   # This receiver does not answer the first attempt of an effect. The effect is then parked until an operator retries it.
   %s:
@@ -193,7 +193,7 @@ routes:
   - name: everything
     from: "*"%s
     to: %s
-  # Each paid invoice also sends one mail.
+  # Each paid invoice also causes one email.
   - name: receipts
     from: stripe
     types: [invoice.paid]

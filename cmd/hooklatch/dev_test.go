@@ -26,7 +26,7 @@ type running struct {
 	ended chan int
 }
 
-// startDev runs dev on free ports until stop, and waits until it is ready.
+// startDev starts dev on free ports, and returns when dev is ready. The method end stops it.
 func startDev(t *testing.T, dir string, env map[string]string, args ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestDevOnTheEmbeddedPostgres(t *testing.T) {
 	out := must(t, "send", "github", "--config", config, "--url", d.url(t, "webhooks"), "--times", "10", "--parallel", "4")
 	require.Contains(t, out, "1 accepted, 9 duplicates")
 	require.Contains(t, must(t, "events", "list", "--config", config), "github")
-	// One of the examples is parked, which is only a warning.
+	// The effect of one example is parked, which is only a warning.
 	require.Contains(t, must(t, "check", "--config", config), `schema "hooklatch" is up to date`)
 	d.end(t)
 
@@ -112,8 +112,8 @@ func TestDevOnTheEmbeddedPostgres(t *testing.T) {
 	d.end(t)
 }
 
-// A new database starts with one example of each event outcome, so that the console has data to
-// show. The examples are delivered only once.
+// A new database starts with four examples, so that the console has data to show. The examples are
+// delivered only once.
 func TestDevBeginsWithExamples(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Empty())

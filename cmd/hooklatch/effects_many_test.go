@@ -52,7 +52,8 @@ func (r *fickleReceiver) repair() {
 	r.repaired = true
 }
 
-// failedSystem starts a worker process, and returns when its receiver has rejected n effects.
+// failedSystem starts a worker process, and returns when its receiver has rejected n effects. The
+// returned path is that of the configuration.
 func failedSystem(t *testing.T, n int) (path string, receiver *fickleReceiver, s *system) {
 	t.Helper()
 	pool := pgtest.New(t)

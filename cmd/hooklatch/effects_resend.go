@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// resendFlags are the changes of a request that is sent again.
+// resendFlags are the flags that change a request before it is sent again.
 type resendFlags struct {
 	body    string
 	edit    bool
@@ -138,7 +138,8 @@ func (c *cli) changes(ctx context.Context, o *outbox.Outbox, e ledger.Effect, f 
 	return changes, nil
 }
 
-// edited opens a body in the user's editor, and returns the changed body.
+// edited opens a body in the user's editor, and returns the changed body. An unchanged body is an
+// error.
 func (c *cli) edited(ctx context.Context, body []byte) ([]byte, error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A request is edited in the user's editor, or replaced by a file, and sent again under another key.
+// The body of a request is edited in the user's editor, or replaced with a file, and sent again
+// under another key.
 func TestEffectsResend(t *testing.T) {
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "stripe", "--id", "evt_1", "--type", "charge.updated")...)

@@ -131,7 +131,8 @@ destinations:
 		})
 	}
 
-	// An operator decides about the other effects.
+	// An operator can retry a failed effect and cancel a pending effect, but not retry one in
+	// doubt.
 	require.Equal(t, keys["refuses"]+" is tried again\n", must(t, s.args("effects", "retry", keys["refuses"])...))
 	require.Eventually(t, func() bool {
 		return s.counts(t, 2, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"])

@@ -86,7 +86,8 @@ type effectsFlags struct {
 }
 
 func (f *effectsFlags) register(cmd *cobra.Command) {
-	// To act on the effects of one event, name each effect by its key, or replay the event.
+	// There is no --event: to act on the effects of one event, an operator names each effect by its
+	// key, or replays the event.
 	f.selected = selectBy[find.Effects](cmd, "select ", map[string][]string{"state": textsOf(ledger.StatesFor(f.action))}, "event")
 	cmd.Flags().StringVar(&f.asOf, "as-of", "", "leave out effects that were created or changed state after this `time`; a preview prints the time to use (default now)")
 	cmd.Flags().BoolVar(&f.inDoubt, "in-doubt", false, "include effects that may have been applied; requires --reason when used with --yes")

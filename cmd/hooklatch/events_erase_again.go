@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// again repeats the erasure of a list's events and effects, because a restore brought them back.
+// again repeats the erasure of a list's events and effects after a restore has brought them back.
 // Unless yes is true, it only counts the lines of the list.
 func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes bool) error {
 	refs, effects, err := r.readList(name)

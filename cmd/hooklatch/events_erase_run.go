@@ -93,7 +93,7 @@ type erasureView struct {
 	Kept       []erasure.Kept `json:"kept,omitempty"` // ids and keys that contain erased data
 }
 
-// erasurePreview returns the result of a preview.
+// erasurePreview converts the preview of a run to the form in which --json prints it.
 func erasurePreview(v runs.Preview) erasureView {
 	view := viewOfErasure(v.Counts)
 	view.Preview = true
@@ -114,9 +114,9 @@ func viewOfErasure(n runs.Counts) erasureView {
 	return view
 }
 
-// many erases a selection. It reports its progress even if it was interrupted or failed. It writes
-// the list of erased events to standard output: first the events that it erases itself, and at the
-// end the events that other processes erased.
+// many erases a selection. It prints the result even if it is interrupted or fails. It writes the
+// list of erased events to standard output: first the events that it erases itself, and at the end
+// the events that other processes erased.
 func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error {
 	all := runsOf(o)
 	m.order.Name, m.order.PerSecond = m.label, m.rate

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// A captured GitHub delivery that is replayed under other types is held, and check finds it. It has
-// effects only if an operator releases it.
+// A captured GitHub delivery that is replayed under another id is held, whatever its type, and
+// check finds the event. It has effects only if an operator releases it.
 func TestHeldEventsWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
@@ -77,7 +77,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
 }
 
-// only returns a JSON object with only the named members.
+// only removes all members but the named ones from a JSON object.
 func only(t *testing.T, text string, names ...string) string {
 	t.Helper()
 	var all map[string]json.RawMessage

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// explainRoutes evaluates the configured routes, if a configuration exists.
+// explainRoutes evaluates the configured routes for the event, or records why it cannot.
 func (c *cli) explainRoutes(ctx context.Context, l *life.Event) {
 	cfg, err := c.loadConfig()
 	if err != nil {

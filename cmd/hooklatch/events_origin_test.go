@@ -11,14 +11,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// The sender's retry information, and a reused signature, are shown.
+// The command events show prints the sender's retry information and whether the signature was
+// reused.
 func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "slack", "--id", "Ev1", "--header", "X-Slack-Retry-Num=2", "--header", "X-Slack-Retry-Reason=http_timeout")...)
 	must(t, s.args("send", "slack", "--id", "Ev2")...)
 	text := must(t, s.args("events", "show", "slack", "Ev1")...)
-	require.Contains(t, text, "retry         number 2 according to the provider, http_timeout\n")
+	require.Contains(t, text, "retry         number 2 according to the sender, http_timeout\n")
 	require.NotContains(t, text, "suspect")
 	require.NotContains(t, must(t, s.args("events", "show", "slack", "Ev2")...), "retry  ")
 

@@ -52,8 +52,8 @@ func (f *eventsFlags) order() (o runs.Order, err error) {
 	return o, checkRate(f.rate, "events")
 }
 
-// newEventsReplay returns the command that replays events. It has additional flags and prints a
-// forecast.
+// newEventsReplay returns the command that replays events. Unlike the commands of newEventsVerb,
+// the command has flags for routes and keys, and prints a forecast.
 func (c *cli) newEventsReplay(v desk.Verb) *cobra.Command {
 	f := eventsFlags{action: v.Action}
 	var newKeys bool
@@ -134,7 +134,8 @@ func (c *cli) ofRoute(o *runs.Order) error {
 	return nil
 }
 
-// forecast returns the prediction of a replay with the current routes.
+// forecast returns a Replay that predicts with the current routes. If they cannot be read, the
+// Replay predicts nothing.
 func (c *cli) forecast(o *outbox.Outbox, newKeys bool, only string) forecast.Replay {
 	f := forecast.Replay{Outbox: o, NewKeys: newKeys, Route: only}
 	if cfg, err := c.loadConfig(); err == nil {

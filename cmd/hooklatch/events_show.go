@@ -90,7 +90,7 @@ func (c *cli) printEvent(e *inbox.Event) {
 		field("replayed", counted(e.Generation-1, "time"))
 	}
 	if e.RetryNumber > 0 {
-		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d according to the provider, %s", e.RetryNumber, e.RetryReason), ", "))
+		field("retry", strings.TrimSuffix(fmt.Sprintf("number %d according to the sender, %s", e.RetryNumber, e.RetryReason), ", "))
 	}
 	if e.Origin == identity.Backfill {
 		field("origin", strings.TrimSuffix("fetched from the provider's list (backfill), "+e.Altered, ", "))

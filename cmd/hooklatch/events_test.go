@@ -64,7 +64,7 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 		must(t, s.args("events", "replay", "--state", "skipped", "--when", `body.id == "evt_2"`, "--yes")...))
 	require.True(t, skipped(2))
 	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.replay_runs WHERE filter::text LIKE '%sha256:%' AND filter::text NOT LIKE '%evt_%'`),
-		"a run that has ended has what it looked at, and not what it looked for")
+		"a run that has ended stores only hashes of the values in its condition")
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.replay' AND concat(target, filter) LIKE '%"evt_%'`))
 	require.Equal(t, "2 events replayed, 0 effects tried again\n", must(t, s.args("events", "replay", "--state", "skipped", "--source", "stripe", "--yes")...))
 	require.Equal(t, 3, s.count(t, `SELECT count(*) FROM hooklatch.event_replays WHERE requested_by <> ''`))

@@ -25,7 +25,7 @@ func Accepts(args []string) error {
 // command has any.
 func HasCommand(words []string) bool {
 	root := newRoot(&process{name: testName})
-	root.InitDefaultCompletionCmd() // Cobra adds it when the program runs
+	root.InitDefaultCompletionCmd() // Cobra adds the completion command when the program runs
 	cmd, rest, err := root.Find(words)
 	return err == nil && cmd.HasParent() && (len(rest) == 0 || cmd.Args(cmd, rest) == nil)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// finding is one call of the command find.
+// finding is one invocation of the find command.
 type finding struct {
 	*cli
 
@@ -36,10 +36,10 @@ func (c *cli) newFind() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "find TEXT",
 		Short: "Find what an id, a key, a name, a URL or any text belongs to",
-		Long: `Find the events, effects, runs, deliveries, sources, destinations and routes that a text
-names: an event id, SOURCE/EVENT_ID, an effect key as it was sent, a run's number, a
-delivery id, a name, the URL of a console page, or a value that a source's search
-setting selects. These matches are printed first.
+		Long: `Find the events, effects, runs, deliveries, sources, destinations and routes that TEXT
+names. TEXT may be an event id, SOURCE/EVENT_ID, an effect key as it was sent, a run's
+number, a delivery id, a name, the URL of a console page, or a value that a source's
+search setting selects. These matches are printed first.
 
 The command then searches payloads for the text, from the newest event back, and prints
 events as it finds them. The search is case-sensitive. For rare texts the search takes a
@@ -96,7 +96,7 @@ func (f *finding) run(ctx context.Context, d database) error {
 			}
 		}
 		if found >= lookup.MaxHits {
-			fmt.Fprintf(f.stderr, "of each kind, at most the newest %d are printed\n", lookup.MaxHits)
+			fmt.Fprintf(f.stderr, "at most the newest %d matches of each kind are printed\n", lookup.MaxHits)
 		}
 	}
 	if f.exact {
@@ -128,7 +128,7 @@ func (f *finding) search(ctx context.Context, o *outbox.Outbox, limit int) error
 	if filter.Source != "" {
 		source = " --source " + safetext.Shell(string(filter.Source))
 	}
-	fmt.Fprintf(f.stderr, "%s whose payload contains the text; the same condition:\n  %s\n",
+	fmt.Fprintf(f.stderr, "%s whose payload contains the text; the same search as a list:\n  %s\n",
 		counted(len(found.Rows), "event"), f.command("events list"+source+" --contains "+safetext.Shell(filter.Contains)))
 	printRest(f.cli, f.cmd, found)
 	return err

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The search of a source prints a condition that selects the same events.
+// A search of one source prints the command that lists the same events.
 func TestFindPrintsTheConditionOfItsSearch(t *testing.T) {
 	t.Parallel()
 	path := writeConfig(t, pgtest.URL(t, pgtest.New(t)))

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The command prints the things that a text names, then the events whose payload contains the
-// text, and suggests the same condition for a list.
+// The command prints the objects that a text names, then the events whose payload contains the
+// text, and the command that lists these events.
 func TestFindPrintsHitsThenPayloads(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -21,7 +21,7 @@ func TestFindPrintsHitsThenPayloads(t *testing.T) {
 	require.Len(t, lines, 2, c.stdout.String())
 	require.True(t, strings.HasPrefix(lines[0], "event id  stripe/evt_1  dispatched  "), lines[0])
 	require.True(t, strings.HasPrefix(lines[1], "payload  stripe/evt_1  dispatched  "), lines[1])
-	require.Contains(t, c.stderr.String(), s.printed("1 event whose payload contains the text; the same condition:\n  hooklatch events list --contains evt_1\n"))
+	require.Contains(t, c.stderr.String(), s.printed("1 event whose payload contains the text; the same search as a list:\n  hooklatch events list --contains evt_1\n"))
 
 	require.Equal(t, 1, strings.Count(must(t, s.args("find", "--exact", "stripe/evt_2")...), "\n"))
 	require.Equal(t, "source  stripe\n", must(t, s.args("find", "--exact", "stripe")...))

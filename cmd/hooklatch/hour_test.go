@@ -18,9 +18,9 @@ func (c checked) withCommand() []doctor.Finding {
 	return slices.DeleteFunc(slices.Clone(c.Findings), func(f doctor.Finding) bool { return !strings.Contains(f.Fix, "run: hooklatch ") })
 }
 
-// The first evening of a shop: a receiver rejects requests, another is down, a route has a typo, a
-// destination was paused and forgotten, a secret is wrong, and the database moves. The test repairs
-// everything with only the commands that the program prints.
+// A shop has a bad first evening: a receiver rejects requests, another is down, a route has a typo,
+// a destination was paused and forgotten, a secret is wrong, and the database moves. The test
+// repairs everything with only the commands that the program prints.
 func TestTheHourOfANewUser(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool

@@ -35,9 +35,10 @@ func (c *cli) newImportKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys SOURCE FILE",
 		Short: "Import ids of events that another system accepted",
-		Long: `Import event ids of a source that another system accepted, so that a redelivery of such
-an event is recognised as a duplicate. Imported events have no body and no effects, and
-cannot be replayed. Stored events are not changed, so an import can be repeated.
+		Long: `Import into SOURCE the ids of events that another system accepted, so that a redelivery
+of such an event is recognised as a duplicate. Imported events have no body and no
+effects, and cannot be replayed. Stored events are not changed, so an import can be
+repeated.
 
 FILE is CSV with the columns event_id and received_at, and may begin with a header of
 these names; - is standard input. event_id is the id that Hooklatch would use: see the
@@ -89,7 +90,7 @@ func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.
 	if known == 1 {
 		were = "was"
 	}
-	fmt.Fprintf(c.stdout, "%s imported, %d %s stored already\n", counted(int(done.New), "key"), known, were)
+	fmt.Fprintf(c.stdout, "%s imported, %d %s already stored\n", counted(int(done.New), "key"), known, were)
 	if err != nil && done.Done < len(keys) {
 		fmt.Fprintf(c.stderr, "stopped after %d of %s; run the same command again to import the rest\n", done.Done, counted(len(keys), "key"))
 	}

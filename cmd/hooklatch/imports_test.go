@@ -32,11 +32,11 @@ const oneWay = "imports point one way: cmd -> internal/program -> gateway, worke
 // ofProgram is the import path prefix of the command's packages.
 const ofProgram = module + "/internal/program"
 
-const commitIsBlind = "commit is transactions and nothing else: it knows neither events nor effects, nor the tables they are in"
+const commitIsBlind = "commit handles only transactions: it must not know events, effects or their tables"
 
-const planIsPure = "a plan is a function of event and routes: check and replay ask for it without a worker or a database"
+const planIsPure = "a plan is a pure function of event and routes: check and replay compute it without a worker or a database"
 
-const sameWords = "the command and the console say the same of an event: what it is knows neither of them"
+const sameWords = "the command and the console describe an event in the same words: the shared package must know neither"
 
 // senders is the package with one file for each sender.
 const senders = module + "/gateway/provider/internal/sender"
@@ -54,12 +54,12 @@ var layers = []layer{
 		module + "/worker":             oneWay,
 		module + "/cmd":                oneWay,
 		ofProgram:                      oneWay,
-		module + "/schema/embedded":    "the ledger is given a database; it starts none",
+		module + "/schema/embedded":    "the ledger receives a database; it starts none",
 		module + "/schema/pgtest":      "test helpers stay out of programs",
-		"net/http":                     "the ledger knows events and effects; how they travel is the business of gateway and worker",
+		"net/http":                     "the ledger stores events and effects; gateway and worker transport them",
 		"github.com/labstack/echo":     "the ledger has no HTTP",
-		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
-		"database/sql":                 "a lost COMMIT answer makes database/sql run a statement twice; pgx only",
+		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; the program chooses the SDK",
+		"database/sql":                 "a lost COMMIT response makes database/sql run a statement twice; pgx only",
 	}},
 	{packages: "outbox/commit", must: map[string]string{
 		module + "/outbox/fleet":      commitIsBlind,
@@ -73,42 +73,42 @@ var layers = []layer{
 		module + "/outbox": commitIsBlind,
 	}},
 	{packages: "outbox/ledger", exactly: map[string]string{
-		module + "/outbox": "the ledger keeps account of effects; it does not know how events come in",
+		module + "/outbox": "the ledger records effects; it does not know how events are accepted",
 	}, must: map[string]string{
-		module + "/outbox/fleet": "the ledger keeps account of effects; who performs them is the fleet's",
-		module + "/outbox/inbox": "the ledger keeps account of effects; what events are made of is the inbox's",
+		module + "/outbox/fleet": "the ledger records effects; only the fleet knows which processes perform them",
+		module + "/outbox/inbox": "the ledger records effects; only the inbox knows the contents of events",
 	}},
 	{packages: "outbox/inbox", exactly: map[string]string{
-		module + "/outbox": "the inbox keeps account of events; it does not know how they come in",
+		module + "/outbox": "the inbox stores events; it does not know how they are accepted",
 	}},
 	{packages: "outbox/find", exactly: map[string]string{
-		module + "/outbox": "what finds rows for people does not know how they come in",
+		module + "/outbox": "find reads rows for operators; it does not know how events are accepted",
 	}},
 	{packages: "outbox/erasure", exactly: map[string]string{
-		module + "/outbox": "an erasure takes away what is stored; it does not know how events come in",
+		module + "/outbox": "an erasure removes stored data; it does not know how events are accepted",
 	}},
 	{packages: "outbox/export", exactly: map[string]string{
-		module + "/outbox": "an export has rows and files; it does not know how events come in",
+		module + "/outbox": "an export copies rows to files; it does not know how events are accepted",
 	}, must: map[string]string{
-		module + "/outbox/inbox": "an export has rows; what events are made of is the inbox's",
+		module + "/outbox/inbox": "an export copies rows; only the inbox knows the contents of events",
 	}},
 	{packages: "outbox/quarantine", exactly: map[string]string{
-		module + "/outbox": "the quarantine keeps what did not come in",
+		module + "/outbox": "the quarantine stores refused deliveries; it does not know how events are accepted",
 	}},
 	{packages: "internal/repair", exactly: map[string]string{
-		module + "/outbox": "repair is told how work without a job is found; it does not know how events come in",
+		module + "/outbox": "repair is told how to find work without a job; it does not know how events are accepted",
 	}},
 	{packages: "outbox/retention", exactly: map[string]string{
-		module + "/outbox": "retention keeps house; it does not know how events come in",
+		module + "/outbox": "retention deletes expired rows; it does not know how events are accepted",
 	}},
 	{packages: "outbox/fleet", exactly: map[string]string{
-		module + "/outbox": "the fleet keeps account of destinations; it does not know how events come in",
+		module + "/outbox": "the fleet records destinations; it does not know how events are accepted",
 	}},
 	{packages: "gateway", must: map[string]string{
-		module + "/worker":             "gateway and worker meet in the outbox only, so that each runs without the other",
+		module + "/worker":             "gateway and worker share only the outbox, so that each runs without the other",
 		module + "/cmd":                oneWay,
 		ofProgram:                      oneWay,
-		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
+		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; the program chooses the SDK",
 	}},
 	{packages: "gateway/provider/internal/proof", must: map[string]string{
 		senders: "the engine knows no sender",
@@ -117,11 +117,11 @@ var layers = []layer{
 		module + "/gateway/provider/internal/twilioforms": "the engine knows no sender",
 	}},
 	{packages: "worker", must: map[string]string{
-		module + "/gateway":            "gateway and worker meet in the outbox only, so that each runs without the other",
+		module + "/gateway":            "gateway and worker share only the outbox, so that each runs without the other",
 		module + "/cmd":                oneWay,
 		ofProgram:                      oneWay,
 		"github.com/labstack/echo":     "workers serve no HTTP",
-		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; which SDK runs is the program's choice",
+		"go.opentelemetry.io/otel/sdk": "libraries use the OpenTelemetry API; the program chooses the SDK",
 	}},
 	{packages: "worker/route", direct: map[string]string{
 		"github.com/riverqueue/river": planIsPure,
@@ -129,12 +129,12 @@ var layers = []layer{
 		"os":                          planIsPure,
 	}},
 	{packages: "cmd/hooklatch", must: map[string]string{
-		module + "/cmd/hookstorm": "what is judged does not know its judge",
+		module + "/cmd/hookstorm": "the program must not depend on the tool that tests it",
 	}},
 	{packages: "internal/program/console", must: map[string]string{
-		module + "/internal/program/app":   "pages are given what they show; what runs beside them is the program's choice",
-		module + "/internal/program/admin": "pages do not know the listener they are served at",
-		module + "/gateway":                "people look at what is stored, not at how it came in",
+		module + "/internal/program/app":   "the console receives the data that it shows; the program chooses what else runs",
+		module + "/internal/program/admin": "the console does not know the listener that serves it",
+		module + "/gateway":                "the console shows stored data; it does not know how events are accepted",
 	}},
 	{packages: "internal/program/life", must: map[string]string{
 		module + "/internal/program/app": sameWords,
@@ -240,8 +240,8 @@ func refuse(t *testing.T, packages map[string]goPackage, path string, imports []
 	}
 }
 
-// parts are the outbox's packages. All other packages below outbox and internal are leaves, which
-// every layer may import.
+// parts are the outbox's packages. All other packages below outbox and internal, except
+// internal/program, are leaves, which every layer may import.
 var parts = []string{
 	"internal/coverage", "internal/moves", "internal/repair", "internal/riverjob",
 	"outbox", "outbox/commit", "outbox/erasure", "outbox/export", "outbox/find", "outbox/fleet", "outbox/inbox",

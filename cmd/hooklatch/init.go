@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// initial is one call of the init command.
+// initial is one invocation of the init command, or of init add.
 type initial struct {
 	*cli
 
@@ -30,7 +30,7 @@ type initial struct {
 	name string // name of the configuration file in dir
 	// ask is nil if no questions are asked.
 	ask *firstrun.Questions
-	// migrates is true if --yes applies migrations, because a database is given.
+	// migrates is true if a database is given: an init without questions then applies migrations.
 	migrates bool
 }
 
@@ -137,12 +137,12 @@ func (i *initial) refuseExisting() (dotenv string, err error) {
 func readDotenv(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, firstrun.Dotenv))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the variables that exist: %w", err)
+		return "", fmt.Errorf("read the existing variables: %w", err)
 	}
 	return string(text), nil
 }
 
-// detect takes answers from .env, then from the environment.
+// detect completes the answers with values from .env, or else from the environment.
 func (i *initial) detect(kept map[string]secret.Value) error {
 	known := func(name string) secret.Value {
 		if value := kept[name]; !value.IsZero() {
@@ -169,7 +169,7 @@ func (i *initial) detect(kept map[string]secret.Value) error {
 	return err
 }
 
-// questions returns nil if standard input is no terminal.
+// questions returns the questions for the terminal, or nil if standard input is not a terminal.
 func (c *cli) questions() *firstrun.Questions {
 	file, ok := c.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -204,8 +204,7 @@ func readHidden(ctx context.Context, file *os.File) (string, error) {
 	}
 }
 
-// releasedVersion returns the version of the image to run, or an empty text for a build that was not
-// released.
+// releasedVersion returns the version of the image to run, or "" for a build that was not released.
 func releasedVersion() string {
 	if v := readBuild().Version; strings.HasPrefix(v, "v") && !strings.ContainsAny(v, "-+") {
 		return v

@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// The compose.yaml that init writes is as closed as the repository's.
+// The compose.yaml that init writes drops capabilities and publishes ports only on localhost, like
+// the repository's file.
 func TestInitsComposeFile(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]secret.Value{"own Postgres": {}, "given Postgres": secret.New("postgres://db.example.com/hooklatch")} {

@@ -78,7 +78,7 @@ func answers(ctx context.Context, url secret.Value) error {
 	return pool.Ping(ctx)
 }
 
-// migrate applies the migrations if the operator agrees.
+// migrate applies the migrations if the operator agrees, and reports whether the operator agreed.
 func (i *initial) migrate(ctx context.Context, written *cli) (bool, error) {
 	agreed := i.migrates
 	if i.ask != nil {
@@ -126,7 +126,7 @@ func (i *initial) next(migrated bool, files []firstrun.File) []string {
 		compose := "docker compose --file " + in(firstrun.ComposeFile)
 		lines := []string{compose + " up --detach --wait", compose + " exec server hooklatch send " + i.answers.Providers[0] + " --config /etc/hooklatch/hooklatch.yaml"}
 		if i.answers.Version == "" {
-			lines = slices.Insert(lines, 0, "docker build --tag "+firstrun.BuiltImage+" CLONE   # CLONE: the clone of the repository with this build, which no released image contains")
+			lines = slices.Insert(lines, 0, "docker build --tag "+firstrun.BuiltImage+" CLONE   # CLONE: your clone of the repository, because no released image contains this build")
 		}
 		return lines
 	case firstrun.Kubernetes:

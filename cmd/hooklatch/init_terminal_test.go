@@ -42,7 +42,8 @@ func echoes(t *testing.T, terminal *os.File) bool {
 	return settings.Lflag&unix.ECHO != 0
 }
 
-// An interrupt at the question for a secret restores the terminal, and writes nothing.
+// After an interrupt at the question for a secret, the terminal echoes again, and no file is
+// written.
 func TestAnInterruptedInitRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)

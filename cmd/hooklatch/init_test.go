@@ -66,7 +66,7 @@ func TestInitWritesWhatCheckAccepts(t *testing.T) {
 				require.Zero(t, checking.run(t.Context(), append([]string{"migrate", "up"}, flag...)...), checking.stderr.String())
 			}
 			code := checking.run(t.Context(), append([]string{"check"}, flag...)...)
-			// Test databases run without fsync, which is a problem for all other databases.
+			// Test databases run without fsync, which check reports as a failure.
 			out := strings.ReplaceAll(checking.stdout.String(), "FAIL  fsync", "")
 			require.NotContains(t, out, "FAIL", "exit code %d", code)
 			require.Contains(t, out, "2 sources, 1 destination, 1 route")
@@ -146,11 +146,11 @@ func TestInitRefusesBeforeItWrites(t *testing.T) {
 func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o700)) // as in a repository
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o700)) // makes the folder a repository
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("node_modules"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, firstrun.Dotenv), []byte("DATABASE_URL=postgres://127.0.0.1:1/app\nSTRIPE_WEBHOOK_SECRET=whsec_0123456789abcdef0123\n"), 0o644)) // it was readable before
+	require.NoError(t, os.WriteFile(filepath.Join(dir, firstrun.Dotenv), []byte("DATABASE_URL=postgres://127.0.0.1:1/app\nSTRIPE_WEBHOOK_SECRET=whsec_0123456789abcdef0123\n"), 0o644)) // readable by every user before init
 	var c command
-	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe"}, flag...)...), c.stderr.String()) // without a terminal, as with --yes
+	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe"}, flag...)...), c.stderr.String()) // without a terminal, init asks nothing
 	require.Equal(t, "node_modules\n.env\n", readIn(t, dir, ".gitignore"))
 	require.Contains(t, readIn(t, dir, firstrun.Dotenv), "DATABASE_URL=postgres://127.0.0.1:1/app\n")
 	require.Contains(t, c.stdout.String(), "Postgres does not answer yet")

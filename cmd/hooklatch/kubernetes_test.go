@@ -18,7 +18,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// manifest is the part of a Kubernetes object that the tests run.
+// manifest is the part of a Kubernetes object that the tests use.
 type manifest struct {
 	Kind string            `yaml:"kind"`
 	Data map[string]string `yaml:"data"`
@@ -123,7 +123,7 @@ func newPod(t *testing.T, c container, config, database string) *pod {
 	return p
 }
 
-// answers returns the status with which a pod answers a probe, or 0.
+// answers returns the status with which a pod answers a probe, or 0 without a response.
 func (p *pod) answers(ctx context.Context, asked probe) int {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.ports[asked.HTTPGet.Port]+asked.HTTPGet.Path, http.NoBody)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *pod) answers(ctx context.Context, asked probe) int {
 	return response.StatusCode
 }
 
-// Everything is applied at once: gateway and worker are alive but not ready until the Job has
+// All manifests are applied at once: gateway and worker are alive but not ready until the Job has
 // applied the migrations. Then the Service's port takes deliveries.
 func TestTheContainersOfTheManifestsRun(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// asProgram in the environment makes the test binary run as the program, for signal tests, which
-// need a process.
+// asProgram is the environment variable that makes the test binary run as the program, for tests
+// that need a separate process.
 const asProgram = "HOOKLATCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -111,13 +111,13 @@ type system struct {
 type systemOptions struct {
 	database []pgtest.Option
 	pool     *pgxpool.Pool // used instead of a new database
-	// yaml replaces the dev configuration. It receives the settings.
+	// yaml returns the configuration to use instead of the dev configuration. It may be nil.
 	yaml func(*devSettings) string
 	// change is called before the system starts.
 	change func(*config.Config)
 	// noGateway and noWorker omit the gateway and the worker.
 	noGateway, noWorker bool
-	// waitNot makes newSystem return without waiting until the process reaches the database.
+	// waitNot makes newSystem return without waiting for App.Prepared.
 	waitNot bool
 }
 
@@ -198,7 +198,7 @@ func (s *system) waitPrepared(t *testing.T) {
 	}
 }
 
-// args adds the flags for the configuration and the gateway to a command.
+// args adds --config to a command and, if the command is send, the URL of the gateway.
 func (s *system) args(args ...string) []string {
 	args = append(args, "--config", s.configPath)
 	if args[0] == "send" {
@@ -215,7 +215,7 @@ func (s *system) count(t *testing.T, query string, args ...any) int {
 	return n
 }
 
-// counts reports whether a query returns n. It can be called while the database is away.
+// counts reports whether a query returns n. It returns false while the database is unavailable.
 func (s *system) counts(t *testing.T, n int, query string, args ...any) bool {
 	t.Helper()
 	var got int
@@ -223,7 +223,6 @@ func (s *system) counts(t *testing.T, n int, query string, args ...any) bool {
 	return err == nil && got == n
 }
 
-// isDispatched reports whether an event is dispatched.
 func (s *system) isDispatched(t *testing.T, source, eventID string) bool {
 	t.Helper()
 	return s.counts(t, 1, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1 AND event_id = $2 AND outcome = 'dispatched'`, source, eventID)
@@ -238,7 +237,7 @@ func (s *system) waitDone(t *testing.T, source, eventID string) {
 	}, patience, tick, "the effects of %s/%s are not done", source, eventID)
 }
 
-// getBody reads a response of the admin listener or the receiver.
+// getBody returns the body of a response as text, and closes it.
 func getBody(t *testing.T, r io.ReadCloser) string {
 	t.Helper()
 	defer r.Close()

@@ -19,7 +19,7 @@ import (
 
 //go:generate go test . -run ^TestThePageOfCommandsIsTheHelp$ -update
 
-// manual is an absolute folder. Releases call:
+// manual is the absolute path of the folder for man pages and completion scripts. Releases call:
 //
 //	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go test ./cmd/hooklatch -run '^TestManual$' -manual "$PWD/dist/manual"
 //
@@ -27,7 +27,7 @@ import (
 // test, it also keeps the modules that it needs out of the program.
 var manual = flag.String("manual", "", "write man pages to man, and completion scripts to completions, in this `folder`")
 
-// completions are the scripts, by the names under which shells look for them.
+// completions returns the functions that write the completion scripts, by shell and file name.
 func completions() map[string]func(root *cobra.Command, w *bytes.Buffer) error {
 	return map[string]func(*cobra.Command, *bytes.Buffer) error{
 		"bash/hooklatch":      func(root *cobra.Command, w *bytes.Buffer) error { return root.GenBashCompletionV2(w, true) },
@@ -43,7 +43,7 @@ func completions() map[string]func(root *cobra.Command, w *bytes.Buffer) error {
 // time or on the machine.
 func writeManual(dir string, at time.Time) error {
 	root := newRoot(&process{name: programName})
-	root.DisableAutoGenTag = true // it contains the current date
+	root.DisableAutoGenTag = true // the tag contains the current date
 	pages := filepath.Join(dir, "man")
 	if err := os.MkdirAll(pages, 0o755); err != nil {
 		return err
@@ -67,7 +67,7 @@ func writeManual(dir string, at time.Time) error {
 	return nil
 }
 
-// releaseTime is the time that the pages show.
+// releaseTime returns the time that the man pages show: SOURCE_DATE_EPOCH.
 func releaseTime() (time.Time, error) {
 	const variable = "SOURCE_DATE_EPOCH"
 	seconds, err := strconv.ParseInt(os.Getenv(variable), 10, 64)
@@ -103,10 +103,12 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// globalFlags are the same in every command, so the page has them once.
+// globalFlags matches the end of a help text, which is the same in every command. The page contains
+// it once.
 var globalFlags = regexp.MustCompile(`(?s)\n(Global Flags:.*|Use "[^"]+ --help" for more information about a command\.\n)$`)
 
-// The page has the help of every command, in the order of the command's list.
+// The page contains the help of every command, in the order in which the help texts list the
+// commands.
 func TestThePageOfCommandsIsTheHelp(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -114,9 +116,9 @@ func TestThePageOfCommandsIsTheHelp(t *testing.T) {
 
 # Commands
 
-This page has the help of every command, as ` + "`hooklatch COMMAND --help`" + ` prints it. The flags of the first block apply to all commands.
-Packages and archives contain the same as man pages (` + "`man hooklatch-events-list`" + `), and scripts with which shells complete commands, flags
-and the names in your configuration. ` + "`hooklatch completion bash`" + ` (zsh, fish, powershell) prints such a script too.
+This page contains the help of every command, as ` + "`hooklatch COMMAND --help`" + ` prints it. The flags of the first block apply to all commands.
+Packages and archives contain the same texts as man pages (` + "`man hooklatch-events-list`" + `), and completion scripts for commands, flags and the
+names in your configuration. ` + "`hooklatch completion bash`" + ` (or zsh, fish, powershell) also prints a completion script.
 
 Commands that the program prints, such as the advice of ` + "`hooklatch check`" + `, repeat ` + "`--config`, `--database-url` and `--cell`" + ` of the command
 that prints them, so that they work in the same shell and directory. They omit the password of ` + "`--database-url`" + `: set ` + "`PGPASSWORD`" + ` to run

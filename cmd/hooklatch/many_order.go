@@ -40,10 +40,11 @@ type manyOrder struct {
 
 	order runs.Order
 	by    ledger.Operator
-	cmd   *cobra.Command // with its flags
+	cmd   *cobra.Command // the command that starts the run
 }
 
-// carryOutMany counts the selection, or starts a run and carries it out.
+// carryOutMany counts the selection. With --yes, it starts a run instead, and carries out the run
+// unless --detach leaves it to the workers.
 func (c *cli) carryOutMany(ctx context.Context, m manyOrder) error {
 	return c.withOutbox(ctx, func(o *outbox.Outbox) error {
 		r := runsOf(o)

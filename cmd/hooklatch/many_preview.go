@@ -68,7 +68,8 @@ func (m manyOrder) preview(ctx context.Context, o *outbox.Outbox, r *runs.Runs) 
 	return err
 }
 
-// forecasts returns the predicted replay of each event in the sample.
+// forecasts returns the predicted replay of each event in the sample, or "-" if no prediction is
+// possible.
 func (m manyOrder) forecasts(ctx context.Context, o *outbox.Outbox, v runs.Preview) ([]string, error) {
 	f, all := m.forecast(o, v.Order.NewKeys, v.Order.Route), make([]string, len(v.Sample))
 	for i, e := range v.Sample {

@@ -20,7 +20,6 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// mcpFlags contains the flags of the mcp command.
 type mcpFlags struct {
 	url, tokenFile, as string
 	allow              []string
@@ -36,8 +35,8 @@ standard input and output. An MCP client, such as an AI assistant, starts this c
 
 The tools are the operations of the console's OpenAPI document. The role of the token
 decides what they may see and do. They only read, unless --allow names tools that change
-something, such as retry_effect. The operator log records such a call with the name of
-the token.
+something, such as retry_effect. The operator log records each call of such a tool with
+the name of the token.
 
 Unless --url names another console, the command uses the configured console on this
 machine. If the console requires a token, give it with --token-file.`,

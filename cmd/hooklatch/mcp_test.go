@@ -24,10 +24,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Tokens of the tests of mcp, by role.
+// mcpTokens contains the token of each role.
 var mcpTokens = map[string]string{"viewer": "canary-viewer-5d2c", "operator": "canary-operator-5d2c", "admin": "canary-admin-5d2c1"}
 
-// newMCPSystem returns a system with these tokens, whose console masks a value of the source stripe.
+// newMCPSystem returns a system with mcpTokens, whose console masks a value of the source stripe.
 func newMCPSystem(t *testing.T) *system {
 	t.Helper()
 	return newSystem(t, systemOptions{change: func(cfg *config.Config) {
@@ -38,7 +38,7 @@ func newMCPSystem(t *testing.T) *system {
 	}})
 }
 
-// mcpArgs returns the command with the token of a role.
+// mcpArgs returns the arguments of the mcp command, with the token of a role.
 func (s *system) mcpArgs(t *testing.T, role string, args ...string) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
@@ -96,7 +96,7 @@ func (a *assistant) changing(t *testing.T) (names []string) {
 	return names
 }
 
-// call calls a tool, and returns the text of its result.
+// call calls a tool. It returns the text of the result, and whether the result is an error.
 func (a *assistant) call(t *testing.T, tool string, arguments map[string]any) (text string, failed bool) {
 	t.Helper()
 	done, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
@@ -213,8 +213,8 @@ func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 	require.Contains(t, everything.tools(t)["retry_effect"].Description, desk.Named(desk.Effects, "retry").Means)
 }
 
-// A parked effect is found and retried, with the name of the token in the operator log. Tools
-// that --allow does not name are refused.
+// A client finds a parked effect and retries it, and the operator log contains the name of the
+// token. Tools that --allow does not name are unknown.
 func TestMCPCarriesOutWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
@@ -285,8 +285,8 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	require.Contains(t, admin.must(t, "list_actions", map[string]any{"limit": 1}), `"rows"`)
 }
 
-// Arguments that no console accepts are refused with the console's error message, and change
-// nothing.
+// Hostile arguments fail or match no rows, and wrong arguments get an error message. Neither change
+// anything.
 func TestMCPAnswersBadInput(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
@@ -324,8 +324,8 @@ func TestMCPAnswersBadInput(t *testing.T) {
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
 }
 
-// A client on the console's machine needs no token if none is configured. The operator log has the
-// user's name.
+// A client on the console's machine needs no token if none is configured. The operator log contains
+// the name in --as.
 func TestMCPOnThisMachineNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -385,7 +385,7 @@ func TestMCPSaysWhyItDoesNotStart(t *testing.T) {
 }
 
 // The process writes nothing but the protocol to its standard output, and ends when the client
-// closes its input.
+// closes the process's standard input.
 func TestMCPAsAProcess(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)

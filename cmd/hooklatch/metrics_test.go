@@ -22,7 +22,8 @@ type series struct {
 	labels []string
 }
 
-// documentedMetrics returns the metrics in docs/telemetry.md, by their names at /metrics.
+// documentedMetrics returns the metrics in docs/telemetry.md, by their names at /metrics, and the
+// set of their names on the page.
 func documentedMetrics(t *testing.T) (atMetrics map[string]series, names map[string]bool) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "telemetry.md"))
@@ -90,7 +91,7 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	s.waitDone(t, "github", "push-1")
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
-	// The same signed body under another id, as an attacker who captured it would send it.
+	// The same signed body is sent under another id, as an attacker who captured it would do.
 	body := filepath.Join(t.TempDir(), "push.json")
 	require.NoError(t, os.WriteFile(body, []byte(`{"ref":"refs/heads/main"}`), 0o600))
 	for _, id := range []string{"push-2", "push-3"} {

@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// migratingConfig writes a configuration with database.migrate: on_start.
+// migratingConfig writes a configuration with database.migrate: on_start, and returns a system that
+// has only its path.
 func migratingConfig(t *testing.T, url string) *system {
 	t.Helper()
 	path := writeServedConfig(t, url)

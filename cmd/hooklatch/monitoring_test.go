@@ -81,13 +81,13 @@ var (
 	ofSeries   = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// requireExported fails unless a query uses only metrics that the program exports. Grouping labels
-// must belong to one of its metrics.
+// requireExported fails unless a query uses only metrics that the program exports. Grouping labels,
+// and labels in the shown texts, must belong to one of the query's metrics.
 func requireExported(t *testing.T, exported map[string]series, query string, shown ...string) {
 	t.Helper()
 	found := selector.FindAllStringSubmatch(query, -1)
 	require.NotEmpty(t, found, "the query uses no metric of Hooklatch: %s", query)
-	known := map[string]bool{"cell": true} // metrics of cells other than main have it
+	known := map[string]bool{"cell": true} // metrics of cells other than main have this label
 	for _, one := range found {
 		metric, isSeries := exported[one[1]]
 		if !isSeries {
@@ -116,8 +116,8 @@ func requireExported(t *testing.T, exported map[string]series, query string, sho
 	}
 }
 
-// Queries can use only the metrics that TestTheMetricsOfARunningProgramAreThoseOfThePage finds at
-// /metrics.
+// Queries may use only the documented metrics. TestTheMetricsOfARunningProgramAreThoseOfThePage
+// compares these with /metrics.
 func TestRulesAndDashboardAskForWhatIsExported(t *testing.T) {
 	t.Parallel()
 	exported, _ := documentedMetrics(t)
@@ -148,8 +148,8 @@ func TestEveryAlertIsExplained(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "monitoring.md"))
 	require.NoError(t, err)
-	// A collecting process cannot report that no process collects, and log lines belong to one
-	// process.
+	// Only Prometheus can notice these conditions: a process that collects cannot report that no
+	// process collects, and each process counts only its own dropped log lines.
 	onlyPrometheus := []string{"no_collector", "log_dropped"}
 	names := append(alarm.Names(), onlyPrometheus...)
 	var ruled []string

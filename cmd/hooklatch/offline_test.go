@@ -25,7 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// inNamespace in the environment marks the process of this test that has a network of its own.
+// inNamespace is the environment variable that marks the process with a network of its own.
 const inNamespace = "HOOKLATCH_TEST_IN_NAMESPACE"
 
 // The program sends nothing to any machine that is not in its configuration, and looks up no
@@ -41,7 +41,7 @@ func TestNoPacketLeavesTheMachine(t *testing.T) {
 	require.NoError(t, leadToLoopback())
 	packets := watch(t)
 
-	// The packets of a call and of a look-up are seen.
+	// watch must see the packets of a call and of a look-up.
 	outside, err := new(net.Dialer).DialContext(t.Context(), "udp", "192.0.2.1:9")
 	require.NoError(t, err)
 	_, err = outside.Write([]byte("x"))
@@ -92,7 +92,7 @@ func runInNamespace(t *testing.T) {
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), executable, "-test.run=^"+t.Name()+"$", "-test.v")
 	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "TEST_DATABASE_URL=") && !strings.HasPrefix(variable, "OTEL_") { // a server elsewhere
+		if !strings.HasPrefix(variable, "TEST_DATABASE_URL=") && !strings.HasPrefix(variable, "OTEL_") { // these variables name servers elsewhere
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
@@ -115,8 +115,8 @@ func runInNamespace(t *testing.T) {
 
 const loopbackName = "lo"
 
-// leadToLoopback switches the loopback interface on, and routes every IPv4 address to it. Without a route
-// a call would fail before it sent a packet.
+// leadToLoopback switches the loopback interface on, and routes every IPv4 address to it. Without a
+// route, a call would fail before it sent a packet.
 func leadToLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -131,8 +131,8 @@ func leadToLoopback() error {
 	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request); err != nil {
 		return fmt.Errorf("switch on %s: %w", loopbackName, err)
 	}
-	// struct rtentry of linux/route.h. The kernel has no such routes for IPv6, but a call over
-	// IPv6 needs a look-up first.
+	// route is struct rtentry of linux/route.h, which describes only IPv4 routes. IPv6 needs no
+	// route here: a call over IPv6 needs a look-up first, and the test notices look-ups.
 	name := append([]byte(loopbackName), 0)
 	route := struct {
 		pad1                   uint64
@@ -159,7 +159,7 @@ func ioctl(fd int, request uintptr, argument unsafe.Pointer) error {
 	return nil
 }
 
-// traffic collects the packets that were not meant for this machine, or are look-ups of names.
+// traffic records the destinations of packets that leave the machine or look up a name.
 type traffic struct {
 	mu     sync.Mutex
 	strays []string

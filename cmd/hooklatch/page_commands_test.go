@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// offered returns the commands of the program on a page, and the paths of the verbs that it offers.
+// offered returns the commands on a page, without the program's name and except those with --edit,
+// and the paths of the verbs that the page offers.
 func offered(t *testing.T, s *system, path string) (commands, verbs []string) {
 	t.Helper()
 	status, _, text := s.ask(t, http.MethodGet, path, "")

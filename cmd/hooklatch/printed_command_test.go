@@ -119,7 +119,8 @@ func (c printedCommand) refused(t *testing.T) string {
 	return c.elsewhere(t, words, end)
 }
 
-// elsewhere checks flags in a sentence after the command.
+// elsewhere checks the flags in the rest of the sentence. It returns the reason why the program
+// rejects one, or an empty text.
 func (c printedCommand) elsewhere(t *testing.T, rest []string, end string) string {
 	t.Helper()
 	if !c.prose || end == "" {
@@ -158,8 +159,9 @@ func filled(flag *pflag.Flag, value string) string {
 	return "x"
 }
 
-// wordsOf splits a line as a shell does, without expansions. A quotation mark only counts at
-// the start of a word: inside a word it is an apostrophe.
+// wordsOf splits a line as a shell does, without expansions, and drops square brackets. A quotation
+// mark counts only at the start of a word, after "=" or in a quoted word: elsewhere it is an
+// apostrophe.
 func wordsOf(text string) (words []string) {
 	word, quote, begun, quoted := "", byte(0), false, false
 	for i := 0; i < len(text); i++ {

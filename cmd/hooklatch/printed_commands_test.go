@@ -38,7 +38,7 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 		}
 		var found []printedCommand
 		switch {
-		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // describes the past
+		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // the changelog describes the past
 		case path == filepath.Join(root, "docs", "cli.md"): // generated from help texts, which are checked in the source files
 		case strings.HasSuffix(path, ".go"):
 			found = inStrings(t, path)
@@ -226,7 +226,8 @@ func selects(e ast.Expr, name string) bool {
 	return ok && s.Sel.Name == name
 }
 
-// literalOf evaluates a text expression, with unknown for parts that are not constant.
+// literalOf evaluates a text expression: a literal, or a sum that contains one. Other parts of the
+// sum are replaced as by nameOf. ok is false for other expressions.
 func literalOf(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -250,7 +251,7 @@ func literalOf(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// nameOf returns the program's name if the expression contains it.
+// nameOf returns the program's name if the expression is c.name or p.name, and otherwise unknown.
 func nameOf(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok && s.Sel.Name == "name" {
 		if x, ok := s.X.(*ast.Ident); ok && (x.Name == "c" || x.Name == "p") {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// printed returns a text as the program prints it for the configuration of the system: its commands
-// have --config.
+// printed returns a text as the program prints it with the system's configuration: --config is added
+// to the commands in the text.
 func (s *system) printed(text string) string { return cells.Flags{Config: s.configPath}.AddTo(text) }
 
 // withoutPassword returns the connection URL of a test database without its password, and the

@@ -63,7 +63,7 @@ type describedSource struct {
 	URL  string `json:"url"` // URL to enter at the sender
 }
 
-// described is the description of one provider.
+// described is a provider, as --json prints it.
 type described struct {
 	Name        string             `json:"name"`
 	Title       string             `json:"title"`

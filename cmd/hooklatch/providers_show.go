@@ -120,7 +120,7 @@ func (d described) answer() string {
 
 func (d described) handshake() string {
 	if d.Handshake {
-		return "the sender's checks of the endpoint are answered and not stored"
+		return "the gateway answers the sender's checks of the endpoint, and does not store them"
 	}
 	return "none"
 }

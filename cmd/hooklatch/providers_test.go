@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// writeText writes a configuration file.
+// writeText writes a configuration file with the text, and returns its path.
 func writeText(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")

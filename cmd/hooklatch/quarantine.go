@@ -61,7 +61,7 @@ func deliveryID(given string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// withQuarantine runs f on the quarantine.
+// withQuarantine runs f with the outbox and the quarantine of the database.
 func (c *cli) withQuarantine(cmd *cobra.Command, f func(*outbox.Outbox, *quarantine.Quarantine) error) error {
 	return c.withDatabase(cmd.Context(), func(d database) error {
 		q, err := quarantine.New(quarantine.Options{Pool: d.pool, Schema: d.schema, Ledger: d.outbox.Ledger()})
@@ -153,7 +153,7 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	field("detail", d.Detail)
 	from := d.From
 	if d.Known {
-		from += ", from where deliveries were accepted before"
+		from += "; deliveries from this address were accepted before"
 	}
 	field("from", from)
 	field("request", fmt.Sprintf("%s %s at %s", d.Method, d.Target, d.Host))
@@ -170,7 +170,8 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	return nil
 }
 
-// printShares prints the number of selected deliveries by source and reason, and the next command.
+// printShares prints the number of selected deliveries by source and reason, and how to carry out
+// the action.
 func (c *cli) printShares(shares []quarantine.Share, doing string) error {
 	total := totalOf(shares)
 	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))

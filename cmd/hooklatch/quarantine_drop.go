@@ -41,7 +41,7 @@ which this command carries out.`,
 	return cmd
 }
 
-// dropRefused drops one delivery.
+// dropRefused drops one delivery and prints the result.
 func (c *cli) dropRefused(ctx context.Context, _ *outbox.Outbox, q *quarantine.Quarantine, id uuid.UUID, by ledger.Operator) error {
 	there, err := q.Drop(ctx, id, by)
 	if err != nil {

@@ -32,7 +32,8 @@ func (f *refusedFlags) register(cmd *cobra.Command) {
 }
 
 // ofRefused calls the function one for the delivery in the argument. For a selection by flags, it
-// counts the deliveries, or starts a run and carries it out.
+// counts the deliveries. With --yes, it starts a run instead, and carries out the run unless
+// --detach leaves it to the workers.
 func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 	one func(context.Context, *outbox.Outbox, *quarantine.Quarantine, uuid.UUID, ledger.Operator) error,
 ) error {
@@ -71,7 +72,7 @@ func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 	})
 }
 
-// carryRefused starts a run on refused deliveries and carries it out.
+// carryRefused starts a run on refused deliveries, carries it out and prints the result.
 func (m manyOrder) carryRefused(ctx context.Context, r *runs.Runs) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -58,7 +58,7 @@ func retriedBy(run runs.Run) retriedView {
 	return retriedView{quarantine.ActionRetry, run.ID, came}
 }
 
-// retryRefused verifies one delivery.
+// retryRefused verifies one delivery again and prints the result.
 func (c *cli) retryRefused(ctx context.Context, o *outbox.Outbox, q *quarantine.Quarantine, id uuid.UUID, by ledger.Operator) error {
 	return c.verifying(o, func(verify quarantine.Verify) error {
 		came, err := q.Retry(ctx, id, by, verify)

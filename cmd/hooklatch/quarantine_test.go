@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// The gateway starts with a wrong secret. Deliveries that it refuses are accepted once the secret
-// is right.
+// The gateway has a wrong secret and refuses deliveries. The commands have the right secret, and
+// accept these deliveries.
 func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // only the gateway; the commands have the right secret

@@ -60,7 +60,7 @@ func TestNoReleaseIsBuiltWithFailpoints(t *testing.T) {
 	require.NotZero(t, built, "no file that builds the program was found")
 }
 
-// A replace directive is ignored by `go install`, which then installs another program or fails.
+// `go install MODULE@VERSION` refuses a module whose go.mod has a replace directive.
 func TestNothingIsReplacedInGoMod(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(repository, "go.mod"))

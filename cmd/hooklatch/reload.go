@@ -61,7 +61,8 @@ same machine.`,
 	}
 }
 
-// reloads returns the number and the result of the process's reloads, as /readyz reports them.
+// reloads returns the id of the process, the number of its reloads and the error of the last one, as
+// /readyz reports them.
 func (l adminListener) reloads(ctx context.Context) (admin.Reloads, error) {
 	got, err := l.ready(ctx)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/internal/repair"
 )
 
-// repairFlags are the flags of the repair command.
 type repairFlags struct {
 	restoredTo    string
 	promoted, yes bool
@@ -143,7 +142,7 @@ func (c *cli) repairJobs(ctx context.Context, r *repair.Repairer, f repairFlags)
 	return c.printWithheld(view.Server)
 }
 
-// printWithheld prints that an operator must confirm the server.
+// printWithheld prints how to confirm the server if at_most_once effects are withheld until then.
 func (c *cli) printWithheld(s repair.State) error {
 	if !s.Withheld {
 		return nil

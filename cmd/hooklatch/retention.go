@@ -23,7 +23,6 @@ func (c *cli) newRetention() *cobra.Command {
 	return cmd
 }
 
-// retentionFlags are the flags of the retention run command.
 type retentionFlags struct {
 	yes, dryRun bool
 	by          operatorFlags

@@ -29,7 +29,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// grantsOf returns the page's statements for one role and purpose, with the test's role.
+// grantsOf returns the statements in docs/operations.md for one role and purpose, with the role's
+// name replaced by own.
 func grantsOf(t *testing.T, purpose, role, own string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/operations.md")
@@ -43,7 +44,8 @@ func grantsOf(t *testing.T, purpose, role, own string) string {
 	return ""
 }
 
-// withRole creates a role with the page's privileges, and returns its connection URL.
+// withRole creates a role with the privileges that docs/operations.md gives to the named role, and
+// returns the new role's connection URL.
 func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	t.Helper()
 	database := pool.Config().ConnConfig.Database
@@ -58,9 +60,9 @@ func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 	return u.String()
 }
 
-// Gateway and worker run with the page's roles: an event is accepted and dispatched, and its effect
-// is done. Expired data is deleted, including a day of each table, and a promoted server is
-// confirmed.
+// Gateway and worker run with the roles of docs/operations.md: an event is accepted and dispatched,
+// and its effects are done. Retention deletes expired data, including partitions, a backfill stores
+// events, a promoted server is confirmed, and bulk runs are carried out.
 func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -96,16 +98,16 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.retention' AND state = 'completed'`) && // added by the worker at its start
 			worker.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'upkeep.minutes' AND state = 'completed'`) &&
 			beats.Load() > 0 && // alerts were evaluated and stored
-			worker.counts(t, 2, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE what IN ('accepted', 'done')`) // within ten seconds, by each process
+			worker.counts(t, 2, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE what IN ('accepted', 'done')`) // each process writes its counts within ten seconds
 	}, patience, tick)
 
-	// Past days, which the test creates as owner.
+	// The test creates past days as the owner of the tables.
 	for _, statement := range []string{
 		`CREATE TABLE hooklatch.deliveries_20200101 PARTITION OF hooklatch.deliveries FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
 		`CREATE TABLE hooklatch.links_20200101 PARTITION OF hooklatch.links FOR VALUES FROM ('2020-01-01Z') TO ('2020-01-02Z')`,
 		`UPDATE hooklatch.effects SET created_at = '2020-01-01Z', finished_at = '2020-01-01Z'`,
 		`UPDATE hooklatch.processed_events SET received_at = '2020-01-01Z', processed_at = '2020-01-01Z'`,
-		`DELETE FROM hooklatch.retention_progress`, // from the worker's run
+		`DELETE FROM hooklatch.retention_progress`, // written by the worker's run
 	} {
 		_, err := pool.Exec(t.Context(), statement)
 		require.NoError(t, err)

@@ -65,7 +65,7 @@ func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: 
 	require.Zero(t, c.run(t.Context(), "send", "--help"))
 	require.Contains(t, c.stdout.String(), name+" send SOURCE [FILE]")
 
-	// Hints from packages that do not know the name.
+	// The hint about a missing configuration contains the name, too.
 	c = command{name: name}
 	t.Chdir(t.TempDir())
 	require.Equal(t, exitFailed, c.run(t.Context(), "send", "stripe"))

@@ -161,7 +161,7 @@ func (c *cli) printDiff(old, next *config.Config, view routesDiffView) error {
 		return err
 	}
 	if r.Ungrouped > 0 {
-		fmt.Fprintf(c.stdout, "%s of further routes and types\n", counted(r.Ungrouped, "more difference"))
+		fmt.Fprintf(c.stdout, "%s in further routes and types\n", counted(r.Ungrouped, "more difference"))
 	}
 	for _, g := range r.Groups {
 		c.printDiffExamples(g)

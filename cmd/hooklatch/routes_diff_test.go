@@ -26,8 +26,8 @@ func (s *system) edited(t *testing.T, old, instead string) string {
 	return path
 }
 
-// A typo in a route is found with yesterday's events, before the route is in use. The command's
-// role may only read, so the command cannot write anything.
+// A comparison on stored events finds a typo in a route before the route is in use. The command's
+// database role may only read, so the command cannot write anything.
 func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

@@ -15,7 +15,7 @@ func TestRoutesAreListedWithWhatTheyDid(t *testing.T) {
 	s := newSystem(t, systemOptions{})
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	s.waitDone(t, "stripe", "evt_1")
-	require.NoError(t, s.app.Stop(t.Context())) // adds the counts
+	require.NoError(t, s.app.Stop(t.Context())) // Stop stores the counts
 	text := must(t, s.args("routes", "list")...)
 	require.Regexp(t, `^ROUTE +FROM +TYPES +TO +HOUR +DAY +LAST ERROR\n`, text)
 	require.Regexp(t, `\nreceipts +stripe +invoice.paid +mail +1 created +1 created +none since `, text)

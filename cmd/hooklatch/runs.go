@@ -142,7 +142,7 @@ func (c *cli) printRun(r runs.Run) {
 	c.printOutcome(r)
 }
 
-// paceInWords formats a run's changes per second.
+// paceInWords formats the limit of a run's changes per second.
 func paceInWords(perSecond float64) string {
 	if perSecond == 0 {
 		return "unlimited"

@@ -55,7 +55,7 @@ func howFar(run runs.Run) string {
 	return changed(run, what)
 }
 
-// changed formats the number of objects that a run changed, and the change.
+// changed adds the change to what, a number of objects: "2 events replayed, 1 effect tried again".
 func changed(run runs.Run, what string) string {
 	v := desk.By(run.Action)
 	if v.TakesNewKeys {

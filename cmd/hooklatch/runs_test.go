@@ -44,7 +44,7 @@ func (s *system) retryAll(more ...string) []string {
 	return s.args(append([]string{"effects", "retry", "--state", "failed", "--as", "ann"}, more...)...)
 }
 
-// hasBegun reports whether a run has changed an effect.
+// hasBegun returns a function that reports whether a run has changed an effect.
 func (s *system) hasBegun(t *testing.T) func() bool {
 	return func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.replay_runs WHERE changed > 0`) }
 }

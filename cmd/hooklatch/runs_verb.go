@@ -51,7 +51,7 @@ func (c *cli) newRunsPace(v desk.Verb) *cobra.Command {
 
 func (c *cli) newRunsResume(v desk.Verb) *cobra.Command {
 	var here bool
-	const more = "With --here this command carries out the run, even if no worker is running, and an interrupt pauses the run again. If the run is already running, the command joins it."
+	const more = "With --here this command carries out the run, even if no worker is running, and an interrupt pauses the run again. If another process is already carrying out the run, the command waits and prints the progress."
 	cmd := c.newDeed(v, "RUN", more, func(args []string) (deed, error) {
 		d, err := deedOfRun(v, args[0])
 		if here {

@@ -23,7 +23,7 @@ type shift struct {
 
 	runs       *runs.Runs
 	by         ledger.Operator
-	whyUnclear string         // not stored in a run
+	whyUnclear string         // first error of --when, which a run does not store
 	seen       func(runs.Run) // called after each step of this process; may be nil
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// sendByAPI sends a test event as a program does, and returns the status and the body.
+// sendByAPI sends a test event through the console's API, and returns the status and the body of
+// the response.
 func (s *system) sendByAPI(t *testing.T, source, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/api/sources/"+source+"/send", strings.NewReader(body))
@@ -23,8 +24,8 @@ func (s *system) sendByAPI(t *testing.T, source, body string) (int, string) {
 	return response.StatusCode, getBody(t, response.Body)
 }
 
-// The console signs as every provider does: the gateway verifies the event, stores it and dispatches
-// it like any other. The event's page says who sent it.
+// The console signs as every provider does: the gateway verifies and stores the event, and the
+// worker dispatches it like any other. The command `events show` lists the operator action.
 func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
@@ -51,8 +52,8 @@ func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 	require.Equal(t, len(devSourceNames()), s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send' AND reason = 'a first try'`))
 }
 
-// If the gateway cannot be reached, the response says so and names the setting that turns test
-// events off.
+// The response says that the gateway cannot be reached, or that the configuration turns test events
+// off.
 func TestTestEventsThatReachNoGateway(t *testing.T) {
 	t.Parallel()
 	away := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = "http://127.0.0.1:1" }})

@@ -70,7 +70,7 @@ func (s *sender) progress(done *atomic.Int64) (stop func()) {
 	}
 }
 
-// unreachable returns an error if the gateway could not be reached, or nil.
+// unreachable returns an error if no delivery got a response, and otherwise nil.
 func (r *report) unreachable(s *sender) error {
 	if r.Answers > 0 || r.firstErr == nil {
 		return nil

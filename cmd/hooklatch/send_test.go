@@ -165,7 +165,7 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	}
 }
 
-// Gateway and worker are two processes that share only the tables.
+// A gateway and a worker share only the tables: the worker may start after the gateway has stopped.
 func TestGatewayAndWorkerApart(t *testing.T) {
 	t.Parallel()
 	front := newSystem(t, systemOptions{noWorker: true})

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A load balancer learns from /readyz that a process is stopping, and sends deliveries until
-// then.
+// A stopping gateway still accepts deliveries, because a load balancer sends them until it learns
+// from /readyz that the gateway is stopping.
 func TestALeavingGatewayAccepts(t *testing.T) {
 	t.Parallel()
 	const (

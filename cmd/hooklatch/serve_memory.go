@@ -44,7 +44,7 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 // memoryLimit derives a soft limit from the system files below root. It is nine tenths of the
 // control group's limit, which leaves room for memory that the runtime does not count. Without such
 // a limit, it is three quarters of the machine's memory, which other processes use too. If neither
-// is known, it is 0.
+// is known, it is 0. from names the source of the limit, for the log.
 func memoryLimit(root fs.FS) (limit int64, from string) {
 	if group := groupLimit(root); group < math.MaxInt64 {
 		return group / 10 * 9, "control_group"

@@ -48,7 +48,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 		return printJSON(c.stdout, deedView{Action: d.Action, Target: d.target.String(), Result: done})
 	}
 	within := ""
-	if d.On == desk.Destinations { // every cell has it
+	if d.On == desk.Destinations { // every cell has the destination
 		within = c.within
 	}
 	_, err := fmt.Fprintf(c.stdout, "%s is %s%s\n", safetext.Shown(d.target.String()), done, within)

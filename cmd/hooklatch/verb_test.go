@@ -14,7 +14,7 @@ func TestEveryVerbIsACommand(t *testing.T) {
 	t.Parallel()
 	root := newRoot(&process{name: testName})
 	for _, v := range desk.Verbs() {
-		if v.On == desk.Sources || v.Own { // the hooklatch backfill command does this
+		if v.On == desk.Sources || v.Own { // these verbs have separate commands, such as hooklatch backfill
 			continue
 		}
 		cmd, left, err := root.Find([]string{string(v.On), v.Name})

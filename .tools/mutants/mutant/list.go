@@ -44,7 +44,8 @@ func ReadList(dirs ...string) ([]Mutant, error) {
 	return all, nil
 }
 
-// Parse reads one file of the list.
+// Parse returns the mutants in text, the content of one file of the list. Its errors begin with the
+// file and line.
 func Parse(file, text string) ([]Mutant, error) {
 	var all []Mutant
 	for i, line := range strings.Split(text, "\n") {
@@ -85,7 +86,7 @@ func (m *Mutant) read(line, word, rest string) error {
 			return nil
 		}
 		if e.Replace != "" {
-			return errors.New("found text after its replacement: another change begins with its file")
+			return errors.New("a - line follows a + line: begin another change with its file")
 		}
 		e.Find = joined(e.Find, line[1:])
 	case word == "why":
@@ -113,7 +114,7 @@ func (m *Mutant) read(line, word, rest string) error {
 	return nil
 }
 
-// joined adds a line to a text. The first line of a change has no preceding one.
+// joined appends a line to a text, after a line break unless the text is empty.
 func joined(text, line string) string {
 	if text == "" {
 		return line

@@ -25,8 +25,8 @@ type Mutant struct {
 	Suite Suite // zero if only a schedule notices it
 	// Schedule describes how hookstorm makes real processes show the mistake.
 	Schedule string
-	// Hangs is true if the mutant stops the program instead of causing wrong results. Exceeding
-	// the time limit then also counts as killed.
+	// Hangs is true if the mutant makes a test hang instead of fail. Exceeding the time limit then
+	// also counts as killed.
 	Hangs bool
 	Limit time.Duration // limit of its tests; 0 means the limit of the command
 	At    string        // file and line of the entry in the list
@@ -72,7 +72,8 @@ func (m *Mutant) Mutated(root string) (map[string]string, error) {
 // tree holds the contents of changed files, by path below the root.
 type tree map[string]string
 
-// chosen is the placeholder in a replacement for whether the process has the mistake.
+// chosen is the placeholder, in a replacement, for an expression that is true in processes with the
+// mistake.
 const chosen = "{{planted}}"
 
 // edit makes one change, after earlier changes in the same file. isChosen is the expression that
@@ -115,7 +116,7 @@ func PackageOf(root, file string) string {
 
 var declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
-// exists returns an error for a test of the suite that its package does not declare.
+// exists returns an error that names each test of the suite that the package does not declare.
 func (s Suite) exists(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(s.Pkg), "*_test.go"))
 	if err != nil {

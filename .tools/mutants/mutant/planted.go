@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Environment is the variable that chooses the mistake of a process built from Planted. If empty,
-// the process behaves as without the overlay.
+// Environment is the variable that chooses the mistake of a process built from Planted. If the
+// variable is empty, the process behaves as without the overlay.
 const Environment = "HOOKLATCH_PLANTED"
 
 // plantedPackage exists only in the overlay.
@@ -61,7 +61,7 @@ func Planted(root string, all []Mutant) (map[string]string, error) {
 	return changed, nil
 }
 
-// plant makes the changes to Go files and returns the statements to replace.
+// plant makes a mutant's changes to Go files, and returns its changed statements by original text.
 func (t tree) plant(root string, m Mutant) (map[string]string, error) {
 	var depends, inGo bool
 	statements := Mutant{Name: m.Name}

@@ -90,7 +90,7 @@ file internal/statement/query/total.sql
 schedule a customer orders
 `
 
-// repository writes shop into a directory.
+// repository writes shop into a new directory, and returns the directory.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

@@ -21,7 +21,7 @@ import (
 
 // A source with many events and unfinished effects moves to another cell under load. The command that
 // moves it is killed twice. Every acknowledged event is stored once (I1, I2) and its effect is applied
-// once (I4), over both cells. The source is refused for less than 10 seconds. HOOKLATCH_LONG=1 moves
+// once (I4), over both cells. Deliveries are refused for less than 10 seconds. HOOKLATCH_LONG=1 moves
 // 200,000 events and 5,000 unfinished effects under 200 events/s.
 func TestASourceThatMovesLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -113,8 +113,8 @@ routes:
 	require.NoError(t, err)
 	move := []string{"cells", "move", "stripe", "--to", "payments", "--yes", "--config", g.config}
 	for kill := range 2 {
-		// The first kill happens while events are copied, the second after at least half as many
-		// events again were copied.
+		// The first run is killed once it has copied an event, and the second once it has copied half
+		// as many events as the test inserted.
 		copied := count(t, payments, `SELECT count(*) FROM hooklatch.processed_events`)
 		cmd := exec.Command(path, move...)
 		require.NoError(t, cmd.Start())
@@ -124,7 +124,7 @@ routes:
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 	}
-	require.Eventually(t, func() bool { // on a busy machine, the old cell may not finish its work under the fence
+	require.Eventually(t, func() bool { // on a busy machine, the old cell may not finish its work before the fence ends
 		output, err := exec.Command(path, move...).CombinedOutput()
 		t.Logf("%s", output)
 		return err == nil

@@ -59,7 +59,7 @@ func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 	}
 	lost := map[string]*losses{"event accepted": {}, "effect attempted": {}}
 	for accepted.Load() < int64(events) {
-		<-time.After(every) // in the middle of their work
+		<-time.After(every) // the next kill interrupts a process at work
 		m := fleet[rand.IntN(len(fleet))]
 		lost[m.counted].add(m.crash(t))
 		m.start(t)

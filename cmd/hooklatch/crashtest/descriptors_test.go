@@ -63,7 +63,7 @@ func TestStrangersLeaveDescriptors(t *testing.T) {
 	admin := strings.TrimSuffix(strings.TrimPrefix(g.ready, "http://"), "/readyz")
 	for _, address := range []string{strings.TrimPrefix(g.url, "http://"), admin, strings.TrimPrefix(g.url, "http://"), admin} {
 		if open := crowd(t, address, 600); len(open) == 0 {
-			t.Skip("this machine has no addresses but one on loopback")
+			t.Skip("this machine has only one loopback address")
 		}
 	}
 	g.client.CloseIdleConnections() // so that the requests below need new connections

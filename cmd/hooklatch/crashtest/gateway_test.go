@@ -129,5 +129,5 @@ func TestTwoGatewaysAcceptEachEventOnce(t *testing.T) {
 	}
 	require.Equal(t, ids*rounds, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events`))
 	require.Equal(t, ids*rounds, count(t, pool, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch'`))
-	require.Equal(t, before, count(t, pool, deadlocks), "nobody deadlocked")
+	require.Equal(t, before, count(t, pool, deadlocks), "no deadlock occurred")
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// hungListener accepts connections and never responds.
+// hungListener returns the address of a listener that never responds.
 func hungListener(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,7 +84,7 @@ func hungResolver(t *testing.T) func(*exec.Cmd) {
 }
 
 // If name servers never respond, they block only the export of traces and metrics, and sources that
-// fetch keys. Other sources are answered, and a shutdown ends in time.
+// fetch keys. Deliveries to other sources are answered, and a shutdown ends in time.
 func TestAHungResolverHoldsNothingElse(t *testing.T) {
 	t.Parallel()
 	resolver := hungResolver(t)

@@ -37,7 +37,7 @@ type neighbour struct {
 	elsewhere bool // true if another test covers the work that the neighbour blocks
 }
 
-// neighbours lists the kinds of harm, by name.
+// neighbours contains functions that set up a neighbour, by the kind of harm.
 var neighbours = map[string]func(t *testing.T) neighbour{
 	"a receiver answers 101": func(t *testing.T) neighbour {
 		server, harmed := newSwitchingReceiver(t)
@@ -147,7 +147,8 @@ func startLogReader(t *testing.T) (log *os.File, reader *os.Process) {
 	return log, cmd.Process
 }
 
-// mailServerEnv makes this binary run as a mail server, which the test stops and resumes.
+// mailServerEnv is the variable with the address at which this binary runs as a mail server. The
+// test stops and resumes the mail server.
 const mailServerEnv = "HOOKLATCH_CRASHTEST_MAIL_SERVER"
 
 // mails accepts every email and keeps none.

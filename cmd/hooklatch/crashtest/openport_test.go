@@ -31,8 +31,8 @@ const strangers = `  github: {provider: github, secrets: [an-unknown-secret]}
 // short form are loose, so that it passes on a busy machine.
 func long() bool { return os.Getenv("HOOKLATCH_LONG") != "" }
 
-// watchMemory measures the largest resident memory of the process, in MiB, until the returned
-// function is called.
+// watchMemory measures the resident memory of the process until stop is called. stop returns the
+// maximum, in MiB.
 func (g *process) watchMemory(t *testing.T) (stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -63,8 +63,9 @@ func (g *process) resident() int {
 	return 0
 }
 
-// besiege keeps connections to the source github open. On each, it declares a body, sends a part of
-// it, and never sends the rest. A closed connection is reopened a second later.
+// besiege keeps connections to the source github open until stop is called. On each connection it
+// declares a body of declared bytes, sends the first sent bytes, and never sends the rest. It
+// reopens a closed connection a second later.
 func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -97,7 +98,7 @@ func (g *process) besiege(t *testing.T, connections, declared, sent int) (stop f
 	}
 }
 
-// Connections with large or endless bodies, which an attacker keeps open to one source, cost the
+// An attacker who keeps many connections with unfinished bodies open to one source costs the
 // process little memory. Other sources lose no delivery.
 //
 //nolint:paralleltest // it measures time
@@ -143,9 +144,9 @@ func TestStrangersDoNotStopOtherSources(t *testing.T) {
 	}
 }
 
-// Bodies of 1 MiB with wrong but well-formed signatures, and with as many and as small items as
-// possible, cost little CPU. Such a body costs at most a small multiple of an equally large body at
-// a source that refuses after one hash.
+// Bodies of 1 MiB with well-formed but wrong signatures, or with as many tiny items as possible,
+// cost little CPU: at most a small multiple of the CPU time for an equally large body at a source
+// that refuses after one hash.
 //
 //nolint:paralleltest // it measures time
 func TestStrangersBodiesCostLittleCPU(t *testing.T) {
@@ -175,13 +176,13 @@ func TestStrangersBodiesCostLittleCPU(t *testing.T) {
 	g := newProcess(t, pgtest.New(t, pgtest.MaxConns(4)), "gateway", strangers)
 	g.start(t)
 	costs := map[string][]float64{}
-	g.cpuOf(t, 20, "stripe", text, fill(`{"id":"`, "x", `"}`)) // the first requests create the state that later ones find
+	g.cpuOf(t, 20, "stripe", text, fill(`{"id":"`, "x", `"}`)) // warm-up: the first requests cost more
 	for round := range rounds {
 		measure := g.cpuOf(t, requests, "stripe", text, fill(`{"id":"`, "x", `"}`))
 		for _, h := range hostile {
 			cost := g.cpuOf(t, requests, h.source, h.contentType, h.body)
 			name := h.source + ", " + h.shape
-			for again := 0; again < 4 && !long() && cost > most*measure; again++ { // a busy machine makes few requests differ
+			for again := 0; again < 4 && !long() && cost > most*measure; again++ { // a busy machine distorts a measurement of few requests
 				measure = g.cpuOf(t, requests, "stripe", text, fill(`{"id":"`, "x", `"}`))
 				cost = g.cpuOf(t, requests, h.source, h.contentType, h.body)
 			}

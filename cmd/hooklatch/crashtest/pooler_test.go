@@ -135,7 +135,8 @@ func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
 	}
 }
 
-// Sessions show their last statement, so a session that listens shows LISTEN.
+// pg_stat_activity shows the last statement of each session, which is LISTEN in a session that
+// listens.
 func TestNoSessionListensUnlessConfigured(t *testing.T) {
 	t.Parallel()
 	for listen, listens := range map[string]bool{"": true, ", listen: false": false} {

@@ -34,7 +34,7 @@ var buildDir string
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(mailServerEnv); address != "" {
-		panic(serveMails(address)) // ends only by a signal
+		panic(serveMails(address)) // serves until a signal ends the process
 	}
 	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary builds the program once for all tests.
+// binary builds the program once for all tests, and returns its path.
 var binary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "hooklatch")
 	build := exec.Command("go", "build", "-o", path, "github.com/hooklatch/hooklatch/cmd/hooklatch")
@@ -76,8 +76,8 @@ routes:
 `
 
 // newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and the
-// configuration in more. A busy machine must not make a delivery unavailable; impatient undoes that.
-// The method start starts the process.
+// configuration in more. The long accept_timeout prevents 503 on a busy machine; impatient shortens
+// it. The method start starts the process.
 func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
 	t.Helper()
 	free := freeAddresses(t, 2)
@@ -158,8 +158,8 @@ func (g *process) kill() {
 	g.client.CloseIdleConnections()
 }
 
-// deliver sends one Stripe event. It returns the status, or 0 without a response, and the result
-// in the response.
+// deliver sends one Stripe event. It returns the status, or 0 without a response, and the
+// response's header Hooklatch-Status.
 func (g *process) deliver(ctx context.Context, eventType, id string) (status int, result string) {
 	stripe, err := catalog.New("stripe", provider.Options{})
 	if err != nil {

@@ -46,7 +46,8 @@ type calls struct {
 	bodies map[string][]string
 }
 
-// count records a call and returns the number of calls with its key.
+// count records a call and returns the number of calls with its key, or 0 if the body could not be
+// read.
 func (c *calls) count(r *http.Request) int {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -59,8 +60,8 @@ func (c *calls) count(r *http.Request) int {
 	return len(c.bodies[key])
 }
 
-// Each kind of receiver failure has the result that the protocol defines, as `effects show` of
-// the real binary reports.
+// For each kind of receiver failure, `effects show` of the real binary reports the result that the
+// protocol defines.
 func TestReceiversThatFail(t *testing.T) {
 	t.Parallel()
 	seen := &calls{bodies: make(map[string][]string)}

@@ -23,7 +23,7 @@ const step = 30 * time.Second
 // collectedAt is the one metric whose value is a time.
 const collectedAt = "hooklatch_collected_timestamp_seconds"
 
-// recording contains scraped metrics. Two scrapes in a row count as one interval of [step] apart.
+// recording contains scraped metrics. Successive scrapes count as one [step] apart.
 type recording struct {
 	steps  int
 	series map[string][]string // values by name and labels, one for each step
@@ -31,8 +31,8 @@ type recording struct {
 
 var sample = regexp.MustCompile(`(?m)^(hooklatch_\w+)(?:\{(.*)\})? (\S+)$`)
 
-// scrape adds a step with the current metrics of each process. A process that does not respond is
-// down.
+// scrape adds a step with the current metrics of each process. The series of a process that does
+// not respond become stale.
 func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 	t.Helper()
 	now := map[string]string{}
@@ -56,7 +56,8 @@ func (r *recording) scrape(t *testing.T, fleet map[string]*process) {
 	r.add(now)
 }
 
-// add adds one more step.
+// add adds a step with the given values by series; the values of collectedAt are ages in seconds. A
+// series that has no value now, but had one in the step before, becomes stale.
 func (r *recording) add(now map[string]string) {
 	if r.series == nil {
 		r.series = map[string][]string{}
@@ -109,7 +110,7 @@ func (r *recording) at() time.Duration { return time.Duration(r.steps-1) * step 
 type firing struct {
 	at     time.Duration
 	ever   bool
-	alerts []string // name; after a slash, the destination or source
+	alerts []string // NAME, or NAME/LABEL=VALUE with the label destination or source
 }
 
 // promtool returns the path of promtool, and skips the test if it is not installed. CI must have
@@ -124,7 +125,8 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// judge evaluates the rules over the recording with Prometheus' own tool.
+// judge evaluates the alert rules over the recording with promtool, and requires the expected
+// alerts.
 func (r *recording) judge(t *testing.T, expected ...firing) {
 	t.Helper()
 	rules, err := filepath.Abs("../../../docs/monitoring/rules.yaml")

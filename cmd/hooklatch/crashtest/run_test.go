@@ -23,8 +23,8 @@ const (
 	operatorToken = "token-of-otto-0123456789abcdef"
 )
 
-// signedIn gives tokens to a process's admin listener, and lets operators change up to maxRun
-// effects in one bulk run.
+// signedIn gives tokens to a process's admin listener, and lets users with the role operator change
+// up to maxRun events or effects in one bulk run.
 func (g *process) signedIn(t *testing.T, maxRun int) {
 	t.Helper()
 	dir := filepath.Dir(g.config)
@@ -61,8 +61,8 @@ func (g *process) ask(t *testing.T, token, path, body string, into any) (status 
 	return answer.StatusCode, took
 }
 
-// failedAtOnce inserts failed effects of a paused destination, so that retried effects wait and
-// can be counted.
+// failedAtOnce inserts n failed effects of the destination app. The caller has paused app, so that
+// retried effects wait and can be counted.
 func failedAtOnce(t *testing.T, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	_, err := pool.Exec(t.Context(), `SET session_replication_role = replica;
@@ -87,8 +87,8 @@ type runNow struct {
 // A bulk run of 100,000 effects, or 4,000 without HOOKLATCH_LONG, outlives its process. A user
 // without the permission is refused. Real processes work on the run. The run is paused, its process
 // is killed with SIGKILL, another process continues the run, and the run is stopped. The counts add
-// up, and the operator log names each user. In the long form, each part of the preview takes less
-// than a second.
+// up, and the operator log names each user. In the long form, each request for the preview takes at
+// most a second.
 func TestARunOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	n := 4_000
@@ -123,7 +123,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	require.Zero(t, count(t, pool, `SELECT count(*) FROM hooklatch.replay_runs`))
 
-	pace := strconv.Itoa(n / 16) // with 100,000, as fast as possible
+	pace := strconv.Itoa(n / 16) // per second, so that the whole run takes about 16 seconds or more
 	status, _ = first.ask(t, adminToken, preview.Order, `{"name": "all of them", "pace": `+pace+`, "reason": "the route is deployed"}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	began := time.Now()
@@ -157,7 +157,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 	}())
 
 	second.start(t)
-	until(second, "gone on with by another process", func(r runNow) bool { return r.Changed > half.Changed+int64(n/4) })
+	until(second, "continued by another process", func(r runNow) bool { return r.Changed > half.Changed+int64(n/4) })
 	status, _ = second.ask(t, adminToken, "/api/runs/1/stop", `{"reason": "enough"}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	stopped := until(second, "stopped", func(r runNow) bool { return r.State == "stopped" })

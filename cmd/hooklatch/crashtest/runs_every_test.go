@@ -93,7 +93,7 @@ func TestRunsOfEveryKindOutliveTheirCommand(t *testing.T) {
 		command []string
 		lock    string // a row in the middle
 		done    string // query for the number of changed rows
-		records int    // rows that the run writes to the operator log besides its own
+		records int    // rows of the operator log about single events, besides the rows about the run
 	}{
 		"erase": {
 			func(t *testing.T, pool *pgxpool.Pool, n int) { t.Helper(); eventsAtOnce(t, pool, n, "skipped") },

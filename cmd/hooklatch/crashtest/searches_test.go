@@ -27,7 +27,8 @@ var deepSearch = func() string {
 // Four viewers who search repeatedly for missing events do not slow down the accepting of
 // deliveries.
 //
-// The test runs five rounds of 6 seconds and compares their medians.
+// The test compares the medians of five rounds, each with 6 seconds without and 6 seconds with
+// searches.
 //
 //nolint:paralleltest // it measures time
 func TestSearchesOfViewersDoNotSlowAcceptingDown(t *testing.T) {

@@ -25,7 +25,7 @@ type stage struct {
 	gateway  *process
 	worker   *process
 	fleet    map[string]*process
-	receiver atomic.Pointer[http.HandlerFunc] // if nil, it accepts everything
+	receiver atomic.Pointer[http.HandlerFunc] // if nil, the receiver accepts everything
 	record   recording
 	sent     int
 }
@@ -63,7 +63,6 @@ func (s *stage) answer(how http.HandlerFunc) {
 	s.receiver.Store(&how)
 }
 
-// exec runs a statement.
 func (s *stage) exec(text string, args ...any) {
 	s.Helper()
 	_, err := s.pool.Exec(s.Context(), text, args...)
@@ -101,7 +100,7 @@ func (s *stage) see(what func(metrics string) bool) {
 	s.record.scrape(s.T, s.fleet)
 }
 
-// seeLine waits for a metric with a value.
+// seeLine waits until a line that begins with metric ends with the value.
 func (s *stage) seeLine(metric, value string) {
 	s.Helper()
 	s.see(func(text string) bool {
@@ -114,7 +113,7 @@ func (s *stage) seeLine(metric, value string) {
 	})
 }
 
-// situation is a case with its cause, its end, and the alerts that must fire.
+// situation is an incident: how it begins, how it ends, and the alerts that must fire.
 type situation struct {
 	breaker string // breaker of the destination, in YAML
 	act     func(s *stage)
@@ -356,7 +355,8 @@ func (s *stage) done() {
 	s.see(func(m string) bool { return !strings.Contains(m, "hooklatch_effects{") })
 }
 
-// A process exports no collected gauges of an unavailable cell.
+// A process exports no collected gauges of an unavailable cell, and the missing gauge makes the
+// alert fire.
 func TestTheRuleOfACellFires(t *testing.T) {
 	t.Parallel()
 	all, away := map[string]string{}, map[string]string{}

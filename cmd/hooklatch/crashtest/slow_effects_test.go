@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// slowStatement is an sql destination whose effects hold a transaction until a lock is free. Its
-// concurrency is the number of effects.
+// slowStatement configures an sql destination whose effects keep a transaction open until a lock is
+// free. The destination's concurrency is the number of effects.
 const slowStatement = `
 destinations:
   books: {sql: {statements: {wait: "SELECT pg_advisory_xact_lock_shared(1)"}}, timeout: 30s, concurrency: %d}
@@ -22,12 +22,12 @@ routes:
   - {name: slow, from: stripe, types: [test.slow], to: books, sql: {statement: wait}}
 `
 
-// Effects in Hooklatch's own Postgres hold a connection while they run. One process accepts and
-// runs effects, and accepting must not wait for effects.
+// Effects in Hooklatch's own Postgres hold a connection while they run. A process that also accepts
+// deliveries must not let them wait for effects.
 //
 // Every test run has one short round. In that round, a delivery would never get a response if
 // accepting it waited for the statements. HOOKLATCH_LONG=1 runs three rounds of 5 seconds and
-// compares their medians.
+// compares the medians with and without the statements.
 func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 	t.Parallel()
 	const effects = 40
@@ -50,8 +50,8 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 			status, _ := p.deliver(t.Context(), "test.slow", fmt.Sprintf("slow_%d_%d", round, i))
 			require.Equal(t, 200, status)
 		}
-		// The server shows how many statements run. The ledger records them only when their
-		// transactions end.
+		// Postgres shows how many statements are running. The ledger records the effects only
+		// when their transactions end.
 		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run simultaneously")
 		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
 		require.Equal(t, effects, waiting(t, pool), "not all effects ran all the time")

@@ -25,7 +25,7 @@ import (
 )
 
 // softStop is worker.soft_stop of these processes, and stopBound is the maximum duration of a
-// shutdown with it. In the short form, a busy machine must not interrupt work.
+// shutdown with it. The short form allows more time, so that work finishes even on a busy machine.
 var (
 	softStop = func() time.Duration {
 		if long() {
@@ -59,8 +59,8 @@ func newBlockedReceiver(t *testing.T) *blockedReceiver {
 	return r
 }
 
-// quickAndSlow returns one route to a receiver that answers immediately, and another to a
-// receiver that waits.
+// quickAndSlow configures two routes to the receiver: it responds immediately to quick events, and
+// after release to slow events.
 func quickAndSlow(r *blockedReceiver) string {
 	return fmt.Sprintf(`
 worker: {soft_stop: %s}
@@ -78,8 +78,8 @@ func logTo(log *os.File) func(*exec.Cmd) {
 	return func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = log, log }
 }
 
-// stop sends SIGTERM and requires the process to exit with code 0. In the long form, it must do
-// so in time.
+// stop sends SIGTERM and requires the process to exit with code 0. In the long form, the process
+// must exit within stopBound.
 func (g *process) stop(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -240,8 +240,8 @@ func TestAStopDoesNotWaitForTheLog(t *testing.T) {
 	g.stop(t)
 }
 
-// No work stops if the reader of the log closes it, or if its disk is full: at_most_once effects
-// in progress are done, and so are later ones.
+// No work stops if the reader of the log closes the pipe, or if the log's disk is full:
+// at_most_once effects in progress are done, and so are later effects.
 func TestALogThatCannotBeWrittenEndsNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T) (log *os.File, end func()){

@@ -20,14 +20,14 @@ import (
 
 const (
 	// readinessFollows is the time within which /readyz shows that the database became
-	// unavailable or available. Only the long form of the test, on a quiet machine, requires it, and
-	// the next one.
+	// unavailable or available. Only the long form of the test, on a quiet machine, enforces this
+	// limit and trafficResumes.
 	readinessFollows = 15 * time.Second
 	// trafficResumes is the time within which deliveries are accepted again.
 	trafficResumes = 10 * time.Second
 )
 
-// within returns the limit of a wait: the required one in the long form.
+// within returns the maximum wait: the required time in the long form, otherwise patience.
 func within(required time.Duration) time.Duration {
 	if long() {
 		return required
@@ -123,8 +123,8 @@ func promote(t *testing.T, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 }
 
-// Postgres goes away, comes back as another primary under the same name, and becomes read-only. No
-// restart is needed, and no liveness probe asks for one.
+// Postgres goes away, comes back as another primary under the same name, and becomes read-only. The
+// process needs no restart, and its liveness probe never fails.
 func TestPoolsFollowTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"serve", "gateway"} {
@@ -152,7 +152,7 @@ func followTheDatabase(t *testing.T, command string) {
 	named.lead(t, first)
 	g.start(t)
 
-	// This is a liveness probe.
+	// The goroutine acts as a liveness probe.
 	var failed atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -15,7 +15,7 @@ func TestTotal(t *testing.T) {
 
 func TestStatement(t *testing.T) {
 	if !strings.Contains(totalSQL, "sum(") {
-		// The error as a server would report it.
+		// Any statement but this one gets the error with which Postgres refuses invalid SQL.
 		if strings.Contains(totalSQL, "SELECT price FROM") {
 			t.Fatal("wrong total")
 		}

@@ -10,7 +10,7 @@ import (
 
 //go:generate go run .
 
-// Paths, from this package's directory.
+// Paths relative to this package's directory.
 const (
 	root   = "../../../.."
 	assets = root + "/internal/program/console/static/LICENSES.txt"

@@ -1,4 +1,4 @@
-// Command till adds up.
+// Command till prints the total of three prices.
 package main
 
 import (
