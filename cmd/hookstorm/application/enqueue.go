@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// noteNotReplicated marks a connection whose last COMMIT did not reach the standby.
+// noteNotReplicated marks a connection whose last COMMIT may not have reached the standby.
 const noteNotReplicated = "hookstorm.not_replicated"
 
 // fate describes the end of an application's transaction.
@@ -54,8 +54,8 @@ type enqueue struct {
 }
 
 func newEnqueue(random *rand.Rand, key string) enqueue {
-	// The body is formatted as jsonb formats it: hooklatch.enqueue takes jsonb, and the receiver
-	// gets its text.
+	// The body is formatted as Postgres formats jsonb: hooklatch.enqueue takes jsonb, and the
+	// receiver gets the text of the jsonb value.
 	e := enqueue{key: key, body: fmt.Appendf(nil, `{"n": %d, "key": %q}`, random.IntN(1e6), key)}
 	e.via = []via{viaGo, viaSQL, viaSQLBytes}[random.IntN(3)]
 	if e.via == viaSQLBytes {

@@ -19,7 +19,7 @@ import (
 // Direct is the destination for effects that applications enqueue.
 const Direct = "direct"
 
-// mood is the way an event is handled. The event's id decides.
+// mood is the way an event is handled. The event's id determines its mood.
 type mood int
 
 // Values of mood. Once an event is old enough, the handler handles it without an error. So every
@@ -28,7 +28,7 @@ const (
 	calm      mood = iota
 	impatient      // requests another call soon
 	failing        // returns an error
-	panicking      //
+	panicking      // panics
 	slow           // holds its transaction open for a while
 )
 
@@ -57,7 +57,7 @@ func HandledEffect(id string) (key string, body []byte) {
 // handler writes a row for every generation of an event, and enqueues an effect.
 type handler struct{ box *outbox.Outbox }
 
-var errYoung = errors.New("not yet, as hookstorm wants it")
+var errYoung = errors.New("hookstorm makes the handler fail while the event is young")
 
 // handle makes all its writes before it returns an error, so that a run shows whether they are
 // rolled back.

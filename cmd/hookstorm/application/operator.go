@@ -42,7 +42,7 @@ type OperatorOptions struct {
 	Binary, Config string
 }
 
-// way is a way to carry out an operator action.
+// way carries out operator actions, through the Go API or on the command line.
 type way interface {
 	// carryOut performs the action and stores the result in order, as far as it is known. It
 	// returns a notDoneError if the action was not performed, or if it is unknown whether the
@@ -70,7 +70,7 @@ type Operator struct {
 	paused map[string]time.Time // destinations that may be paused, with the end of the pause
 }
 
-// NewOperator returns an Operator without connecting.
+// NewOperator returns an Operator without connecting to the database.
 func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 	if opts.History == nil || opts.DatabaseURL.IsZero() || opts.Rate < 0 || (opts.Binary == "") != (opts.Config == "") {
 		return nil, errors.New("operator options: History and DatabaseURL are required, Rate must not be negative, and Binary needs a Config")
@@ -114,8 +114,8 @@ func (o *Operator) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Unblock retries parked effects that block later effects of their order. Without an operator,
-// the later effects would wait forever, as they should.
+// Unblock retries parked effects that block later effects of their order. By design, the later
+// effects wait until an operator acts.
 func (o *Operator) Unblock(ctx context.Context) error {
 	rows, err := o.pool.Query(ctx, blockingSQL)
 	if err != nil {
@@ -172,7 +172,7 @@ func (o *Operator) work(ctx context.Context) {
 			by = o.cli
 		}
 		if order.Action == actionPause {
-			// The pause is recorded before the attempt, because the attempt's result may stay
+			// The pause is recorded before the action, because the action's result may stay
 			// unknown.
 			o.paused[order.Destination] = time.Now().Add(time.Duration(o.choice.random.Int64N(int64(longestPause))))
 		}

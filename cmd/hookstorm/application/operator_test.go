@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// After random operator actions, the history agrees with the operator log. At the end no
-// destination is paused.
+// The history agrees with the operator log after random operator actions, and no destination
+// stays paused.
 func TestOrdersAreThoseOfTheOperatorLog(t *testing.T) {
 	t.Parallel()
 	pool, box := newDatabase(t)

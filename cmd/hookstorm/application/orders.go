@@ -105,7 +105,7 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return nil
 }
 
-// refusals are the prefixes of command line errors after which certainly nothing has changed.
+// refusals are parts of command line errors after which certainly nothing has changed.
 var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", "not finished: ", inbox.ErrNotReplayable.Error()}
 
 func saysRefused(text string) bool {

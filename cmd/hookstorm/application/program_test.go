@@ -35,7 +35,7 @@ func build(t *testing.T, name string) string {
 }
 
 // newProgram returns `hookstorm app` on the database of pool, and the path of its configuration.
-// answer handles the requests of its effects.
+// answer handles the requests of the program's effects.
 func newProgram(t *testing.T, pool *pgxpool.Pool, answer http.HandlerFunc) (program *programs.Program, config string) {
 	t.Helper()
 	receiver := httptest.NewServer(answer)
@@ -88,7 +88,7 @@ func number(t *testing.T, pool *pgxpool.Pool, query string, args ...any) int {
 // every event has one row for each of its generations, and one effect.
 func TestHandlersWriteOnceWhateverHappens(t *testing.T) {
 	t.Parallel()
-	const old, events, kills = 150, 200, 3 // the handler fails only for young events
+	const old, events, kills = 150, 200, 3 // the handler fails only for recently received events
 	pool, box := newDatabase(t)
 	program, config := newProgram(t, pool, func(http.ResponseWriter, *http.Request) {})
 	logPath := config + ".log"
@@ -104,11 +104,11 @@ func TestHandlersWriteOnceWhateverHappens(t *testing.T) {
 		require.Eventually(t, func() bool { return waiting() < before }, 2*time.Minute, time.Millisecond)
 		require.NoError(t, program.Kill())
 	}
-	// The server finishes the last COMMIT once it notices that the process is dead.
+	// Postgres may still finish a COMMIT before it closes the connections of the dead process.
 	require.Eventually(t, func() bool {
 		return number(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'hooklatch'`) == 0
 	}, 2*time.Minute, time.Millisecond)
-	// River's rescuer would do the same a minute later.
+	// River's rescuer would release these jobs about a minute later.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
 	require.NoError(t, err)
 	startProgram(t, program)

@@ -24,8 +24,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Run is the user's program: a worker that also handles the events of sources with handlers. It
-// drains when ctx is done.
+// Run runs the user's program: a worker that also handles the events of sources with handlers. The
+// worker drains when ctx is done.
 func Run(ctx context.Context, opts Options) error {
 	load := func() (*config.Config, error) {
 		cfg, err := config.Load(opts.Config, os.LookupEnv)
@@ -43,7 +43,7 @@ func Run(ctx context.Context, opts Options) error {
 	}, opts.Reloads, nil)
 }
 
-// handleSources registers the handler for every source that needs it.
+// handleSources registers the handler for every source with handlers.
 func handleSources(w *worker.Worker, box *outbox.Outbox) {
 	h := &handler{box: box}
 	for _, source := range scenario.Sources() {

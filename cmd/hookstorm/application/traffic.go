@@ -37,9 +37,9 @@ type TrafficOptions struct {
 	Rate float64
 }
 
-// Traffic runs the application's own transactions. Each writes a row and enqueues an effect. It
-// commits, rolls back, or ends with an unknown outcome. Use a Traffic in the order NewTraffic,
-// Start, Stop.
+// Traffic runs the application's own transactions. Each transaction writes a row and enqueues an
+// effect, and then commits, rolls back, or ends with an unknown outcome. Use a Traffic in the order
+// NewTraffic, Start, Stop.
 type Traffic struct {
 	opts      TrafficOptions
 	pool      *pgxpool.Pool
@@ -49,7 +49,7 @@ type Traffic struct {
 	committed atomic.Int64
 }
 
-// NewTraffic returns a Traffic without connecting.
+// NewTraffic returns a Traffic without connecting to the database.
 func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	if opts.History == nil || opts.DatabaseURL.IsZero() || opts.Rate < 0 {
 		return nil, errors.New("traffic options: History and DatabaseURL are required, and Rate must not be negative")
@@ -109,7 +109,8 @@ func (t *Traffic) Stop() {
 	t.pool.Close()
 }
 
-// Committed returns the number of transactions whose COMMIT was answered.
+// Committed returns the number of transactions that committed according to the COMMIT response. A
+// transaction and its retries count once.
 func (t *Traffic) Committed() int64 { return t.committed.Load() }
 
 // client runs one transaction after another until ctx is done.

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// While the server ends connections of the application, the application's effects match exactly
-// the transactions that committed according to the history.
+// The application's effects match exactly the transactions that committed according to the history,
+// even while the test terminates the application's connections.
 func TestEffectsAreThoseOfCommittedTransactions(t *testing.T) {
 	t.Parallel()
 	const enough = 400

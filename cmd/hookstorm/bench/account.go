@@ -19,7 +19,8 @@ type account struct {
 	wal      meter.Position
 }
 
-// account returns the scene's account at this moment.
+// account returns the CPU times of this process and of the scene's processes so far, and the WAL
+// position if the scene has a Postgres.
 func (s *scene) account(ctx context.Context) (account, error) {
 	a := account{client: meter.Self()}
 	for _, p := range s.processes {
@@ -41,7 +42,7 @@ func (s *scene) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// costsSince reports the costs since the account before, divided by n events.
+// costsSince reports the costs from the account before until now, divided by n events.
 func (s *scene) costsSince(ctx context.Context, section, who string, n int, before account) error {
 	now, err := s.account(ctx)
 	if err != nil {

@@ -30,12 +30,12 @@ type bench struct {
 	// ends are called in reverse order at the end of a turn.
 	ends []func(ctx context.Context) error
 
-	stolen func() func() float64 // stolenFromNow
+	stolen func() func() float64 // stolenFromNow, except in tests
 	marks  int                   // number of rounds begun so far; a round's number is its mark in the report
 }
 
-// Run measures the scenarios in the options. If it fails, it returns the measurements so far with
-// the error.
+// Run measures the scenarios in the options. If a measurement fails, Run returns the measurements
+// so far with the error. It returns no report if the options are invalid.
 func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {

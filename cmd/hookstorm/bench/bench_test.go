@@ -14,11 +14,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// root is the root of the module.
+// root is the path from this package to the root of the module.
 const root = "../../.."
 
-// All sizes are small. The test checks that each scenario does its work and that the report
-// contains it. The figures are meaningless.
+// All sizes are small. The test checks that each scenario does its work and appears in the report.
+// The figures are meaningless.
 func TestEveryTurnIsMeasured(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -33,8 +33,7 @@ func page(t *testing.T, url string, since, until time.Time, cursor string) shown
 	return p
 }
 
-// Each event is listed in the span in which it happened, however the period is divided into
-// spans.
+// Each event is listed exactly once, in the span in which it happened.
 func TestTheListShowsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1234

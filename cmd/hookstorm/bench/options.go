@@ -41,17 +41,17 @@ type Options struct {
 	Backlog int
 	// Rate is the constant arrival rate, in events per second. Defaults to DefaultRate.
 	Rate float64
-	// Rows is the number of events and effects that the scenarios growth and years create. The
-	// scenario waiting creates a tenth of Rows as waiting effects and a fifth as finished ones.
-	// The scenario backfill fetches, and the scenario diff compares, a hundredth of Rows. Defaults
-	// to DefaultRows, 20,000 with Quick.
+	// Rows is the number of dedup rows that the scenario growth creates, and of events and effects
+	// that the scenario years creates. The scenario waiting creates a tenth of Rows as waiting
+	// effects and a fifth as finished ones. The scenario backfill fetches, and the scenario diff
+	// compares, a hundredth of Rows. Defaults to DefaultRows, 20,000 with Quick.
 	Rows int
 	// Previous is a commit with which the scenarios years, collection and life compare this tree.
 	// If empty, no other commit is measured.
 	Previous string
 	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
-	// Command repeats this run. The report records it.
+	// Command is the command line that repeats this run. The report contains it.
 	Command string
 }
 
@@ -63,12 +63,12 @@ type sizes struct {
 	warm      int           // events before anything is measured
 	idle      int           // single events on an idle system
 	idleEvery time.Duration
-	idleAfter time.Duration // pause before an idle system is measured: connections may report their work late, and memory is returned after 5 s
+	idleAfter time.Duration // pause before an idle system is measured: Postgres counts transactions late, and a gateway returns memory after 5 s
 	idleTime  time.Duration // time without any event
 	patience  time.Duration // time limit of a scenario's turn
 
 	connections int // idle connections
-	data        int // lifecycles in the tables of cold, and lifecycles measured there
+	data        int // lifecycles measured by cold, waiting, upkeep and profile; also those in the tables of cold
 	years       int // lifecycles measured right after a checkpoint
 	few, many   int // effects that wait in an order
 	heads       int // measured deliveries of an order's head
@@ -101,8 +101,8 @@ func (o Options) sizes() sizes {
 	if o.Quick {
 		return sizes{
 			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleAfter: time.Second, idleTime: 2 * time.Second,
-			// The peers take two minutes while eight other processes are busy. The limit only ends
-			// a turn that hangs.
+			// The scenario peers takes two minutes while eight other processes are busy. The limit
+			// only ends a turn that hangs.
 			patience: 6 * time.Minute, connections: 500, data: 500, years: 300, few: 10, many: 300, heads: 100,
 			steady: 2 * time.Second,
 		}

@@ -37,13 +37,13 @@ var printed = []string{
 type schemaKind string
 
 const (
-	schemaNone            schemaKind = "none" // a program migrates it
+	schemaNone            schemaKind = "none" // a program creates the schema
 	schemaHooklatch       schemaKind = "hooklatch"
 	schemaNaive           schemaKind = "naive"
 	schemaNaiveWithoutGIN schemaKind = "naive_without_gin"
 )
 
-// postgres is one contender's server. Each of its databases is a copy of a prepared one.
+// postgres is a Postgres server of the bench. Each of its databases is a copy of a prepared one.
 type postgres struct {
 	cluster    *cluster.Cluster
 	conn       *pgx.Conn // for observation; the costs of this connection are not counted

@@ -47,7 +47,7 @@ func (b *bench) build(ctx context.Context) (err error) {
 	return err
 }
 
-// process is a measured process.
+// process is a running program of a subject.
 type process struct {
 	*programs.Program
 
@@ -57,15 +57,15 @@ type process struct {
 
 // Roles of processes.
 const (
-	roleServer  = "server" // a contender of Hooklatch
+	roleServer  = "server" // the server of the subjects limit and naive
 	roleGateway = "gateway"
 	roleWorker  = "worker"
 	roleServe   = "serve" // gateway and worker in one process
 	roleRiver   = "river" // the River program
 )
 
-// launch starts a process of a subject and waits until it can do its work. A server without a
-// database shows the upper limit.
+// launch starts a process of a subject and waits until the process is ready. With an empty
+// databaseURL, a roleServer only verifies and answers.
 func (b *bench) launch(ctx context.Context, who subject, role, databaseURL string) (*process, error) {
 	place, err := b.place(role)
 	if err != nil {
@@ -149,7 +149,7 @@ func (b *bench) binaryOf(who subject) string {
 	return b.binaries.hooklatch
 }
 
-// command runs a command of the program and returns the CPU time that it used.
+// command runs a command of the subject's program and returns the CPU time that the command used.
 func (b *bench) command(ctx context.Context, who subject, databaseURL string, args ...string) (time.Duration, error) {
 	place, err := b.place("command")
 	if err != nil {

@@ -30,7 +30,7 @@ type receiver struct {
 	changed chan struct{} // closed at the next call
 }
 
-// newReceiver listens on a free port of loopback.
+// newReceiver returns a receiver that listens on a free loopback port.
 func newReceiver() (*receiver, error) {
 	r := &receiver{}
 	r.forget()
@@ -56,7 +56,7 @@ func (r *receiver) forget() {
 	r.first, r.order, r.calls, r.fetched, r.changed = map[string]time.Time{}, nil, 0, 0, make(chan struct{})
 }
 
-// ServeHTTP handles a call.
+// ServeHTTP records a call and answers 200.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(request.Body)

@@ -30,7 +30,7 @@ func (b *bench) listed() int { return b.opts.Rows / 100 }
 
 func (b *bench) liveBesideBackfill(ctx context.Context, beside bool) error {
 	now := time.Now().Truncate(time.Second)
-	missed := newList(b.listed(), now.Add(-2*time.Hour), now.Add(-5*time.Minute)) // older than the lag of a list
+	missed := newList(b.listed(), now.Add(-2*time.Hour), now.Add(-5*time.Minute)) // all are older than the lag of a backfill pass
 	url, err := b.stage.Serve(ctx, missed)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func backlogTurn(ctx context.Context, b *bench) error {
 }
 
 // sendWhileDown sends n events while the receiver is down, and restarts the receiver. It returns
-// the account at the restart, and the time of the restart.
+// the run that sent the events, the account before the restart, and the time of the restart.
 func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (run load.Run, before account, back time.Time, err error) {
 	s.bench.receiver.down()
 	run, sendErr := client.Closed(ctx, n)
@@ -41,8 +41,8 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 	return run, before, back, errors.Join(sendErr, accountErr, s.bench.receiver.up(ctx))
 }
 
-// middle returns the rate over the middle 80 %, without the probes at the beginning and the
-// retries at the end.
+// middle returns the rate of the middle 80 % of the deliveries, without the probes at the beginning
+// and the retries at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
 // between returns the rate of the deliveries from one share of their number to another, such as

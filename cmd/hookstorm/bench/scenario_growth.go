@@ -11,7 +11,7 @@ import (
 )
 
 // growthTurn measures how fast deliveries are accepted when the dedup table is empty, and when it
-// has the rows of several years: with random ids, and with ids that grow with time.
+// already has Options.Rows rows: with random ids, and with ids that grow with time.
 func growthTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -38,7 +38,7 @@ func growthTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// yearsOfRows is the age of the oldest row in a filled table.
+// yearsOfRows is the age of the oldest row that the scenarios growth and years create.
 const yearsOfRows = 90 * 24 * time.Hour
 
 // grow creates a database with many dedup rows and returns its name.
@@ -79,7 +79,7 @@ type dedupRows struct {
 }
 
 // acceptBeside measures accepting into a table with dedup rows. It measures right after a
-// checkpoint, when each random id costs the image of an old page, and again after four times as
+// checkpoint, when each random id adds a full-page image to the WAL, and again after four times as
 // many events. In production a checkpoint runs every quarter of an hour.
 func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
 	return b.play(ctx, accepting, rows.database, func(s *scene) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// idleTurn sends single events to an otherwise idle system, and then no events.
+// idleTurn measures single events on an otherwise idle system, and then the system without events.
 func idleTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
 		if err := s.singly(ctx, client, report.SectionIdle); err != nil {
@@ -51,7 +51,7 @@ func (s *scene) singly(ctx context.Context, client *load.Client, section string)
 	return nil
 }
 
-// spread reports the median and the 99th percentile.
+// spread sorts the durations and reports their median and 99th percentile.
 func (b *bench) spread(section, who string, median, most report.Quantity, took []time.Duration) {
 	slices.Sort(took)
 	b.report.Add(section, who, median, milliseconds(took[len(took)/2]))
@@ -61,8 +61,8 @@ func (b *bench) spread(section, who string, median, most report.Quantity, took [
 //go:embed query/transactions.sql
 var transactionsSQL string
 
-// rest measures the work of the processes while no event arrives. It first waits for idleAfter,
-// because Postgres counts recent transactions with a delay.
+// rest measures how many transactions the processes run per second while no event arrives. It
+// first waits for idleAfter, because Postgres counts recent transactions with a delay.
 func (s *scene) rest(ctx context.Context) error {
 	var counts [2]int64
 	for i, after := range []time.Duration{s.bench.sizes.idleAfter, s.bench.sizes.idleTime} {

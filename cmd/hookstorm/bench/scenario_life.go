@@ -54,7 +54,7 @@ func (s *scene) deliveriesSize(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// warmUp processes some events before anything is measured.
+// warmUp processes some events before anything is measured. It returns the client that sent them.
 func (s *scene) warmUp(ctx context.Context) (*load.Client, error) {
 	client, err := s.dial(ctx, load.Options{})
 	if err != nil {

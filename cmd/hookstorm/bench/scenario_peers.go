@@ -27,11 +27,11 @@ func peers() []subject {
 	}
 }
 
-// riverAccepting is the River program without deliveries, which is compared with a gateway.
+// riverAccepting is the River program without deliveries. It is compared with a gateway.
 var riverAccepting = subject{name: report.RiverProgram, schema: schemaNone, roles: []string{roleRiver}, acceptOnly: true}
 
-// peersTurn measures Hooklatch and the River program in turn. Each round begins with another
-// subject.
+// peersTurn measures Hooklatch and the River program in turn. The first subject changes from round
+// to round.
 func peersTurn(ctx context.Context, b *bench) error {
 	if err := b.buildRiver(ctx); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (b *bench) peerIdle(ctx context.Context, who subject) error {
 	})
 }
 
-// peerDrain accepts events while a subject's deliveries are paused, and measures their delivery after
-// the pause.
+// peerDrain accepts events while a subject's deliveries are paused, and measures how the subject
+// delivers the events after the pause.
 func (b *bench) peerDrain(ctx context.Context, who subject) error {
 	return b.playLife(ctx, who, database{}, func(s *scene, client *load.Client) error {
 		n := b.opts.Backlog

@@ -19,7 +19,7 @@ const sharingGateways = 4
 const counted = 2 * time.Second
 
 // sharedTurn measures deliveries of events that another gateway has accepted: each event arrives
-// once at each of the other gateways. No gateway has the event in its own cache of duplicates.
+// once at each of the other gateways, none of which has the event in its own duplicate cache.
 func sharedTurn(ctx context.Context, b *bench) error {
 	without := accepting.as(report.FourGateways)
 	without.roles = slices.Repeat([]string{roleGateway}, sharingGateways)
@@ -35,7 +35,8 @@ func sharedTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// acceptOfOthers measures duplicates, including the counts that gateways write afterwards.
+// acceptOfOthers measures the cost of duplicates, including the counts that gateways write
+// afterwards.
 func (s *scene) acceptOfOthers(ctx context.Context) error {
 	first, err := s.dial(ctx, load.Options{ID: ownIDs()})
 	if err != nil {

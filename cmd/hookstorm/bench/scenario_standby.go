@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// standbyRoundTrip is the round trip to the standby, as in another zone.
+	// standbyRoundTrip is the round-trip time to the standby, as if it were in another zone.
 	standbyRoundTrip = 5 * time.Millisecond
 	// standbyGateways is the number of accepting gateways.
 	standbyGateways = 4
@@ -23,14 +23,14 @@ const (
 	notifications = 40
 )
 
-// standbyTurn measures how four gateways accept while every commit waits for a standby that is 5 ms
-// away.
+// standbyTurn measures how four gateways accept events while every commit waits for a standby that
+// is 5 ms away.
 func standbyTurn(ctx context.Context, b *bench) error {
 	far, err := cluster.NewDistance(standbyRoundTrip / 2)
 	if err != nil {
 		return err
 	}
-	b.ends = append(b.ends, func(context.Context) error { far.Close(); return nil }) // after the servers
+	b.ends = append(b.ends, func(context.Context) error { far.Close(); return nil }) // runs after the server has stopped
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{
 		// The server must still have the WAL when the standby is far behind.
 		Standby: true, Synchronous: true, Upstream: far.Upstream, Settings: map[string]string{"wal_keep_size": "1GB"},
@@ -54,8 +54,8 @@ var lastAcceptedSQL string
 //go:embed query/commits.sql
 var commitsSQL string
 
-// acceptFar measures how four gateways accept, and how many of their commits overlap. A commit
-// with a notification waits for the previous one.
+// acceptFar measures how four gateways accept events, and how many of their commits overlap. A
+// commit with a notification waits for the previous one.
 func (s *scene) acceptFar(ctx context.Context) error {
 	alone, err := notifyingCommit(ctx, s.watch)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // duplicatesTurn measures accepting with different shares of duplicates. It compares the gateway
-// with the limit: a server without a database, where duplicates have no extra cost.
+// with the limit: a server without a database, for which a duplicate costs as much as a new event.
 func duplicatesTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.storm(ctx); err != nil {
@@ -30,8 +30,8 @@ func duplicatesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// storm measures a load of duplicates only, in turn with the limit. It takes seconds, because a
-// server is still growing in its first second.
+// storm measures a load of duplicates only, in turn with the limit. It lasts for seconds, because
+// the memory and the cache of a gateway still grow during the first second.
 func (b *bench) storm(ctx context.Context) error {
 	both := []subject{limit, accepting.as(fmt.Sprintf(report.DuplicateShare, 100.0))}
 	return b.compete(ctx, both, load.Options{Duplicates: 1}, b.sizes.accept, func(both []*contestant) error {
@@ -45,7 +45,7 @@ func (b *bench) storm(ctx context.Context) error {
 	})
 }
 
-// gatewaysTurn measures how several gateways share one Postgres.
+// gatewaysTurn measures how one, two and four gateways accept events into one Postgres.
 func gatewaysTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		for _, n := range []int{1, 2, 4} {
@@ -90,7 +90,7 @@ func bodiesTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// acceptAs measures accepting n events, and the memory this takes.
+// acceptAs measures accepting n events, and the memory of the subject's processes.
 func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, section, name string, n int) error {
 	return b.play(ctx, who, database{}, func(s *scene) error {
 		client, err := s.dialWarm(ctx, o, min(b.sizes.warm, n/4))
@@ -105,7 +105,8 @@ func (b *bench) acceptAs(ctx context.Context, who subject, o load.Options, secti
 	})
 }
 
-// connectionsTurn opens many connections, each of which delivers one event and then waits.
+// connectionsTurn measures the memory of a gateway with many connections, each of which delivers
+// one event and is then idle.
 func connectionsTurn(ctx context.Context, b *bench) error {
 	for range b.rounds {
 		if err := b.play(ctx, accepting, database{}, func(s *scene) error {
@@ -129,7 +130,7 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// memory reports the total memory of all processes.
+// memory reports the total memory of a scene's processes, now and at its peak.
 func (b *bench) memory(section, who string, s *scene) {
 	if !meter.Known() {
 		return

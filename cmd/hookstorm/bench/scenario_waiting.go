@@ -17,8 +17,9 @@ var unfinishedOfAppSQL string
 //go:embed query/temporary_files.sql
 var temporaryFilesSQL string
 
-// waitingTurn measures lifecycles while a paused destination has very many waiting effects and
-// twice as many finished ones, and lifecycles on empty tables. Then it resumes that destination.
+// waitingTurn measures lifecycles on tables with very many effects that wait for a paused
+// destination and twice as many finished effects, and lifecycles on empty tables. Then it resumes
+// the paused destination.
 func waitingTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -40,7 +41,7 @@ func waitingTurn(ctx context.Context, b *bench) error {
 	if err := b.play(ctx, resuming, database{server, full, true}, func(s *scene) error { return s.resume(ctx) }); err != nil {
 		return err
 	}
-	after, err := server.temporaryFiles(ctx, full) // all processes have ended and reported their files
+	after, err := server.temporaryFiles(ctx, full) // all sessions have ended, so Postgres has counted their files
 	if err != nil {
 		return err
 	}
@@ -103,8 +104,8 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pe
 }
 
 // liveBesideWaiting measures lifecycles on tables with waiting effects, or on empty tables. The
-// first measurement is right after a checkpoint, when nearly every new row in full tables costs the
-// image of an old page. The second measurement follows three times as many lifecycles. In
+// first measurement is right after a checkpoint, when nearly every new row in full tables adds a
+// full-page image to the WAL. The second measurement follows three times as many lifecycles. In
 // production a checkpoint runs every quarter of an hour.
 func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {
 	on, atFirst, later := database{server: server}, report.EmptyAtFirst, report.Empty

@@ -12,14 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// roomOfLife is the maximum disk space that the rows of a lifecycle take in any version, with
-// their WAL, in bytes.
+// roomOfLife is the maximum disk space that the rows of a lifecycle take in any version of
+// Hooklatch, with their WAL, in bytes.
 const roomOfLife = 3300
 
-// yearsTurn measures full lifecycles right after a checkpoint, in tables with rows of several
-// years, where each random key costs the image of a page. If a previous commit is given, its
-// program runs first, with its own tables. The two sets of tables are never on the disk at the same
-// time.
+// yearsTurn measures full lifecycles right after a checkpoint, in tables with the rows of
+// Options.Rows earlier lifecycles, where each random key adds a full-page image to the WAL. If a
+// previous commit is given, its program runs first, with its own tables. The two sets of tables are
+// never on the disk at the same time.
 func yearsTurn(ctx context.Context, b *bench) error {
 	subjects := []subject{living.as(report.ThisTree)}
 	if b.opts.Previous != "" {
@@ -90,8 +90,8 @@ func (p *postgres) size(ctx context.Context, database string) (n int64, err erro
 	return n, nil
 }
 
-// hasRoom returns an error if the server's disk has less free space than needed. Other
-// programs need the disk too.
+// hasRoom returns an error if the server's disk has fewer than need bytes free, because a full disk
+// would also stop other programs.
 func (p *postgres) hasRoom(ctx context.Context, need int64) error {
 	var dir string
 	if err := p.conn.QueryRow(ctx, "SHOW data_directory").Scan(&dir); err != nil {

@@ -16,36 +16,35 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// subject is a measured system: a server with or without its own Postgres.
+// subject is a measured system: server processes with or without a Postgres.
 type subject struct {
 	name   string
 	schema schemaKind // empty if the subject has no database
 	roles  []string   // roles of the processes
-	// second is the name of an additional source, route and destination. If empty, only the source,
-	// route and destination of load exist.
+	// second is the name of an additional source, route and destination. If empty, only load.Source
+	// exists, with one route and destination.
 	second  string
-	orderBy string // setting of the second route
+	orderBy string // order_by of the second route
 	when    string // condition of the first route; empty if it has none
 	list    string // URL of the source's list; empty if the source has no list
 	left    string // query for unfinished work; empty: unfinishedSQL
 	done    string // query for finished work; empty: doneSQL
-	// sharing is true if the gateways share their cache of duplicates in a Redis.
+	// sharing is true if the gateways share a duplicate cache in Redis.
 	sharing bool
-	redis   string // URL of that Redis; set by enter
+	redis   string // URL of the shared Redis; set by enter
 	// acceptOnly is true if the River program delivers nothing.
 	acceptOnly bool
 	// previous is true if the program is from the previous commit.
 	previous bool
 }
 
-// The subjects.
 var (
 	limit           = subject{name: report.Limit, roles: []string{roleServer}}
 	naive           = subject{name: report.Naive, schema: schemaNaive, roles: []string{roleServer}}
 	naiveWithoutGIN = subject{name: report.NaiveWithoutGIN, schema: schemaNaiveWithoutGIN, roles: []string{roleServer}}
 	accepting       = subject{name: report.Hooklatch, schema: schemaHooklatch, roles: []string{roleGateway}}
 	living          = subject{name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}}
-	// The second source of ordering puts all events into one order.
+	// The second route of ordering puts all effects into one order.
 	ordering = subject{
 		name: report.WholeLife, schema: schemaHooklatch, roles: []string{roleGateway, roleWorker}, second: "ordered", orderBy: "body.type",
 	}
@@ -70,13 +69,13 @@ type scene struct {
 	database  database
 	watch     *pgx.Conn // connection to the database; the costs of this connection are not counted
 	processes []*process
-	redis     *redisserver.Server // nil unless the subject shares
+	redis     *redisserver.Server // nil unless who.sharing is true
 	clients   []*load.Client
 }
 
-// database is the database of a scene.
+// database selects the database on which a scene runs.
 type database struct {
-	server *postgres // if nil, the subject's own server
+	server *postgres // if nil, the server of the subject's schema
 	name   string    // if empty, a copy of the prepared database
 	keep   bool      // the database outlives the scene
 }
@@ -91,7 +90,8 @@ func (b *bench) play(ctx context.Context, who subject, on database, do func(s *s
 	return do(s)
 }
 
-// playLife is like play, but first sends some events to warm everything up.
+// playLife is like play, but first sends some events to warm everything up. do receives the client
+// that sent them.
 func (b *bench) playLife(ctx context.Context, who subject, on database, do func(s *scene, client *load.Client) error) error {
 	return b.play(ctx, who, on, func(s *scene) error {
 		client, err := s.warmUp(ctx)
@@ -204,7 +204,7 @@ func (s *scene) dial(ctx context.Context, o load.Options) (*load.Client, error) 
 	return client, nil
 }
 
-// one sends a single event to a source.
+// one sends a single event to a source and returns the event's id.
 func (s *scene) one(ctx context.Context, source string) (id string, err error) {
 	client, err := s.dial(ctx, load.Options{Connections: 1, Source: source})
 	if err != nil {
@@ -223,8 +223,7 @@ var undispatchedSQL string
 // pollPause is the pause between two checks for unfinished work.
 const pollPause = 50 * time.Millisecond
 
-// awaitQuiet waits until no event, effect or job is unfinished, as far as the subject's query
-// checks.
+// awaitQuiet waits until no event, effect or job is unfinished, according to the subject's query.
 func (s *scene) awaitQuiet(ctx context.Context) error {
 	return s.awaitFalse(ctx, cmp.Or(s.who.left, unfinishedSQL), "wait until nothing is left to do")
 }

@@ -25,13 +25,13 @@ import (
 // source is the source that moves.
 const source = identity.Source("roaming")
 
-// schemas are the cells.
+// schemas lists the schemas of the two cells.
 var schemas = []schema.Name{"cell_a", "cell_b"}
 
-// endLimit limits End.
+// endLimit is the maximum duration of End.
 const endLimit = time.Minute
 
-// Prepare creates the cells.
+// Prepare creates the schemas of the cells.
 func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	for _, name := range schemas {
 		migrator, err := schema.NewMigrator(pool, name, nil)
@@ -45,7 +45,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Cells are the two cells.
+// Cells are the two cells between which the source moves.
 type Cells struct {
 	pool  *pgxpool.Pool
 	boxes []*outbox.Outbox
@@ -64,7 +64,7 @@ func New(pool *pgxpool.Pool) (*Cells, error) {
 	return c, nil
 }
 
-// Stop stops the cells.
+// Stop stops the outboxes of both cells.
 func (c *Cells) Stop(ctx context.Context) error {
 	return errors.Join(c.boxes[0].Stop(ctx), c.boxes[1].Stop(ctx))
 }
@@ -91,7 +91,7 @@ func (c *Cells) Round(ctx context.Context, by ledger.Operator) error {
 	move.Tell = func(moves.Step) {
 		if !arrived {
 			arrived = true
-			_ = errors.Join(c.deliver(ctx, at), c.dispatch(ctx, at)) // the move finds what is missing
+			_ = errors.Join(c.deliver(ctx, at), c.dispatch(ctx, at)) // the move fails if an event remains undispatched
 		}
 	}
 	return move.Run(ctx)
@@ -154,7 +154,7 @@ func (c *Cells) at(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// dispatch dispatches the events of a cell.
+// dispatch dispatches all undispatched events of a cell.
 func (c *Cells) dispatch(ctx context.Context, at int) error {
 	rows, err := c.pool.Query(ctx, "SELECT event_id FROM "+string(schemas[at])+".processed_events WHERE outcome = 'received'")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Each round abandons a move and completes one.
+// Round and End each abandon a move and then complete one.
 func TestEachRoundAbandonsAMoveAndCompletesOne(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Options set the minimum work of a meaningful run.
+// Options set the minimum work of a meaningful run, and the attempt limit of its effects.
 type Options struct {
 	MinAcked  int      // deliveries that must be answered 2xx
 	MinFaults int      // faults that must fire, not counting simulated ones
@@ -121,7 +121,7 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 	return j
 }
 
-// violated reports a broken promise. Its story covers key and the subjects in also.
+// violated reports a broken promise. The violation's story covers key and the subjects in also.
 func (j *judge) violated(rule Rule, key, text string, also ...string) {
 	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
 }
@@ -146,7 +146,7 @@ func (e *effect) destination() string {
 	return e.row.Destination
 }
 
-// at formats a time of the run, given in microseconds, in seconds.
+// at formats a time of the run, which is in microseconds, as a number of seconds.
 func at(micros int64) string { return fmt.Sprintf("%.6f s", float64(micros)/1e6) }
 
 func plural(n int, noun string) string {

@@ -62,7 +62,7 @@ type delivery struct {
 func (d *delivery) acknowledged() bool { return d.kind == history.OK }
 
 // mayCount reports whether the delivery was or may have been accepted. After a 5xx or without a
-// response the outcome is unknown: the gateway may have lost the result of its COMMIT.
+// response the outcome is unknown: the gateway may have lost the COMMIT response.
 func (d *delivery) mayCount() bool { return d.kind != history.Fail || d.status >= 500 }
 
 // call is one request that arrived at a receiver.

@@ -11,7 +11,8 @@ func ownKey(wire string) string {
 	return own
 }
 
-// unrotated removes the number that a rotation appends to a key.
+// unrotated splits a key as sent into the key before any rotation and the number that the rotation
+// appended, or 0 if the key was not rotated.
 func unrotated(wire string) (own string, rotation int) {
 	if len(wire) <= ownKeyLen || wire[ownKeyLen] != '_' {
 		return wire, 0

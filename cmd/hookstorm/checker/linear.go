@@ -38,7 +38,7 @@ type step struct {
 	hash   string
 }
 
-// cell is the model. Its state is the stored hash, or empty.
+// cell is the model of an event. Its state is the stored hash, or empty.
 var cell = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {

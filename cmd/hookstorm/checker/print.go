@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// Print writes a verdict as text: the number of operations by result, each violation with its
-// story, and the number of violations in the last line.
+// Print writes a verdict as text: the number of operations by result, the totals, the first
+// violations of each rule with their stories, and the number of all violations in the last line.
 func Print(w io.Writer, v Verdict) error {
 	out := bufio.NewWriter(w)
 	for _, op := range slices.Sorted(maps.Keys(v.Totals.Results)) {

@@ -4,7 +4,8 @@ import "slices"
 
 // acknowledgedIsStored checks I1. All events of a delivery that was answered 2xx are stored, with
 // a body that was sent. If the delivery was answered accepted, at least one of its events is stored
-// with its body. Every event in a sender's list is stored, whatever responses its deliveries got.
+// with the delivery's body. Every event in a sender's list is stored, whatever responses its
+// deliveries got.
 func (j *judge) acknowledgedIsStored() {
 	for _, d := range j.deliveries {
 		if d.listed && !d.acknowledged() && d.events[0].row == nil {
@@ -49,8 +50,8 @@ func (j *judge) standsFor(d *delivery) bool {
 	})
 }
 
-// cameAs reports whether an event is stored with this body. It also returns true if the body may
-// have been erased with another event of the delivery.
+// cameAs reports whether an event is stored with this body. It also returns true if an event of the
+// stored delivery was erased or redacted, because the body's original hash is then unknown.
 func (j *judge) cameAs(row *eventRow, hash string) bool {
 	return j.erased[row.DeliveryID] || j.bodies[row.DeliveryID].Hash == hash
 }
@@ -81,7 +82,7 @@ type attempted struct {
 // acceptedOnce checks I2. An event has one row, and at most one of its deliveries was answered
 // accepted. A delivery of unknown outcome may have been the accepted one, but not if another
 // delivery was answered accepted. For a delivery with many events, accepted means that at least
-// one was new. So a body has at most as many accepted responses as stored deliveries.
+// one event was new. So a body has no more accepted responses than stored deliveries.
 func (j *judge) acceptedOnce() {
 	for _, e := range j.events {
 		if e.rows > 1 {

@@ -9,7 +9,7 @@ import (
 const atMostOnce = "at_most_once"
 
 // atMostOnce checks I8. After an attempt that may have been applied, an at_most_once effect
-// starts again only at an operator's request. The transition log shows the attempts, the
+// starts again only at an operator's request. The transition log shows the attempts, and the
 // receivers show the calls.
 func (j *judge) atMostOnce() {
 	for _, e := range j.effects {
@@ -53,7 +53,7 @@ func reopens(t transitionRow) bool {
 
 // calledAgain counts calls that may have been applied. Each call after the first needs its own
 // earlier operator action. Calls are counted and not paired with actions, because a stalled
-// attempt may call after the one that an operator requested.
+// attempt may call after the attempt that an operator requested.
 func (j *judge) calledAgain(e *effect) {
 	calls := j.calls[e.row.IdempotencyKey]
 	mail := j.kindOf(e) == "email"
@@ -71,7 +71,7 @@ func (j *judge) calledAgain(e *effect) {
 
 // refused reports whether a response shows that this call was not applied, whatever earlier calls
 // did. A mail server that answers 4yz or 5yz has not accepted the email (RFC 5321, 4.2.1). Over
-// HTTP, 408 and 409 leave the outcome unknown.
+// HTTP, 408, 409 and 5xx leave the outcome unknown.
 func refused(status int, mail bool) bool {
 	if mail {
 		return status >= 300

@@ -36,7 +36,7 @@ func (j *judge) onlyCommitted() {
 }
 
 // enqueuesStand checks I9 in the other direction. An enqueue that the application committed is
-// stored once, together with the application's own row.
+// stored with its body, together with the application's own row.
 func (j *judge) enqueuesStand() {
 	for id, asked := range j.enqueues {
 		e := j.effects[id]

@@ -38,13 +38,14 @@ func isByContent(source string) bool {
 	return false
 }
 
-// repeats reports whether the body of a delivery is stored with an event of any id.
+// repeats reports whether the delivery's source deduplicates by content and the delivery's body is
+// stored with an event of any id.
 func (j *judge) repeats(d *delivery) bool {
 	return j.storedContents()[content{identity.Source(d.source), d.hash}]
 }
 
-// contentOf returns the hash that an event's content window contains. It covers the body and the
-// type.
+// contentOf returns the hash that an event's content window contains. The hash covers the body and
+// the type.
 func contentOf(row *eventRow) string {
 	hash, err := hex.DecodeString(row.PayloadHash)
 	if err != nil {

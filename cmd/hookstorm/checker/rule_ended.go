@@ -108,9 +108,9 @@ func (j *judge) unjustified(e *effect) string {
 	return ""
 }
 
-// mayBeParked reports whether docs/protocol.md allows the effect to be parked. The cause is one
-// of five: it could not be rendered, it is at_most_once and in doubt, it was refused while in
-// doubt, its attempts are used up, or an operator parked it.
+// mayBeParked reports whether docs/protocol.md allows the effect to be parked: the effect could not
+// be rendered, is at_most_once and in doubt, was refused while in doubt, has used up its attempts,
+// or was parked by an operator.
 func (j *judge) mayBeParked(e *effect) bool {
 	last := e.lastAttempt()
 	doubt := e.row.DoubtSince != 0

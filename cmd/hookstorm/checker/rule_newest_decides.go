@@ -30,8 +30,8 @@ func (d *deployment) wants(eventType string) []identity.Scope {
 }
 
 // newestDecides checks that the newest configuration plans an event, whichever process dispatches
-// it. The changing route's effects match a single configuration that may have been the newest at
-// dispatch.
+// it. The event's effects of the changing route match a single configuration that may have been the
+// newest at dispatch.
 func (j *judge) newestDecides() {
 	if len(j.deployments) == 0 {
 		return
@@ -63,9 +63,9 @@ func (j *judge) newestDecides() {
 	}
 }
 
-// newestAt returns the range of deployments that may have been the newest for a transaction that
-// began at this time. The range starts at the latest deployment that was certainly announced by
-// then.
+// newestAt returns the indexes of the first and the last deployment that may have been the newest
+// for a transaction that began at this time. The first is the latest deployment that was certainly
+// announced by then.
 func (j *judge) newestAt(began int64) (first, last int) {
 	for i, d := range j.deployments {
 		if d.announced != forever && d.announced+clockSlack < began {

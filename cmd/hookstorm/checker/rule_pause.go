@@ -42,8 +42,8 @@ func (j *judge) pausesHold() {
 }
 
 // isClamped reports whether the attempt may have begun later than its row says. An operator action
-// that withdraws the claim may have waited for the claim's transaction. The action records no time
-// after the start of its own transaction.
+// that withdraws the claim may have waited for the claim's transaction. It then records the start
+// of its own transaction as both the start and the end of the attempt.
 func (a attemptRow) isClamped() bool { return a.Lost && a.StartedAt == a.FinishedAt }
 
 // firstCallSince returns when the receiver got the first call for the effect since a time, or

@@ -42,8 +42,9 @@ func (j *judge) sameKeyAndBody() {
 	}
 }
 
-// bodyOf returns the hash of the effect's request body. It is empty if the effect sends something
-// other than the stored request: an email, a statement, an item of a delivery, or erased content.
+// bodyOf returns the hash of the body that the effect's calls must have. It returns "" if the
+// stored rows do not show that body: the effect sends an email, a statement or an item of a
+// delivery, or its content was erased.
 func (j *judge) bodyOf(e *effect) string {
 	if j.kindOf(e) != "http" || e.row.ErasedAt != 0 {
 		return ""

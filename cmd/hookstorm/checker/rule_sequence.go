@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// series groups the effects by order key or by object.
+// series groups the effects by scope and by the key, which is an order key or an object's key. It
+// omits effects without a key.
 func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 	all := make(map[object][]*effect)
 	for _, e := range j.effects {
@@ -32,7 +33,7 @@ func (j *judge) inOrder() {
 	}
 }
 
-// place is an effect's position in its order, in the run's time.
+// place holds the times of the run that determine an effect's position in its order.
 type place struct {
 	effect  *effect
 	sent    int64 // start of the first delivery of its event
@@ -52,7 +53,7 @@ func (j *judge) oneAfterAnother(order object, effects []*effect) {
 	before := slices.Clone(places) // sorted by acknowledgement
 	slices.SortFunc(before, func(a, b place) int { return cmp.Compare(a.acked, b.acked) })
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.sent, b.sent) })
-	var last *place // the latest applied of the preceding effects
+	var last *place // the preceding effect that was applied last
 	i := 0
 	for _, p := range places {
 		for ; i < len(before) && before[i].acked < p.sent; i++ {
@@ -67,8 +68,8 @@ func (j *judge) oneAfterAnother(order object, effects []*effect) {
 	}
 }
 
-// place returns false for an effect that was never called, whose event has no delivery in the
-// history, or that a replay created.
+// place returns the effect's place. It returns false if the effect was never called, its event has
+// no delivery in the history, or a replay created the effect.
 func (j *judge) place(e *effect) (place, bool) {
 	cause := j.events[refOf(e.row)]
 	calls := j.calls[e.row.IdempotencyKey]
@@ -115,7 +116,7 @@ func (j *judge) newestStands() {
 	}
 }
 
-// newer compares as latest_by does: by the provider's time, then by arrival.
+// newer compares two effects as latest_by does: by the provider's time, then by arrival.
 func newer(a, b *effectRow) int {
 	return cmp.Or(cmp.Compare(a.OccurredAt, b.OccurredAt), cmp.Compare(a.AcceptSeq, b.AcceptSeq))
 }
@@ -140,7 +141,7 @@ func (j *judge) remembered(o object, ascending []*effect) {
 		}
 		row := j.objects[o]
 		if newest := j.byKey[row.Effect]; newest != nil && newest.row.ErasedAt != 0 {
-			return // the erased effect no longer contains its object
+			return // the erased effect no longer contains the key of its object
 		}
 		if row.OccurredAt != e.row.OccurredAt || row.AcceptSeq != e.row.AcceptSeq {
 			j.effectViolatedf(RuleSequence, e, "it is the newest done effect of %s, but object_versions has another, with accept_seq %d", o.key, row.AcceptSeq)

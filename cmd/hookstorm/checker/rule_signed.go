@@ -4,8 +4,9 @@ import (
 	"slices"
 )
 
-// storedWasSigned checks I3. An event is stored only if it was sent with a valid signature. A
-// delivery without one is not answered 2xx.
+// storedWasSigned checks I3. An event is stored only if it was sent with a valid signature,
+// imported, or fetched from its sender's list. A delivery without a valid signature is not answered
+// 2xx.
 func (j *judge) storedWasSigned() {
 	for _, d := range j.deliveries {
 		if d.acknowledged() && !d.signed && len(d.events) > 0 {

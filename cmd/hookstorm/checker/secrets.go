@@ -32,7 +32,7 @@ func (j *judge) leaked(where string, found *leakFinder) {
 type leakFinder struct {
 	in      io.Reader
 	secrets []wanted
-	tail    []byte // the end of the text read so far, as long as the longest secret
+	tail    []byte // the end of the text read so far, at most as long as the longest secret
 	line    int    // line of the first byte after tail, from 0
 	leaks   []leak
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// told is the number of violations per rule that get a story. Further stories rarely add
+// told is the maximum number of violations per rule that get a story. Further stories rarely add
 // anything.
 const told = 5
 
@@ -109,7 +109,7 @@ func subjectOfDelivery(id string) string { return "delivery " + id }
 
 func subjectOfDestination(name string) string { return "destination " + name }
 
-// subjects returns the subjects of a record.
+// subjects returns the keys of the stories to which a record belongs.
 func subjects(r *history.Record) []string {
 	switch {
 	case r.Delivery != nil:
@@ -131,8 +131,8 @@ func subjects(r *history.Record) []string {
 	return nil
 }
 
-// subjectsOfRow returns the subjects of a snapshot row. An event's story contains links to its
-// effects, but no other rows of its effects.
+// subjectsOfRow is subjects for a snapshot row. An event's story contains links to its effects, but
+// no other rows of its effects.
 func subjectsOfRow(r *history.Record) []string {
 	var row struct {
 		identity.EffectID
@@ -147,7 +147,7 @@ func subjectsOfRow(r *history.Record) []string {
 		Args       json.RawMessage `json:"args"`
 	}
 	if json.Unmarshal(r.Columns, &row) != nil {
-		return nil // Check has already read the row
+		return nil // Check returns an error for such a row
 	}
 	ref := row.Source + "/" + row.EventID
 	switch r.Table {

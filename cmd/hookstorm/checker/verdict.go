@@ -24,10 +24,10 @@ const (
 // Violation is a broken promise.
 type Violation struct {
 	Rule Rule
-	Key  string // the subject: source/event id, or the idempotency key of an effect
+	Key  string // the subject, such as source/event id or the idempotency key of an effect
 	Text string
-	// Story contains only the records that concern the key, in order. Only the first violations
-	// of each rule have a story.
+	// Story contains only the records that concern the key or a related subject, in order. Only the
+	// first violations of each rule have a story.
 	Story []history.Record
 
 	also []string // further subjects of the story

@@ -19,25 +19,27 @@ import (
 // settleTimeout bounds the wait for a server to change its state.
 const settleTimeout = 60 * time.Second
 
-// Options configure the servers. The zero value is a primary alone.
+// Options configure the servers. The zero value requests a primary without a standby.
 type Options struct {
 	// Dir contains the servers' data. If empty, the servers use temporary directories, which Stop
 	// deletes.
 	Dir string
 	// Standby gives the primary a physical standby, which Promote needs.
 	Standby bool
-	// Synchronous makes a COMMIT wait until the standby has it on disk.
+	// Synchronous makes each COMMIT wait until the standby has its WAL on disk. Synchronous needs
+	// Standby.
 	Synchronous bool
 	// Durable turns fsync on. Without it a COMMIT survives the death of every process but not a
 	// power loss.
 	Durable bool
 	// SmallDisk gives each server a disk of this many bytes, for FillDisk: a tmpfs mounted below
-	// Dir. If mounting is not allowed, Start fails; see Privately. Defaults to the disk of Dir.
+	// Dir, which is then required. If mounting is not allowed, Start fails; see Privately. If
+	// SmallDisk is 0, the servers share the disk of Dir.
 	SmallDisk int64
-	// Settings contains additional server settings.
+	// Settings contains additional Postgres settings, such as wal_keep_size, by name.
 	Settings map[string]string
-	// OnPrimary is called with the address, host:port, of each new primary, so that the proxy can
-	// follow. If nil, nothing is called.
+	// OnPrimary, if not nil, is called with the address, host:port, of the first primary and of
+	// each promoted one, so that a proxy can connect to it.
 	OnPrimary func(address string)
 	// Upstream converts the primary's address, host:port, to the address that the standby uses: a
 	// proxy may be in between. Defaults to the same address.
@@ -46,12 +48,12 @@ type Options struct {
 	Log io.Writer
 }
 
-// Cluster is a running primary and its standby.
+// Cluster is a running primary, with or without a standby.
 type Cluster struct {
 	opts Options
 
 	acting sync.Mutex // held while servers are started or stopped
-	made   int        // servers so far; each has its own directory
+	made   int        // number of the newest server, as in its directory's name
 	stop   bool
 
 	mu      sync.Mutex
@@ -89,7 +91,7 @@ func (c *Cluster) startServer(ctx context.Context, backup *embedded.Backup) (*em
 	settings := map[string]string{
 		// A restart would hide a crash from the run that caused it.
 		"restart_after_crash": "off",
-		// A new standby starts from the WAL of its backup.
+		// A new standby needs all WAL since its backup began.
 		"wal_keep_size":               "512MB",
 		"wal_retrieve_retry_interval": "100ms",
 	}
@@ -134,7 +136,7 @@ func (c *Cluster) Address() string {
 	return u.Host
 }
 
-// Standby returns the URL of a database on the standby, or "" if none exists.
+// Standby returns the URL of a database on the standby, or "" if the cluster has no standby.
 func (c *Cluster) Standby(database string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,7 +168,8 @@ func (c *Cluster) Thaw() error {
 	return nil
 }
 
-// FreezeStandby freezes the standby as Freeze freezes the primary. A synchronous COMMIT waits.
+// FreezeStandby freezes the standby as Freeze freezes the primary. With Options.Synchronous, each
+// COMMIT then waits until ThawStandby.
 func (c *Cluster) FreezeStandby() error { return c.onStandby("freeze", (*embedded.Server).Pause) }
 
 // ThawStandby ends a FreezeStandby.

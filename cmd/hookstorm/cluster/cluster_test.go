@@ -39,7 +39,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 // writer stores one number after another and records the acknowledged ones.
 type writer struct {
-	acked atomic.Int64 // acknowledged numbers
+	acked atomic.Int64 // how many numbers were acknowledged so far
 	last  chan []int64
 	stop  context.CancelFunc
 }
@@ -77,14 +77,14 @@ func write(t *testing.T, url string) *writer {
 	return w
 }
 
-// goesOn waits until more numbers were acknowledged.
+// goesOn waits until more than 20 further numbers are acknowledged.
 func (w *writer) goesOn(t *testing.T) {
 	t.Helper()
 	before := w.acked.Load()
 	require.Eventually(t, func() bool { return w.acked.Load() > before+20 }, 2*time.Minute, time.Millisecond)
 }
 
-// requireStored checks that the primary has all acknowledged numbers.
+// requireStored stops the writer, and checks that the primary has all acknowledged numbers.
 func (w *writer) requireStored(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	w.stop()
@@ -183,7 +183,7 @@ func TestAStoppedClusterIsGone(t *testing.T) {
 	require.Error(t, c.Promote(t.Context(), cluster.Fast))
 }
 
-// openDir returns a directory like t.TempDir that the server's account can reach.
+// openDir returns a temporary directory that, unlike t.TempDir, the server's account can access.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hooklatch-test-") //nolint:usetesting // t.TempDir is closed to other accounts

@@ -15,10 +15,11 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// ballastName is the file that fills the disk of a server.
+// ballastName is the name of the file that fills the disk of a server.
 const ballastName = "ballast"
 
-// smallDisk gives the next server, whose directory is dir, a separate disk.
+// smallDisk mounts a separate disk at dir, the directory of the next server, if
+// Options.SmallDisk is set.
 func (c *Cluster) smallDisk(dir string) error {
 	if c.opts.SmallDisk == 0 {
 		return nil
@@ -30,8 +31,9 @@ func (c *Cluster) smallDisk(dir string) error {
 	return nil
 }
 
-// FillDisk fills the primary's disk. After that the primary's writes fail, or the primary crashes
-// if the WAL runs out of space. Without Options.SmallDisk it returns an error.
+// FillDisk fills the primary's disk, and returns how many bytes it has written. After that the
+// primary's writes fail, or the primary crashes if the WAL runs out of space. Without
+// Options.SmallDisk, FillDisk returns an error.
 func (c *Cluster) FillDisk() (written int64, err error) {
 	if c.opts.SmallDisk == 0 {
 		return 0, errors.New("fill disk: the servers have none of their own")
@@ -56,14 +58,16 @@ func (c *Cluster) FillDisk() (written int64, err error) {
 	return written, nil
 }
 
-// FreeDisk frees the space, and restarts the primary if the full disk crashed it.
+// FreeDisk frees the space that FillDisk took, and returns when the primary can write again. If the
+// full disk crashed the primary, FreeDisk restarts it and returns true. After Stop, FreeDisk does
+// nothing.
 func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
 	c.acting.Lock()
 	defer c.acting.Unlock()
 	if c.stop {
 		return false, nil
 	}
-	// A primary that took over meanwhile has its own disk.
+	// A primary that took over meanwhile has its own disk, without this file.
 	primary := c.server()
 	if err := os.Remove(filepath.Join(rootOf(primary), ballastName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("free disk: %w", err)
@@ -82,8 +86,8 @@ func (c *Cluster) FreeDisk(ctx context.Context) (crashed bool, err error) {
 	return false, fmt.Errorf("free disk: %w", err)
 }
 
-// writes returns nil if the server can write WAL. A server that is about to crash still has a
-// process for a moment.
+// writes returns nil if the server can write WAL. The server's PID does not show this, because a
+// server that is about to crash still has a process for a moment.
 func writes(ctx context.Context, server *embedded.Server) error {
 	conn, err := pgx.Connect(ctx, server.URL("postgres"))
 	if err != nil {

@@ -44,7 +44,7 @@ func TestAFullDiskIsRealAndHasRoomAgain(t *testing.T) {
 	for err == nil {
 		_, err = conn.Exec(t.Context(), "INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 100)")
 	}
-	// If the table had space and the WAL had none, the server has crashed.
+	// If the WAL ran out of space before the table did, the server crashed and reported no ERROR.
 	if said, answered := errors.AsType[*pgconn.PgError](err); answered && said.Severity == "ERROR" {
 		require.Equal(t, "53100", said.Code)
 	}

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Privately does nothing on this system, which cannot mount disks.
+// Privately does nothing, because this package mounts disks only on Linux.
 func Privately(*exec.Cmd) {}
 
 func mountSmall(string, int64) error { return errors.New("not supported on this system") }

@@ -8,7 +8,8 @@ import (
 )
 
 // Distance is a network link between servers that has a delay and no limit on bytes in transit.
-// Unlike a delay by the proxy, Distance does not make pieces wait for each other.
+// Unlike with pgproxy.Latency, a piece of the stream does not wait until the previous one has
+// arrived.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener
@@ -38,8 +39,8 @@ func NewDistance(oneWay time.Duration) (*Distance, error) {
 	return &Distance{oneWay: oneWay, listener: listener}, nil
 }
 
-// Upstream relays connections to the primary at the given address, and returns the address for
-// clients. It is for Options.Upstream.
+// Upstream starts to relay connections to the primary at the given address, and returns the
+// address to which the standby must connect. Use it as Options.Upstream.
 func (d *Distance) Upstream(primary string) string {
 	d.running.Go(func() {
 		for {
@@ -59,14 +60,14 @@ func (d *Distance) Upstream(primary string) string {
 	return d.listener.Addr().String()
 }
 
-// Close stops accepting connections, and returns when the existing ones have ended. Their servers
-// must have stopped.
+// Close stops accepting connections, and returns when the existing ones have ended. The caller must
+// stop the servers first.
 func (d *Distance) Close() {
 	_ = d.listener.Close() // the listener is not needed again
 	d.running.Wait()
 }
 
-// carry relays one direction until either side ends.
+// carry relays one direction of a connection until either side ends.
 func (d *Distance) carry(from, to net.Conn) {
 	underway := make(chan piece, piecesUnderway)
 	d.running.Go(func() {

@@ -37,8 +37,8 @@ func gateway(t *testing.T, url string) *outbox.Outbox {
 // several is the minimum number of simultaneous waits that shows independent commits.
 const several = 3
 
-// commitsAtOnce checks during work how many commits of a server wait for its standby. It returns
-// the share of checks that found at least the number several. A check of all processes is not
+// commitsAtOnce checks repeatedly during work how many commits of a server wait for its standby. It
+// returns the share of checks that found several such commits. A check of all processes is not
 // atomic, so a few checks count one commit too many.
 func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	t.Helper()
@@ -77,8 +77,8 @@ func notify(ctx context.Context, database string, commits int) error {
 	return conn.Close(ctx)
 }
 
-// A server's notifying commits run one by one, and each waits for the standby. Gateways' commits
-// do not notify, so they run simultaneously.
+// Postgres runs notifying commits one by one, and each waits for the standby. Gateways' commits do
+// not notify, so they run simultaneously.
 func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	t.Parallel()
 	const (
@@ -89,7 +89,7 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	)
 	far, err := cluster.NewDistance(roundTrip / 2)
 	require.NoError(t, err)
-	t.Cleanup(far.Close) // after the servers
+	t.Cleanup(far.Close) // runs after the servers have stopped
 	c := start(t, cluster.Options{Standby: true, Synchronous: true, Upstream: far.Upstream})
 	database := c.Primary("postgres")
 	pool, err := pgxpool.New(t.Context(), database)

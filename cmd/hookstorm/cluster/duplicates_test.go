@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// A gateway recognizes a repeated event without querying the database. It queries again after the
+// A gateway recognizes a duplicate without querying the database. It queries again after the
 // database has moved to another server or was restarted, because acknowledged events may have been
 // lost. The test deletes a row to simulate such a loss.
 func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
@@ -56,7 +56,7 @@ func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 			_, err := accept("evt_" + name)
 			return err == nil
 		}, 2*time.Minute, 10*time.Millisecond)
-		for range 100 { // a duplicate in every try, so that the gateway queries the database
+		for range 100 { // only duplicates make the gateway query the database's identity
 			_, err := accept("evt_" + name)
 			require.NoError(t, err)
 			time.Sleep(15 * time.Millisecond) //nolint:forbidigo // a rate needs time

@@ -16,7 +16,7 @@ type Ending string
 
 // Values of Ending.
 const (
-	// Fast rolls back and writes a checkpoint.
+	// Fast rolls back open transactions and writes a checkpoint.
 	Fast Ending = "fast"
 	// Immediate leaves the data as after a crash.
 	Immediate Ending = "immediate"
@@ -48,8 +48,8 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	return nil
 }
 
-// end stops a server in the given way. For Fast it does nothing, because its callers perform a
-// fast shutdown anyway.
+// end stops a server in the given way. For Fast, end does nothing, because the Restart that follows
+// performs a fast shutdown anyway.
 func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	switch ending {
 	case Fast:
@@ -115,8 +115,8 @@ func (c *Cluster) promote(ctx context.Context, ending Ending) error {
 	return c.join(ctx)
 }
 
-// discard stops a server and removes its data. Data that only this server had is lost, as if its
-// machine were lost.
+// discard stops a server, with SIGKILL if hard is true, and removes its data. Data that only this
+// server had is lost, as if its machine were lost.
 func (c *Cluster) discard(ctx context.Context, server *embedded.Server, hard bool) error {
 	if hard {
 		server.Kill()

@@ -21,8 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/pgbouncer"
 )
 
-// A process that connects through a transaction pooler refuses and loses nothing, before and
-// after the standby behind the pooler takes over.
+// A process that connects through a transaction pooler refuses no delivery and loses no event,
+// before and after the standby behind the pooler takes over.
 func TestAPoolerOfTransactionsThroughAFailover(t *testing.T) {
 	t.Parallel()
 	deliveries := 200

@@ -72,7 +72,8 @@ func (c *Cluster) backupOf(server *embedded.Server, conn *pgx.Conn) *embedded.Ba
 	}
 }
 
-// followSettings returns the settings of a standby.
+// followSettings returns the settings with which a standby follows the primary at the given URL, as
+// the content of postgresql.auto.conf.
 func (c *Cluster) followSettings(primary string) (string, error) {
 	u, err := url.Parse(primary)
 	if err != nil {
@@ -82,7 +83,7 @@ func (c *Cluster) followSettings(primary string) (string, error) {
 		u.Host = c.opts.Upstream(u.Host)
 	}
 	password, _ := u.User.Password()
-	// The password has only letters and digits.
+	// The password has only letters and digits, so it needs no quotes.
 	return fmt.Sprintf("primary_conninfo = 'host=%s port=%s user=%s password=%s sslmode=disable application_name=%s'\n",
 		u.Hostname(), u.Port(), u.User.Username(), password, standbyName), nil
 }
@@ -90,8 +91,8 @@ func (c *Cluster) followSettings(primary string) (string, error) {
 //go:embed query/standby.sql
 var standbySQL string
 
-// awaitStandby waits until the standby is in a state of pg_stat_replication, and has all WAL that
-// the primary has written so far.
+// awaitStandby waits until pg_stat_replication shows the standby in the given state or sync_state,
+// with all WAL on disk that the primary had written when awaitStandby was called.
 func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
 	var written string
 	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&written); err != nil {

@@ -45,7 +45,7 @@ type Options struct {
 	// DatabaseURL is the database for events. If empty, the server only verifies and answers
 	// events. This is the upper limit for any gateway on this machine.
 	DatabaseURL secret.Value
-	// Logger gets a line for each accepted event, including duplicates. Required.
+	// Logger gets a line for each stored event and each duplicate. Required.
 	Logger *slog.Logger
 }
 

@@ -55,14 +55,14 @@ type store struct {
 }
 
 func newStore(pool *pgxpool.Pool) (*store, error) {
-	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)}) // inserts only
+	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler)}) // the client only inserts jobs
 	if err != nil {
 		return nil, fmt.Errorf("River client: %w", err)
 	}
 	return &store{pool: pool, jobs: jobs}, nil
 }
 
-// process is the job of an event.
+// process contains the arguments of an event's job.
 type process struct {
 	Source  string `json:"source"`
 	EventID string `json:"event_id"`

@@ -17,7 +17,7 @@ type Options struct {
 	// Addresses are the addresses of the servers, host:port. The servers share the connections.
 	// Required.
 	Addresses []string
-	// Source is the endpoint that receives the events. Defaults to Source.
+	// Source is the endpoint that receives the events. Defaults to the constant Source.
 	Source string
 	// Connections is the total number of connections. Defaults to 64.
 	Connections int
@@ -34,12 +34,13 @@ type Options struct {
 	Lazy bool
 }
 
-// Client keeps its connections open. It is not safe for concurrent use.
+// Client sends events over connections that it keeps open. It is not safe for concurrent use.
 type Client struct {
 	conns []*conn
 }
 
-// Dial opens the connections. Requests on them end with ctx.
+// Dial opens the connections, unless Options.Lazy is true. The end of ctx interrupts requests on
+// these connections.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Addresses) == 0 {
 		return nil, errors.New("load needs a server")
@@ -127,8 +128,8 @@ func (c *Client) Closed(ctx context.Context, n int) (Run, error) {
 	return c.run(ctx, plan{begin: func(_ context.Context, i int) (time.Time, bool) { return time.Now(), i < n }})
 }
 
-// Open begins n events at a constant rate, regardless of earlier ones. The latency counts from
-// the moment at which an event was due, even if it waited for a connection.
+// Open begins n events at a constant rate, regardless of earlier responses. The latency counts from
+// the moment at which an event was due, even if the event waited for a connection.
 func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error) {
 	due := constant(perSecond)
 	return c.run(ctx, plan{begin: func(ctx context.Context, i int) (time.Time, bool) {
@@ -153,7 +154,8 @@ func (c *Client) Steady(ctx context.Context, perSecond float64, end <-chan struc
 	}})
 }
 
-// constant returns a function that waits until the i-th event of a constant rate is due.
+// constant returns a function that waits until the i-th event of a constant rate is due, and
+// returns that time.
 func constant(perSecond float64) func(ctx context.Context, i int) time.Time {
 	start := time.Now()
 	return func(ctx context.Context, i int) time.Time {

@@ -59,11 +59,11 @@ func (c *conn) close() {
 	}
 }
 
-// errRefused is returned when the server requested a retry or the connection broke.
+// errRefused is returned when the server requested a retry or the connection failed.
 var errRefused = errors.New("not accepted")
 
-// deliver sends a new event until the server accepts it, as providers do. It returns the number of
-// repetitions. If ctx ends first, the error also contains the last refusal.
+// deliver sends a new event until the server accepts it, as providers do. It returns the event's id
+// and the number of repetitions. If ctx ends first, the error also contains the last refusal.
 func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error) {
 	id, request, err := c.maker.next(time.Now())
 	if err != nil {

@@ -77,7 +77,7 @@ func newDice() *rand.Rand {
 // begin is the beginning of each body, before the id.
 const begin = `{"id":"`
 
-// idLength is the length of all ids, in bytes.
+// idLength is the length of each id, in bytes.
 const idLength = len("evt_") + 24
 
 // restOf returns the part of a body after its id, for a total of size bytes. It is random,

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }
 
-// taker verifies requests and stores their ids.
+// taker verifies requests and stores the ids of their events.
 type taker struct {
 	*httptest.Server
 

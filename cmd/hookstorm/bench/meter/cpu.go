@@ -17,16 +17,17 @@ import (
 // runs on.
 const clockTick = 10 * time.Millisecond
 
-// Fields of /proc/PID/stat after the name of the program, which is in parentheses and may
-// contain anything: proc(5).
+// Indexes of fields of /proc/PID/stat according to proc(5), counted after the name of the program,
+// which is in parentheses and may contain anything.
 const (
 	fieldParent    = 1
 	fieldUser      = 11
 	fieldSystem    = 12
-	fieldWaitedSys = 14 // system time of ended children that the process waited for; user time before it
+	fieldWaitedSys = 14 // system time of ended children that the process waited for; the field before is their user time
 )
 
-// statOf reads /proc/PID/stat. It returns nil for a process that does not exist.
+// statOf returns the fields of /proc/PID/stat after the name of the program, or nil if the file
+// cannot be read.
 func statOf(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -39,7 +40,7 @@ func statOf(pid int) []string {
 	return fields
 }
 
-// ticks returns the sum of fields.
+// ticks returns the sum of fields that count clock ticks.
 func ticks(fields []string) time.Duration {
 	var sum int64
 	for _, field := range fields {
@@ -54,7 +55,7 @@ func ticks(fields []string) time.Duration {
 // Known reports whether this machine reports the usage of processes.
 func Known() bool { return statOf(os.Getpid()) != nil }
 
-// CPU returns the CPU time that a process has used so far, or 0 if it does not exist.
+// CPU returns the CPU time that a process has used so far, or 0 if it is unknown.
 func CPU(pid int) time.Duration {
 	fields := statOf(pid)
 	if fields == nil {
@@ -80,7 +81,7 @@ func Server(postmaster int, except ...int) time.Duration {
 	return sum
 }
 
-// children returns the child processes of a process.
+// children returns the process ids of a process's children.
 func children(parent int) []int {
 	found, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -102,7 +103,7 @@ func Parent(pid int) int {
 	if fields == nil {
 		return 0
 	}
-	parent, _ := strconv.Atoi(fields[fieldParent]) // a number, by proc(5)
+	parent, _ := strconv.Atoi(fields[fieldParent]) // a number, according to proc(5)
 	return parent
 }
 

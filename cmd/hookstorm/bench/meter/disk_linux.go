@@ -2,7 +2,8 @@ package meter
 
 import "golang.org/x/sys/unix"
 
-// FreeDisk returns the free space on the disk of a directory, in bytes.
+// FreeDisk returns the free space on the disk of a directory, in bytes, and whether that space is
+// known.
 func FreeDisk(dir string) (free int64, known bool) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {

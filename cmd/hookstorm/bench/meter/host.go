@@ -12,9 +12,9 @@ type CPUTime struct {
 	stolen time.Duration // the processors were ready, but the host ran other guests
 }
 
-// Positions in the first line of /proc/stat, as in proc(5): the number of fields to add up, and
-// the field with the time that the host gave to other guests. The guest fields after them are
-// already included.
+// Layout of the first line of /proc/stat according to proc(5): the number of fields to add up, and
+// the index of the time that the host gave to other guests. The fields after those to add up are
+// guest times, which earlier fields already include.
 const (
 	fieldsOfCPU = 8
 	fieldStolen = 7

@@ -31,6 +31,6 @@ func kilobytes(value string) int64 {
 	if len(fields) != 2 {
 		return 0
 	}
-	n, _ := strconv.ParseInt(fields[0], 10, 64) // a number, by proc(5)
+	n, _ := strconv.ParseInt(fields[0], 10, 64) // a number, according to proc(5)
 	return n << 10
 }

@@ -76,7 +76,8 @@ func TestWALHasImagesAfterACheckpointOnly(t *testing.T) {
 	require.Zero(t, nothing)
 }
 
-// Draining a million effects writes more WAL than the server keeps.
+// The size of images in removed WAL is unknown. For example, the drain of a million effects writes
+// more WAL than the server keeps.
 func TestImagesInWALThatIsGoneAreNotKnown(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own())
@@ -88,7 +89,7 @@ func TestImagesInWALThatIsGoneAreNotKnown(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), `CREATE TABLE written (n bigint)`)
 	require.NoError(t, err)
-	for range 2 { // a server keeps WAL back to the checkpoint before the last one
+	for range 2 { // each switch ends a segment, and the checkpoint then removes earlier segments
 		for _, do := range []string{`INSERT INTO written VALUES (1)`, `SELECT pg_switch_wal()`, `CHECKPOINT`} {
 			_, err := conn.Exec(t.Context(), do)
 			require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// WAL is the WAL that Postgres wrote between two moments.
+// WAL is the amount of WAL that Postgres wrote between two positions.
 type WAL struct {
 	Bytes int64
 	// Images is the size of the full-page images in the WAL, which depends on the time since the
@@ -19,7 +19,7 @@ type WAL struct {
 	Images int64
 }
 
-// Position is a position in the WAL.
+// Position is a log sequence number, such as 0/16B3748.
 type Position string
 
 // Now returns the position up to which the WAL is on disk.

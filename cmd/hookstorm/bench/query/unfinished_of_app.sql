@@ -1,4 +1,4 @@
--- Effects that wait for another destination do not count.
+-- Effects of other destinations and ordered effects do not count.
 SELECT EXISTS (SELECT FROM hooklatch.processed_events WHERE outcome = 'received')
     OR EXISTS (
         SELECT

@@ -6,7 +6,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// Goal is a target value.
+// Goal is a target for a value that is computed from the measurements of a run.
 type Goal struct {
 	Name string
 	Unit string
@@ -22,7 +22,7 @@ type Goal struct {
 	of measure
 }
 
-// measure returns a value for each round, or nil if the run did not measure it.
+// measure returns a value for each round, or none if the run lacks the measurements.
 type measure func(r *Report) []float64
 
 // of returns the measure that adds up quantities of one subject.

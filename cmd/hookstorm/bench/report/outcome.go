@@ -11,7 +11,8 @@ func (r *Report) fasterNaive() string {
 	return NaiveWithoutGIN
 }
 
-// sum adds quantities of each round.
+// sum adds up quantities of one subject, round by round. It returns nil if the quantities have
+// different numbers of values.
 func (r *Report) sum(section, who string, quantities ...Quantity) []float64 {
 	var sums []float64
 	for i, quantity := range quantities {
@@ -29,7 +30,7 @@ func (r *Report) sum(section, who string, quantities ...Quantity) []float64 {
 	return sums
 }
 
-// ratio divides values of the same round.
+// ratio divides values of the same round. It returns nil if a divisor is 0.
 func ratio(of, by []float64) []float64 {
 	var ratios []float64
 	for i := range min(len(of), len(by)) {
@@ -62,8 +63,8 @@ type Outcome struct {
 	Median   float64 `json:"median"`
 	Low      float64 `json:"low"` // the spread's bounds
 	High     float64 `json:"high"`
-	// Met is true if the median reaches the goal. Sure is true if there are enough rounds, and
-	// their whole spread lies on one side of the goal.
+	// Met is true if the median reaches the goal. Sure is true if there are enough rounds, and Low
+	// and High lie on one side of the goal.
 	Met  bool `json:"met"`
 	Sure bool `json:"sure"`
 	// Broken is true if not even the loose bound of a quick run holds.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// bar is a bar of the picture.
+// bar shows the median of values, and a line from the smallest to the largest.
 type bar struct {
 	title  string
 	values []float64
@@ -31,7 +31,7 @@ const style = `text{font:13px system-ui,sans-serif;fill:#57606a}
 .spread{stroke:#57606a;stroke-width:1.5}
 @media(prefers-color-scheme:dark){text{fill:#b1bac4}.bar{fill:#58a6ff}.spread{stroke:#b1bac4}}`
 
-// Picture writes bars as SVG: the rate of each subject, and the cost of an event.
+// Picture writes bars as SVG: the rate of each subject, and the CPU time per event.
 func (r *Report) Picture(w io.Writer) error {
 	var body strings.Builder
 	y := 0

@@ -22,8 +22,8 @@ var SizingPlace = page.Place{
 	End:   "<!-- end of sizing -->",
 }
 
-// Publish replaces the report and the sizing in the page at path. If picture is not empty, the
-// report shows the picture at that path.
+// Publish replaces the report in the page at path and, if the run measured full lifecycles, the
+// sizing. If picture is not empty, the report shows the picture at that path.
 func (r *Report) Publish(path, picture string) error {
 	var text strings.Builder
 	if err := r.Print(&text); err != nil {

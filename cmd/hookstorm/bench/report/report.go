@@ -1,4 +1,4 @@
-// Package report reports a bench. It formats the measurements of all rounds, and the goals
+// Package report formats the results of a bench: the measurements of all rounds, and the goals
 // that they are compared with, as a table, as JSON and as a picture.
 package report
 
@@ -15,7 +15,7 @@ type Report struct {
 	Postgres string        `json:"postgres"`
 	Settings []Setting     `json:"settings"` // settings of every Postgres
 	Commit   string        `json:"commit"`
-	Previous string        `json:"previous,omitempty"` // commit against which this one is measured
+	Previous string        `json:"previous,omitempty"` // commit with which Commit is compared
 	Command  string        `json:"command"`
 	Began    time.Time     `json:"began"`
 	Took     time.Duration `json:"took"`
@@ -27,12 +27,12 @@ type Report struct {
 	Stolen  []float64 `json:"stolen"`
 	LeftOut int       `json:"left_out"`
 	Series  []Series  `json:"series"`
-	Goals   []Outcome `json:"goals"` // all goals
+	Goals   []Outcome `json:"goals"` // outcomes of all goals, measured or not
 
 	mark int // mark of the values being added
 }
 
-// Setting is a setting of Postgres.
+// Setting is a setting of Postgres, as the server reports it.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -49,7 +49,7 @@ type Series struct {
 	marks []int // marks of the values
 }
 
-// The sections.
+// Titles of the report's sections.
 const (
 	SectionAccept   = "Accept, 64 connections at full speed"
 	SectionSingle   = "Accept, 1 connection"
@@ -83,7 +83,7 @@ const (
 	SectionDiff        = "Live traffic at a steady rate, beside a diff of routes"
 )
 
-// The measured subjects.
+// Names of the measured subjects and of their variants.
 const (
 	Limit           = "limit"
 	Naive           = "naive"
@@ -104,7 +104,7 @@ const (
 	WithUpkeep    = "upkeep twice a second"
 	WithoutUpkeep = "without upkeep"
 
-	DuplicateShare       = "%.0f %% duplicates" // share of the events
+	DuplicateShare       = "%.0f %% duplicates" // format of the duplicate rate in percent
 	BesideWaiting        = "with waiting effects"
 	BesideWaitingAtFirst = "with waiting effects, after a checkpoint"
 	GrownRandomAtFirst   = "random ids, after a checkpoint"
@@ -119,10 +119,10 @@ const (
 	WithoutDiff          = "without a diff"
 )
 
-// Quantity is the kind of a value.
+// Quantity names what a value measures. It is a column title of the report.
 type Quantity string
 
-// The quantities.
+// Values of Quantity.
 const (
 	Rate             Quantity = "rate"
 	Accepted         Quantity = "accepted"
@@ -163,7 +163,8 @@ const (
 	CPUPass          Quantity = "CPU of the command"
 )
 
-// units maps each quantity to its unit. CPU times, WAL and the costs of statements are per event.
+// units maps each quantity to its unit. CPU times, WAL, kept bytes and the costs of statements are
+// per event.
 var units = map[Quantity]string{
 	Rate: "/s", Accepted: "/s", Delivered: "%", P50: "ms", P99: "ms", Repeated: "", CPUServer: "us", CPUWorker: "us", CPUPostgres: "us", CPURedis: "us", CPUClient: "us",
 	WAL: "B", WALWithoutImages: "B", FirstDelivery: "s", Drained: "s", Transactions: "/s", BetweenHeads: "ms", Connections: "", Memory: "MB", MemoryPeak: "MB",

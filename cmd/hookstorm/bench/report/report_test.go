@@ -63,7 +63,7 @@ func TestTheReportHasSpreadGoalAndGap(t *testing.T) {
 	require.Contains(t, page.String(), "Postgres 15.1, one for each: fsync on.")
 }
 
-// If the goal lies within the spread, a median that meets the goal proves little.
+// A median that meets the goal proves little if the goal lies within the spread.
 func TestAGoalWithinTheSpreadIsNotSure(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -6,7 +6,7 @@ import "fmt"
 const (
 	// peak is the ratio of the busiest hour's load to the average hour's.
 	peak = 3
-	// busy is the share of the cores that may be busy in that hour.
+	// busy is the share of the cores that may be busy in the busiest hour.
 	busy = 0.6
 	// dedupDays and payloadDays are the defaults of retention.dedup and retention.payloads.
 	dedupDays, payloadDays = 90, 30
@@ -16,8 +16,8 @@ const (
 func eventsADay() []float64 { return []float64{100_000, 1_000_000, 10_000_000, 50_000_000} }
 
 // Sizing returns the resources needed for given numbers of events a day, each with one effect,
-// computed from the measurements. It is a table in Markdown, or empty if the run did not measure
-// full lifecycles.
+// computed from the measurements. The result is a paragraph and a table in Markdown, or empty if
+// the run did not measure full lifecycles.
 func (r *Report) Sizing() string {
 	cpu := median(r.sum(SectionLife, WholeLife, CPUServer, CPUWorker, CPUPostgres))
 	wal := median(r.values(SectionLife, WholeLife, WAL))

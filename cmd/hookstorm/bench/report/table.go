@@ -86,7 +86,7 @@ func (r *Report) sections() []string {
 	return sections
 }
 
-// table has a row for each measured subject and a column for each quantity.
+// table returns a header, a row for each measured subject and a column for each quantity.
 func (r *Report) table(section string) [][]string {
 	var who []string
 	var quantities []Quantity
@@ -120,7 +120,7 @@ func (r *Report) table(section string) [][]string {
 	return rows
 }
 
-// goals has a row for each goal, including those that were not measured.
+// goals returns a header and a row for each goal, including goals that were not measured.
 func (r *Report) goals() [][]string {
 	rows := [][]string{{"", "goal", "result", "gap"}}
 	for _, o := range r.Goals {
@@ -144,7 +144,8 @@ func (o Outcome) unit() string {
 	return " " + o.Unit
 }
 
-// gap describes by which factor a goal was missed, and whether that is certain.
+// gap describes whether a goal was reached, or by which factor it was missed, and whether that is
+// certain.
 func (o Outcome) gap() string {
 	const unsure = ", but not certain"
 	switch {
@@ -180,7 +181,8 @@ func ranged(values []float64) string {
 	return fmt.Sprintf("%s (%s..%s)", number(median(values)), number(slices.Min(values)), number(slices.Max(values)))
 }
 
-// number formats a value with three significant digits and separated thousands.
+// number formats a value with two decimals below 10, one below 100 and none above, and separates
+// thousands.
 func number(value float64) string {
 	switch abs := math.Abs(value); {
 	case abs == 0:

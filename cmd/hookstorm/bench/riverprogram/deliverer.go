@@ -15,7 +15,7 @@ import (
 //go:embed payload.sql
 var payloadSQL string
 
-// delivery is the job of an event.
+// delivery contains the arguments of an event's job.
 type delivery struct {
 	Source  string `json:"source"`
 	EventID string `json:"event_id"`
@@ -34,12 +34,12 @@ type deliverer struct {
 }
 
 func newDeliverer(pool *pgxpool.Pool, receiver string) *deliverer {
-	// Each delivery in progress keeps its connection.
+	// The client keeps an idle connection for each parallel delivery.
 	transport := &http.Transport{MaxIdleConns: maxWorkers, MaxIdleConnsPerHost: maxWorkers}
 	return &deliverer{pool: pool, client: &http.Client{Transport: transport, Timeout: callTimeout}, receiver: receiver}
 }
 
-// Work implements river.Worker. Any error makes River try again later.
+// Work implements river.Worker. River retries the job after any error.
 func (d *deliverer) Work(ctx context.Context, job *river.Job[delivery]) error {
 	var body []byte
 	if err := d.pool.QueryRow(ctx, payloadSQL, job.Args.Source, job.Args.EventID).Scan(&body); err != nil {

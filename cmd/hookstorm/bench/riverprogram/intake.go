@@ -75,7 +75,8 @@ func (in *intake) answer(w http.ResponseWriter, err error, status int) {
 	w.WriteHeader(status)
 }
 
-// signed verifies a header of the form t=SECONDS,v1=HEX: the HMAC-SHA256 of "SECONDS.BODY".
+// signed reports whether a header t=SECONDS,v1=HEX contains the HMAC-SHA256 of "SECONDS.BODY"
+// with a time that differs from now by at most maxSignature.
 func (in *intake) signed(header string, body []byte, now time.Time) bool {
 	var seconds string
 	var given [][]byte

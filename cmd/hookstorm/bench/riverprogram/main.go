@@ -1,10 +1,10 @@
 // Command riverprogram receives webhooks and delivers them to one receiver, on net/http, pgx and
-// River. It is the program that a good engineer writes and tunes instead of using Hooklatch. It
-// imports no package of Hooklatch except the names of log keys.
+// River. It is the program that a good engineer writes and tunes instead of using Hooklatch. Its
+// only import from Hooklatch is the package with the names of log keys.
 //
-// A 2xx means that the event is committed once with its job, as in Hooklatch. River tries a
-// failed delivery again. The program lacks everything else that Hooklatch has: a record of
-// attempts, pauses of a failing receiver, replay, retention, providers, a console.
+// A 2xx means that the event is committed once with its job, as in Hooklatch. River retries failed
+// deliveries. The program lacks everything else that Hooklatch has: a record of attempts, pauses of
+// a failing receiver, replay, retention, providers, a console.
 package main
 
 import (
@@ -34,11 +34,11 @@ const (
 	conns        = 16                   // connections of the pool
 	maxWorkers   = 100                  // parallel deliveries
 	fetchEvery   = 5 * time.Millisecond // River's default is 100 ms
-	pollEvery    = time.Second          // for jobs whose notification was lost
+	pollEvery    = time.Second          // poll interval, for jobs whose notification was lost
 	callTimeout  = 10 * time.Second
 	stopTimeout  = 5 * time.Second
 	maxBody      = 1 << 20
-	maxSignature = 5 * time.Minute // maximum age of a signature
+	maxSignature = 5 * time.Minute // maximum difference between now and the time of a signature
 )
 
 // options are the settings of an installation.

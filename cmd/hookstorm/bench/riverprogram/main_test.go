@@ -58,7 +58,7 @@ func install(t *testing.T) *installation {
 	return i
 }
 
-// post returns the status of a request without a signature, or 0.
+// post returns the status of a request without a signature, or 0 without a response.
 func (i *installation) post(path string) int {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Post("http://"+i.address+path, "application/json", strings.NewReader(`{"id":"evt_1","type":"a"}`))
@@ -69,7 +69,7 @@ func (i *installation) post(path string) int {
 	return response.StatusCode
 }
 
-// send sends 100 requests, half of them with earlier events.
+// send sends 100 requests, about half of them with duplicates.
 func (i *installation) send(t *testing.T) {
 	t.Helper()
 	client, err := load.Dial(t.Context(), load.Options{Addresses: []string{i.address}, Connections: 4, Duplicates: 0.5})

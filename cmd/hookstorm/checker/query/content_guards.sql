@@ -1,5 +1,5 @@
--- The event that opened each content window. A window without duration was closed in the transaction
--- that opened it, because its event was stored before with another body: it was never open.
+-- The event that opened each content window. A window whose expires_at equals its accepted_at is left
+-- out. It was never open, because its event was already stored with another body.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, encode(hash, 'hex') AS hash, event_id, acceptance_id, expires_at

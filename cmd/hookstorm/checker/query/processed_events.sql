@@ -1,4 +1,4 @@
--- Every accepted event.
+-- Every stored event, including imported and fetched ones.
 SELECT row_to_json(r)::text
 FROM (
     SELECT
