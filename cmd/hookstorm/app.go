@@ -33,7 +33,7 @@ func newApp() *cobra.Command {
 	return cmd
 }
 
-// reloads turns SIGHUP into reloads until ctx is done.
+// reloads returns a channel that requests a reload after SIGHUP, until ctx is done.
 func reloads(ctx context.Context) <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

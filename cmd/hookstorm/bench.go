@@ -69,7 +69,7 @@ Scenarios:
 	return cmd
 }
 
-// newBenchMerge returns the command that merges the runs of several scenarios.
+// newBenchMerge returns the command that merges the reports of several runs.
 func newBenchMerge(s streams) *cobra.Command {
 	var files reportFiles
 	cmd := &cobra.Command{
@@ -99,7 +99,7 @@ func newBenchMerge(s streams) *cobra.Command {
 	return cmd
 }
 
-// reportFiles lists the files for a report. An empty name writes no file.
+// reportFiles lists the files for a report. A file with an empty name is not written.
 type reportFiles struct{ json, svg, page string }
 
 func (f *reportFiles) addTo(flags *pflag.FlagSet) {

@@ -1,4 +1,4 @@
-// Command hookstorm tries to break Hooklatch's promise. It runs real processes on its own
+// Command hookstorm tries to break Hooklatch's promises. It runs real processes on its own
 // Postgres and exposes them to the faults of real machines. Then it checks every operation of the
 // run.
 package main

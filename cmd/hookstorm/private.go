@@ -19,7 +19,7 @@ const (
 	privateEnding = 2 * time.Minute
 )
 
-// errNotPrivate is returned if this machine allows no mounts.
+// errNotPrivate is returned if no process with its own disks can be started.
 var errNotPrivate = errors.New("this machine allows no private disks, so a full disk is only simulated")
 
 // privately repeats this command in a process that may mount its own disks, so that a full disk
@@ -34,8 +34,8 @@ func privately(ctx context.Context, s streams) error {
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
 	cluster.Privately(cmd)
 	if cmd.SysProcAttr != nil {
-		// An interrupt from the terminal reaches only this process. It passes the interrupt on
-		// once.
+		// An interrupt from the terminal reaches only this process, which passes it on once, as
+		// SIGTERM.
 		cmd.SysProcAttr.Setpgid = true
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

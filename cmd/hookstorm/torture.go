@@ -84,7 +84,7 @@ guarantees. The last line contains the number of violations.`,
 	return cmd
 }
 
-// ownSettings reads the settings of a user.
+// ownSettings reads the file of flag --with. Without a file it returns no settings.
 func ownSettings(path string) (own scenario.Own, err error) {
 	if path == "" {
 		return own, nil

@@ -1,5 +1,5 @@
 // Package bugs lists the bugs that hookstorm plants to test its checker and its model.
-// bugs.mutants describes how each changes the code.
+// bugs.mutants describes how each bug changes the code.
 package bugs
 
 import (

@@ -1,5 +1,5 @@
-// Package history records a run of hookstorm. It writes one JSON object per line, for the
-// beginning and for the end of every operation. Any program can read this file and check the run.
+// Package history records a run of hookstorm in a file. It writes one JSON object per line, for the
+// beginning and for the end of every operation. Any program can read the file and check the run.
 package history
 
 import "encoding/json"
@@ -38,7 +38,7 @@ const (
 // Record is one line of a history.
 type Record struct {
 	At   int64  `json:"t"`              // microseconds since the run began, on one monotonic clock
-	Who  string `json:"who"`            // the actor: sender-3, receiver, operator, nemesis
+	Who  string `json:"who"`            // the actor, such as sender-3, receiver, operator or nemesis
 	Kind Kind   `json:"kind"`           //
 	Op   Op     `json:"op"`             //
 	ID   int64  `json:"id,omitempty"`   // number of the operation: an end has the ID of its Invoke
@@ -62,14 +62,14 @@ type Record struct {
 // beginning, and adds the response.
 type Delivery struct {
 	Source   string   `json:"source"`
-	Gateway  string   `json:"gateway"`            // the process that received the request
+	Gateway  string   `json:"gateway"`            // name or URL of the process that received the request
 	EventIDs []string `json:"event_ids"`          // in the order of the body
 	Hash     string   `json:"hash"`               // SHA-256 of the body, hex
 	Signed   bool     `json:"signed"`             // the signature is valid; if false, the gateway must refuse the delivery
 	Listed   bool     `json:"listed,omitempty"`   // in the sender's list: its events must be fetched if no delivery succeeds
 	Group    string   `json:"group,omitempty"`    // the key for order_by and latest_by
 	Version  int64    `json:"version,omitempty"`  // version of the object: larger is newer
-	Attempt  int      `json:"attempt"`            // the sender's attempt, from 1
+	Attempt  int      `json:"attempt"`            // the sender's attempt, from 1; 0 if the event was only listed
 	Status   int      `json:"status,omitempty"`   // HTTP status; 0 without a response
 	Result   string   `json:"result,omitempty"`   // accepted or duplicate, from the response
 	Deadline int64    `json:"deadline,omitempty"` // maximum wait of the sender, microseconds
@@ -100,7 +100,7 @@ type Enqueue struct {
 
 // Order is an operator action through the command line or the Go API.
 type Order struct {
-	Action      string `json:"action"` // replay, erase, retry, cancel, park, resend, send, pause, resume, import
+	Action      string `json:"action"` // such as replay, erase, retry, cancel, pause or resume
 	Source      string `json:"source,omitempty"`
 	EventID     string `json:"event_id,omitempty"`
 	Key         string `json:"key,omitempty"` // idempotency key of the effect
@@ -111,7 +111,7 @@ type Order struct {
 }
 
 // Fault is a fault that the nemesis injects. OK means that the fault fired and has healed. Fail
-// means that it did not fire.
+// means that the fault did not fire.
 type Fault struct {
 	Kind      string `json:"kind"`
 	Target    string `json:"target,omitempty"`
@@ -121,9 +121,9 @@ type Fault struct {
 	AckedLast int    `json:"acked_last"`          // deliveries acknowledged in the second before the fault fired
 }
 
-// Process is a process of the run.
+// Process is the start or the end of a process of the run.
 type Process struct {
-	Name    string `json:"name"` // gateway-1
+	Name    string `json:"name"` // such as gateway-1
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
 	Started bool   `json:"started"` // false if the process ended

@@ -45,7 +45,7 @@ func (w *Writer) Add(r Record) {
 	w.append(&r)
 }
 
-// append gives r its time and writes it; w.mu is held.
+// append sets the time of r, calls the watchers and writes r. The caller must hold w.mu.
 func (w *Writer) append(r *Record) {
 	r.At = time.Since(w.started).Microseconds()
 	for _, seen := range w.seen {

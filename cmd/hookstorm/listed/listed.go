@@ -1,6 +1,6 @@
-// Package listed simulates a sender that, like GitHub, never retries and has a list. Events that
-// no webhook delivered can be fetched from its API, or are delivered again on request. Torture
-// runs and sweeps include this sender.
+// Package listed simulates a sender that, like GitHub, never retries but lists its deliveries.
+// Events that no webhook delivered can be fetched from the sender's API, or are delivered again on
+// request. Torture runs and sweeps include this sender.
 package listed
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Source is the sender's name in gateways, and Secret its signing secret. Endpoint is the
-// gateways' endpoint in its API, and Token is the API's token.
+// Source is the sender's name in gateways, and Secret its signing secret. Endpoint is the path of
+// the gateways' endpoint in the sender's API, and Token is the API's token.
 const (
 	Source   = "listed"
 	Secret   = "listed_secret_0123456789abcdef"
@@ -38,10 +38,11 @@ const (
 const (
 	patience = 5 * time.Second // time limit for a response
 	perPage  = 100
-	// firstNumber is the number of the first delivery. As a float64, it equals its predecessor.
+	// firstNumber is the number of the first delivery. A client that parses it as a float64 gets
+	// the number before it.
 	firstNumber = 9007199254740993
-	// refusedOf is the interval of refusals: the API refuses to redeliver one in this many
-	// events. Such an event must be fetched.
+	// refusedOf selects the refusals: the API refuses to redeliver a delivery if the last digit of
+	// its number is divisible by refusedOf. The event must then be fetched.
 	refusedOf = 4
 )
 
@@ -63,13 +64,13 @@ type Sender struct {
 	gateways []*url.URL
 
 	began sync.Once
-	read  chan struct{} // closed when the list is first read
+	read  chan struct{} // closed at the first request to the API
 
 	mu     sync.Mutex
 	events []*event
 }
 
-// event is an event with its only webhook.
+// event is an event with the header and the body of its webhook.
 type event struct {
 	id        string
 	at        time.Time
@@ -98,7 +99,7 @@ func New(opts Options) (*Sender, error) {
 	return s, nil
 }
 
-// Run creates events until ctx is done, starting when the sender's list is first read. Workers
+// Run creates events until ctx is done. It starts at the first request to the API, because workers
 // would not fetch earlier events automatically. Run sends each event's webhook at most once.
 func (s *Sender) Run(ctx context.Context) {
 	select {
@@ -120,7 +121,7 @@ func (s *Sender) happen(n int) *event {
 	e := &event{id: id, at: time.Now().UTC()}
 	sample := s.provider.Sample("push", id, e.at)
 	e.header, e.body = sample.Header, sample.Body
-	// The event is listed but not sent. From now on it must be fetched.
+	// From now on, the event must be stored even if no webhook delivers it, because it is listed.
 	s.opts.History.Begin(history.Record{Who: Source, Op: history.OpDeliver, Delivery: s.told(e, 0, "")}).End(history.Fail, "no webhook was sent yet", nil)
 	s.mu.Lock()
 	s.events = append(s.events, e)
@@ -162,7 +163,7 @@ func (s *Sender) Missing(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	return s.Events() - stored, nil
 }
 
-// Events returns the number of events.
+// Events returns the number of events created so far.
 func (s *Sender) Events() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +192,8 @@ func (s *Sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list writes a page, the newest event first. Its cursor is the index of an event.
+// list writes a page of deliveries, the newest first. The cursor is the number of events that
+// remain for the following pages.
 func (s *Sender) list(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +253,7 @@ func (s *Sender) show(w http.ResponseWriter, reference string) {
 	}
 	text, err := json.Marshal(headers)
 	if err != nil {
-		panic(err) // texts
+		panic(err) // never: a map of strings can be encoded
 	}
 	_, _ = fmt.Fprintf(w, `{"request":{"headers":%s,"payload":%s}}`, text, e.body)
 }

@@ -87,8 +87,8 @@ func (m *machine) claiming(s *State, w int) {
 	}, func(n *State) { n.Workers[w].At = workerUnsure })
 }
 
-// fixing commits the request of a late effect before any call, so that all attempts send the
-// same request (I7).
+// fixing renders the request of a late effect and commits it before any call, so that all attempts
+// send the same request (I7).
 func (m *machine) fixing(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
 	m.transaction(s, workerOf(w), "fix_request", "renders the request with the current routes and commits it", func(n *State) {
@@ -104,12 +104,13 @@ func (m *machine) fixing(s *State, w int) {
 		worker := &n.Workers[w]
 		worker.Body = n.Effects[f].Body
 		if row := n.Effects[f]; row.State != started || row.ClaimedBy != holder(w) {
-			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // too late to call
+			worker.At, worker.Verdict = workerAnswered, verdictNotApplied // the claim is lost, so no receiver is called
 		}
 	})
 }
 
-// calling sends the request. The receiver's reaction is decided when the request arrives.
+// calling adds one step for each outcome of the call. The receiver decides on its reaction when the
+// request arrives, so the request and the reaction are one step.
 func (m *machine) calling(s *State, w int, passes, does string) {
 	for _, answer := range []struct {
 		verdict Verdict

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// NothingReconciled is not a bug of the code. It shows that Explore finds work that never finishes
-// (I5).
+// NothingReconciled is a bug of the model only: missing jobs are never enqueued. It shows that
+// Explore finds work that never finishes (I5).
 const NothingReconciled bugs.Bug = "nothing_reconciled"
 
 // Planted describes a bug and its effect in the model.
@@ -19,7 +19,7 @@ type Planted struct {
 	WhyNot string    // reason why the model does not cover the bug
 }
 
-// PlantedBugs lists every bug of bugs.All with its effect in the model.
+// PlantedBugs returns every bug of bugs.All, and NothingReconciled, with its effect in the model.
 func PlantedBugs() []Planted {
 	return []Planted{
 		{Bug: bugs.AckBeforeCommit, Breaks: I1, In: callsAtLeastOnce},

@@ -5,7 +5,7 @@ import "slices"
 // edges holds the steps from each state, ordered by state number.
 type edges struct {
 	to   []uint32
-	ends []int  // the index in to after the last step of each state
+	ends []int  // for each state, the index in field to at which its steps end
 	n    uint32 // number of states
 }
 
@@ -25,10 +25,10 @@ func (e *edges) of(from uint32) []uint32 {
 	return e.to[begin:e.ends[from]]
 }
 
-// circle looks for steps that lead back to their start without any fault (I5), and returns the
-// states on the way. If no circle exists, and no state is stuck with work left, every path
-// without further faults reaches an end. This holds from every state, not only from states
-// without faults left.
+// circle looks for steps that lead back to their start without any fault (I5). It returns the
+// states on the way, with the start at both ends, or nil. If no circle exists, and no state is
+// stuck with work left, every path without further faults reaches an end. This holds from every
+// state, not only from states without faults left.
 func (e *edges) circle() []uint32 {
 	const (
 		unseen = iota

@@ -19,8 +19,8 @@ func (s *State) isStored(body uint8) bool {
 	return false
 }
 
-// cameBefore is an earlier delivery of the first event, with another body. It turns the event's
-// send into a duplicate whose body is not stored.
+// cameBefore adds the acceptance of an earlier delivery of the first event, with another body. This
+// delivery turns the event's send into a duplicate whose body is not stored.
 func (m *machine) cameBefore(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	if !m.Contents || e > 0 || s.Events[e].Rows > 0 {

@@ -30,8 +30,8 @@ func (m *machine) dispatching(s *State, w int) {
 			func(n *State) { m.dispatch(n, w, e, s.Workers[w].Plan) },
 			func(n *State) { n.Workers[w].ends(false) })
 		if event.isOpenFor(s.Workers[w].Plan) {
-			// The step above covers the cases in which the job is left to River: it is not the
-			// job's first run, or another transaction has locked the job.
+			// The step above leaves the job to River: either this run is not the job's first, or
+			// another transaction has locked the job.
 			m.transaction(s, actor, "dispatch", does+", and ends its own job", func(n *State) {
 				passes := n.Events[e].isOpenFor(n.Workers[w].Plan)
 				m.dispatch(n, w, e, n.Workers[w].Plan)
@@ -90,7 +90,8 @@ func (s *State) isBorn(w, f int, at WorkerStep) {
 	s.Workers[w] = worker
 }
 
-// isOpenFor is the fence: the event still waits for its dispatch, in the planned generation.
+// isOpenFor is the fence. It reports whether the event still waits for its dispatch, in the planned
+// generation.
 func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Generation == plan }
 
 // dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. If the

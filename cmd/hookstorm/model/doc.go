@@ -11,7 +11,7 @@
 //
 // A [State] describes one moment completely: the rows, the jobs, the state of each process, the
 // receiver's calls, and the faults that may still happen. A [Step] leads from one state to the
-// next. Each actor's steps are in a separate file:
+// next. The steps are in separate files:
 //
 //	gateway.go      T1: verify, accept, respond
 //	content.go      T1 if a repeated body is a duplicate

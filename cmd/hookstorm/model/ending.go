@@ -1,6 +1,6 @@
 package model
 
-// isEnd reports whether everything that needs no operator is finished. Every event is
+// isEnd reports whether everything that needs no operator is finished. Every event is then
 // dispatched or given up, and every effect has ended or waits for an operator.
 func (m *machine) isEnd(s *State) bool {
 	for _, send := range s.Sends {

@@ -16,7 +16,7 @@ type Options struct {
 	Done func(Explored)
 }
 
-// Result is the result of Explore.
+// Result describes the worlds that Explore visited, and the first violation.
 type Result struct {
 	Worlds      []Explored
 	States      int                 // in all worlds
@@ -119,7 +119,7 @@ func (e *exploration) run(ctx context.Context) (*Violation, error) {
 	return nil, nil
 }
 
-// expand adds the states that follow from a state.
+// expand adds the states that follow from a state. It returns the violation that it finds, or nil.
 func (e *exploration) expand(at uint32) *Violation {
 	s := e.states.at(at)
 	e.successors(&s)
@@ -153,7 +153,7 @@ func (e *exploration) expand(at uint32) *Violation {
 	return nil
 }
 
-// successors stores every possible step from s in next.
+// successors replaces m.next by every possible step from s.
 func (m *machine) successors(s *State) {
 	m.next = m.next[:0]
 	for i := range sends {
@@ -190,7 +190,7 @@ func (e *exploration) wayTo(id uint32) []uint32 {
 	return way
 }
 
-// goesOnForEver describes a path that ends where it begins.
+// goesOnForEver returns the violation of I5 by a path that ends where it begins.
 func (e *exploration) goesOnForEver(path []uint32) *Violation {
 	trace, s := e.walk(e.first(), e.wayTo(path[0]))
 	circle, _ := e.walk(s, path[1:])

@@ -79,7 +79,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 		// Some providers change the body in every delivery, so each send has its own key.
 		m.transaction(s, actor, "accept", "commits the event under the hash of its body", func(n *State) {
 			n.accept(e)
-			n.Sends[i].At = sendStored // even without a response, because another try finds its own row
+			n.Sends[i].At = sendStored // even without a COMMIT response, because the next try finds this send's row
 		}, stored)
 	default:
 		does := "commits the event with its job"
@@ -139,7 +139,7 @@ func (m *machine) acceptingWrongly(s *State, actor Actor, i int) {
 		}, func(n *State) { n.Sends[i].At = sendAcked })
 	case sendLooked:
 		m.transactionOr(s, actor, free, "accept", "inserts the event with its job", func(n *State) { n.accept(e) }, stored,
-			func(n *State) { n.Sends[i].At = sendVerified }) // and looks again
+			func(n *State) { n.Sends[i].At = sendVerified }) // the next try selects the row again
 	case sendKeyed:
 		m.transaction(s, actor, "accept", "commits the event with its job", func(n *State) {
 			n.Events[e].Rows = 0

@@ -47,7 +47,7 @@ var invariants = [...]string{
 // String describes the promise.
 func (i Invariant) String() string { return invariants[i] }
 
-// broken returns the first invariant that a state breaks.
+// broken returns the first invariant that a state breaks, or Intact.
 func (m *machine) broken(s *State) Invariant {
 	if s.Broken != Intact {
 		return s.Broken

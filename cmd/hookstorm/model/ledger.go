@@ -25,7 +25,7 @@ func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
 	row := &n.Effects[f]
 	repeated := row.State == started && row.ClaimedBy == holder(w)
 	lost := row.State == started && !repeated && (row.LeaseOver || m.bug == bugs.LeaseIgnored)
-	unsent := row.Body == 0 // an attempt whose request was never fixed has called no receiver
+	unsent := row.Body == 0 // an attempt whose request was never rendered has called no receiver
 	switch {
 	case repeated:
 		return granted
@@ -75,7 +75,7 @@ func (m *machine) grant(n *State, w, f int, doubt bool) {
 	}
 }
 
-// settle records the outcome of worker w's attempt, if w still holds the claim.
+// settle records the outcome of worker w's attempt and returns true, if w still holds the claim.
 func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	row := &n.Effects[f]
 	// The attempt ends here, but a call that may have been applied remains in Open.
@@ -102,7 +102,7 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	return true
 }
 
-// mayBeSettled is the fence of a settlement.
+// mayBeSettled is the fence of a settlement. It reports whether worker w still holds the claim.
 func (m *machine) mayBeSettled(row *Effect, w int) bool {
 	return row.State == started && (row.ClaimedBy == holder(w) || m.bug == bugs.SettleWithoutFence)
 }
@@ -147,8 +147,8 @@ func (m *machine) putAside(n *State, f int, what What, to EffectState) {
 	m.wakeNext(n, f)
 }
 
-// reopen lets a finished effect be attempted again. Only an operator requests this, and thereby
-// accepts that earlier attempts may have been applied.
+// reopen lets a failed, parked or cancelled effect be attempted again. Only an operator requests
+// this, and thereby accepts that earlier attempts may have been applied.
 func (m *machine) reopen(n *State, f int) {
 	row := &n.Effects[f]
 	to := pending

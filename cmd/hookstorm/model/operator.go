@@ -27,8 +27,8 @@ var orders = [...]struct{ transaction, does string }{
 	orderResume:        {"destination.resume", "resumes the destination"},
 }
 
-// operating adds the possible operator actions. An action without a response is repeated under
-// the same request id: the operator log shows whether it was done.
+// operating adds the possible operator actions. An action without a response may be repeated under
+// the same request id: the operator log shows whether the action was carried out.
 func (m *machine) operating(s *State) {
 	if s.Operator.Order != noOrder {
 		m.ordering(s, s.Operator.Order, s.Operator.Target)

@@ -59,7 +59,7 @@ const (
 	sendEnded                    // answered differently, or not at all
 )
 
-// Event is a row of processed_events with its delivery, and the history that the tests of the
+// Event is a row of processed_events with its delivery, and the history that the checks of the
 // invariants need.
 type Event struct {
 	Rows             uint8 // 1 once accepted
@@ -87,7 +87,7 @@ const (
 	failedToDispatch
 )
 
-// Effect is a row of effects, with the history that the receiver and the tests need.
+// Effect is a row of effects, with the history that the receiver and the checks need.
 type Effect struct {
 	State     EffectState
 	Attempts  uint8
@@ -181,7 +181,7 @@ type Worker struct {
 	Body     Version // attempt: version of its request; 0 until it is rendered
 	Verdict  Verdict
 	Probe    bool
-	Born     bool // its attempt began with the effect: it has no job, and Row is the fallback job
+	Born     bool // its attempt began with the effect and runs without a job; Row is the row of the fallback job
 	Settled  bool // the ledger has the outcome of this attempt
 	Again    bool // its job must run once more
 }
@@ -223,5 +223,5 @@ const (
 type Operator struct {
 	Order  Order // the action without a response yet
 	Target uint8
-	Logged bool // its row is in the operator log
+	Logged bool // the action's row is in the operator log
 }

@@ -7,7 +7,7 @@ import "hash/maphash"
 type stateSet struct {
 	blocks [][]State // blocks of blockSize states, so that growth copies no state
 	n      uint32
-	slots  []uint32 // number of the state + 1; 0 is empty
+	slots  []uint32 // number of the state in the slot + 1; 0 if the slot is empty
 	mask   uint64   // the number of slots, which is a power of two, minus 1
 	seed   maphash.Seed
 }
@@ -19,7 +19,7 @@ const (
 
 func (s *stateSet) at(id uint32) State { return s.blocks[id/blockSize][id%blockSize] }
 
-// add returns the number of a state, and whether it is new.
+// add adds a state unless it is in the set, and returns its number and whether it is new.
 func (s *stateSet) add(state *State) (id uint32, isNew bool) {
 	if 2*uint64(s.n) >= s.mask {
 		s.grow()

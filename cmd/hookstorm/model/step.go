@@ -6,10 +6,10 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 )
 
-// Actor is the actor of a step.
+// Actor is the participant that takes a step, including time and Postgres.
 type Actor int
 
-// The actors.
+// The actors. Each send has a gateway of its own.
 const (
 	actorGateway1 Actor = iota
 	actorGateway2
@@ -33,18 +33,18 @@ func workerOf(worker int) Actor { return actorWorker1 + Actor(worker) }
 // Step leads from one state to the next.
 type Step struct {
 	Actor Actor
-	// Passes names the failpoints that the step passes, in order. Each name is a failpoint, or a
-	// transaction that stands for its failpoints begin, before_commit and after_commit.
+	// Passes lists the failpoints that the step passes, in order, separated by spaces. A step with
+	// a transaction lists the transaction instead, and Failpoints returns its failpoints.
 	Passes string
 	Commit Commit
 	Does   string
 	Cost   Cost
 }
 
-// Commit is the end of a step's transaction.
+// Commit is the outcome of a step's transaction.
 type Commit uint8
 
-// The ends of a transaction.
+// The outcomes of a transaction.
 const (
 	noTransaction  Commit = iota
 	answered              // committed, and the process gets the response
@@ -64,8 +64,8 @@ const (
 	byPerson
 )
 
-// isFault reports whether the step is a fault or a crash. I5 promises an end only for paths
-// without further faults and crashes.
+// isFault reports whether a step of this cost is a fault or a crash. I5 promises an end only for
+// paths without further faults and crashes.
 func (c Cost) isFault() bool { return c == byFault || c == byCrash }
 
 // Failpoints returns the names of the failpoints that the step passes.
@@ -126,7 +126,7 @@ type successor struct {
 	state State
 }
 
-// step adds a step that is not a transaction.
+// step adds a step without a transaction, if the budget allows it.
 func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, change func(*State)) {
 	next := *s
 	if !next.pay(cost) {
@@ -137,8 +137,8 @@ func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, ch
 }
 
 // transaction adds the ways in which a transaction can end. A process that gets no response
-// repeats the transaction, so run must recognize its own rows. heard is the process's reaction to
-// the response.
+// repeats the transaction, so run must recognize the rows of an earlier try. heard is the process's
+// reaction to the response.
 func (m *machine) transaction(s *State, actor Actor, name, does string, run, heard func(*State)) {
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
 }

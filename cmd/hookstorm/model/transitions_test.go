@@ -15,8 +15,8 @@ var notMade = map[Transition]string{
 	{From: failed, What: retriedByPerson, To: inDoubt}: "an effect in doubt does not fail: it is parked",
 }
 
-// The database enforces the table in the documentation of package ledger
-// (TestTheTableOfStatesIsWhatTheDatabaseKeeps).
+// The model makes exactly the transitions of the table in the documentation of package ledger,
+// except those in notMade. Tests of package outbox compare the table with the database.
 func TestTransitionsAreThoseOfTheLedger(t *testing.T) {
 	t.Parallel()
 	allowed := tableOfStates(t)
@@ -34,7 +34,7 @@ func TestTransitionsAreThoseOfTheLedger(t *testing.T) {
 	}
 }
 
-// tableOfStates reads the table and its notes.
+// tableOfStates returns the transitions that the table and its notes allow.
 func tableOfStates(t *testing.T) map[Transition]bool {
 	t.Helper()
 	page, err := os.ReadFile("../../../outbox/ledger/doc.go")

@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// river gives jobs to idle workers, records how runs ended, and rescues the jobs of dead
-// workers.
+// river gives jobs and probes to idle workers or restarts them, records how runs ended, and
+// rescues the jobs of dead workers.
 func (m *machine) river(s *State) {
 	for w := range workers {
 		switch s.Workers[w].At {
@@ -25,7 +25,8 @@ func (m *machine) river(s *State) {
 	}
 }
 
-// fetching gives a worker any waiting job that has work.
+// fetching gives a worker any waiting job that has work. A worker with an older configuration gets
+// no dispatch.
 func (m *machine) fetching(s *State, w int) {
 	for job := range uint8(jobs) {
 		for row := range uint8(rows) {
@@ -95,7 +96,7 @@ func (m *machine) hasWork(s *State, job uint8) bool {
 	return !s.Effects[f].State.unfinished() || m.isDue(s, f) && !s.Destination.refuses(false, m.bug)
 }
 
-// isDue reports whether a claim would be granted, apart from the destination.
+// isDue reports whether a claim would be granted if the destination allowed it.
 func (m *machine) isDue(s *State, f int) bool {
 	row := s.Effects[f]
 	switch row.State {
@@ -130,8 +131,7 @@ func (m *machine) passing(s *State) {
 	}
 }
 
-// reconciling inserts the missing jobs of unfinished work, for whatever reason they are missing
-// (I5).
+// reconciling inserts the missing jobs of unfinished work, whatever the reason (I5).
 func (m *machine) reconciling(s *State) {
 	for job := range uint8(jobs) {
 		if !s.Jobs[job].live() && m.lacksJob(s, job) {

@@ -8,7 +8,7 @@ type World struct {
 	AtMostOnce bool  // the effects are at_most_once; at_least_once otherwise
 	Ordered    bool  // effects run one after another; a parked effect blocks later ones
 	Late       bool  // the request is rendered at the first attempt
-	Statement  bool  // effects are statements in this Postgres
+	Statement  bool  // effects are statements in the same Postgres
 	Breaker    bool  // the destination has a breaker
 	Deploys    bool  // workers restart with a newer configuration, one at a time
 	Contents   bool  // a repeat of a stored body is a duplicate
@@ -27,7 +27,7 @@ const (
 )
 
 // Worlds returns the worlds that Explore visits. The first two set the bound within which the
-// promises are proved: 2 sends, 2 workers, 2 crashes, 1 replay and 1 other fault of any kind. The
+// promises are proved: 2 sends, 2 workers, 2 crashes, 1 other fault of any kind and 1 replay. The
 // other worlds add features that these two lack, with bounds of their own.
 func Worlds() []World {
 	return []World{
@@ -45,8 +45,8 @@ func Worlds() []World {
 	}
 }
 
-// Smaller returns the same worlds with smaller budgets. Explore visits them in seconds, and they
-// still reach every step and every transition.
+// Smaller returns the worlds of Worlds with smaller budgets. Explore visits them in seconds, and
+// they still reach every step and every transition.
 func Smaller() []World {
 	worlds := Worlds()
 	for i, budget := range []Budget{

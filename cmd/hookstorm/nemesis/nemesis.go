@@ -30,7 +30,7 @@ type Lane string
 const (
 	Server   Lane = "server"   // the whole Postgres server
 	Network  Lane = "network"  // connections to the server
-	Session  Lane = "session"  // other sessions of the database
+	Session  Lane = "session"  // Hooklatch's sessions and tables in the database
 	Process  Lane = "process"  // gateways, workers and the application
 	Receiver Lane = "receiver" // the receivers of effects
 	Redis    Lane = "redis"    // the gateways' shared cache of duplicates

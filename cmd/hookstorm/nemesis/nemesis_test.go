@@ -27,7 +27,7 @@ func harmless(kind string, lane Lane) Fault {
 	}}
 }
 
-// deal runs faults for a time and returns their records in the history.
+// deal runs faults for d. It returns their records in the history, and the error of Stop.
 func deal(t *testing.T, d time.Duration, seed uint64, faults ...Fault) ([]history.Record, error) {
 	t.Helper()
 	var file bytes.Buffer

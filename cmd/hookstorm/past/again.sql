@@ -1,9 +1,9 @@
 -- Makes retention start over with the whole past, including days and deliveries from which earlier
--- runs kept some rows. Without the rows that this statement inserts, retention would not reach the
--- past. When it first sees a source beside known sources, it assumes that the source has no rows
--- from before the last run of the known sources. It assumes that a source with imported keys
--- starts now. It derives the age of versions from the oldest effect, and an earlier run may have
--- left no effects.
+-- runs kept some rows. Without the rows inserted below, retention would not reach the past. When
+-- retention first sees a source beside known sources, it assumes that the source has no rows from
+-- before the last run of the known sources. It treats the imported keys of a new source as imported
+-- just now. It derives the age of versions from the oldest effect, and an earlier run may have left
+-- no effects.
 DELETE FROM hooklatch.retention_progress
 WHERE source IN ('', 'past');
 
@@ -17,8 +17,8 @@ VALUES
     ('guards', 'past', '1990-01-01 00:00:00+00')
 ON CONFLICT DO NOTHING;
 
--- Retention checks whether kept events still exist only when a source has events to delete. The
--- past may have no such events left, and the other sources have no old events.
+-- Retention rechecks kept events only in a run in which the events of a source are due. The past
+-- may have no events left, so this statement makes the events of the other sources due.
 UPDATE hooklatch.retention_progress
 SET horizon = horizon - interval '1 day'
 WHERE what = 'events'

@@ -1,4 +1,4 @@
--- All remaining rows of the past.
+-- Lists up to 20 of the remaining rows and tables of the past.
 SELECT 'event ' || event_id FROM hooklatch.processed_events WHERE source = 'past'
 UNION ALL
 SELECT 'effect ' || key FROM hooklatch.effects WHERE scope = 'past/all'

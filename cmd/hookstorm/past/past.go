@@ -24,7 +24,7 @@ const Source = "past"
 // Reserved is the largest accept_seq of past events. Events accepted in a run have larger ones.
 const Reserved = 1_000_000
 
-// Bounds of one retention run. After a piece of work, retention pauses for six times as long. Each
+// Bounds of one retention run. After a slice, retention pauses for up to six times as long. Each
 // run starts again with all past rows. endLimit gives the last runs enough time to finish.
 const (
 	roundLimit = 10 * time.Second
@@ -52,7 +52,7 @@ func Prepare(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// Role owns nothing, but may run retention. MakeRole creates it.
+// Role is a role that may run retention but owns nothing. MakeRole creates it.
 const Role = "hookstorm_keeper"
 
 // MakeRole creates Role. The pool's role must have the rights to do so.
@@ -76,9 +76,9 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it makes
-// retention delete everything, as an operator does when retention waits for approval. Other
-// processes may do the same simultaneously.
+// Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it runs
+// retention over the whole past, and approves the deletion as an operator does. Other processes may
+// do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)
@@ -86,7 +86,7 @@ func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	return p.keep(ctx, by, roundLimit)
 }
 
-// keep runs retention twice, because the first run waits for an operator's approval.
+// keep runs retention twice, because the first run stops and waits for an operator's approval.
 func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration) error {
 	keeper := p.keepers[p.rounds%len(p.keepers)]
 	p.rounds++
@@ -103,7 +103,7 @@ func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration
 }
 
 // End makes retention delete all past rows. If ctx is done first, it returns an error that lists
-// the remaining rows.
+// some of the remaining rows.
 func (p *Past) End(ctx context.Context, by ledger.Operator) error {
 	var left []string
 	var err error

@@ -32,8 +32,8 @@ func TestNoMoreDaysAreMadeThanLieThereUndeleted(t *testing.T) {
 	require.Equal(t, 8, days)
 }
 
-// A run that ended early, by its time limit or a fault, deleted the effects of the past but not
-// their versions. Retention derives the age of the oldest version from the oldest effect.
+// A run that ended early, at its time limit or after a fault, deleted the effects of the past but
+// not their versions. Retention derives the age of the oldest version from the oldest effect.
 func TestNothingIsLeftOfThePastWhereARunEndedAfterItsEffects(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -91,7 +91,8 @@ func TestThePastStaysOlderThanEveryRetention(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.Background())) })
 
-	// The last days before the sequence starts over, and the first days after that.
+	// make_past creates the last two days before the sequence starts over, and the first two after
+	// that.
 	_, err = pool.Exec(t.Context(), "SELECT nextval('torture.past_day') FROM generate_series(1, 999)")
 	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), "SELECT torture.make_past() FROM generate_series(1, 4)")

@@ -3,9 +3,9 @@ SELECT setval('hooklatch.accept_seq', 1000000);
 CREATE SEQUENCE torture.past_event AS bigint MAXVALUE 1000000;
 
 -- The past begins four years ago and ends 500 days ago, so every retention period is over. Each
--- crash of the server skips 32 days of the sequence, so a long run may reach the end. The sequence
--- then starts over with the first days, which were deleted long before. The past begins no
--- earlier, because a search by only an effect's key takes longer the older the past is.
+-- crash of the server skips up to 32 days of the sequence, so a long run may reach the end. The
+-- sequence then starts over with the first days, which were deleted long before. The past begins no
+-- earlier, because a search by an effect's key alone takes longer the older the past is.
 DO $$
 DECLARE
     today bigint := current_date - date '1990-01-01';
@@ -74,7 +74,7 @@ BEGIN
         )
         VALUES ('past/all', name, 1, name, 'past', 'past', 'at_least_once', 'past', name, event, '', noon)
         RETURNING effect_id INTO effect;
-        UPDATE hooklatch.effects -- as when an operator cancels it, so that retention keeps nothing for its sake
+        UPDATE hooklatch.effects -- as an operator cancels an effect, so that retention keeps no rows for it
         SET
             state = 'cancelled',
             finished_at = noon

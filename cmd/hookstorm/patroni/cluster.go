@@ -1,5 +1,6 @@
 // Package patroni runs a highly available Postgres as users do: three servers under Debian's
-// Patroni, three members of etcd, and HAProxy, which finds the primary. It kills, freezes and separates their processes.
+// Patroni, three members of etcd, and HAProxy, which finds the primary. It kills and freezes their
+// processes.
 package patroni
 
 import (
@@ -25,8 +26,8 @@ const (
 	// TTL is the time after which a primary without a running Patroni loses its role: the smallest
 	// value that Patroni allows.
 	TTL = 20 * time.Second
-	// startTimeout bounds the start of a server on a busy machine, including the copy of the
-	// primary.
+	// startTimeout bounds each wait for the cluster, such as for the start of a server on a busy
+	// machine, including the copy of the primary.
 	startTimeout = 2 * time.Minute
 	pollPause    = 100 * time.Millisecond
 )
@@ -36,13 +37,13 @@ type Options struct {
 	// Dir holds the servers, their configurations and their logs. Required.
 	Dir string
 	// Synchronous turns synchronous_mode and synchronous_mode_strict on: without a synchronous
-	// standby no COMMIT is answered, and no other standby takes over.
+	// standby no COMMIT gets a response, and only a synchronous standby takes over.
 	Synchronous bool
-	// History gets a note of the start and end of each process. Required.
+	// History records the start and end of each process. Required.
 	History *history.Writer
 }
 
-// Cluster is a running cluster.
+// Cluster is a running cluster of Postgres servers, with Patroni, etcd and HAProxy.
 type Cluster struct {
 	opts     Options
 	install  embedded.Installation
@@ -119,7 +120,8 @@ func (c *Cluster) program(name, binary string, args ...string) (*programs.Progra
 	return programs.New(o)
 }
 
-// write writes a configuration for the account of the servers only: it contains passwords.
+// write writes a configuration that only the account of the servers can read: it contains
+// passwords.
 func (c *Cluster) write(path, text string) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write a configuration: %w", err)

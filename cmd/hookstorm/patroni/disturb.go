@@ -16,7 +16,7 @@ import (
 //go:embed query/cancel_waiting.sql
 var cancelWaitingSQL string
 
-// standby returns the synchronous standby, or any other standby if synchronous is false.
+// standby returns a synchronous standby or, if synchronous is false, one that is not synchronous.
 func (c *Cluster) standby(ctx context.Context, synchronous bool) (*member, error) {
 	in, others, err := c.inRole(ctx, roleSynchronous)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Cluster) KillStandby(ctx context.Context, synchronous bool, away time.D
 }
 
 // FreezeStandby suspends a standby with its Patroni for a while. While the synchronous standby is
-// frozen, no COMMIT is answered.
+// frozen, no COMMIT gets a response.
 func (c *Cluster) FreezeStandby(ctx context.Context, synchronous bool, away time.Duration, struck Struck) error {
 	m, err := c.standby(ctx, synchronous)
 	if err != nil {
@@ -63,8 +63,8 @@ func (c *Cluster) FreezeStandby(ctx context.Context, synchronous bool, away time
 	return errors.Join(err, m.thaw(), c.AwaitWhole(context.WithoutCancel(ctx)))
 }
 
-// FreezeEtcd suspends members of etcd for a while. Without a majority Patroni cannot renew the
-// role of the primary, and demotes it.
+// FreezeEtcd suspends members of etcd for a while. Without a majority, Patroni cannot renew the
+// role of the primary, and demotes the primary.
 func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Duration, struck Struck) error {
 	struck(fmt.Sprintf("%d of %d etcd", count, len(c.etcd)), away.String())
 	var failed []error

@@ -30,7 +30,7 @@ const (
 	Deposed Loss = "deposed"
 )
 
-// besides is how long the old primary and the new one run at the same time.
+// besides is the time between the takeover and the return of an old primary that was not killed.
 const besides = 3 * time.Second
 
 // Struck is called with the name of a member at the moment of a fault.
@@ -50,7 +50,7 @@ func (c *Cluster) FailOver(ctx context.Context, loss Loss, struck Struck) error 
 		_, err = c.awaitPrimary(ctx, old.name)
 	}
 	if loss != Killed && err == nil {
-		_ = retry.Wait(ctx, besides) // the old primary comes back even if ctx ends
+		_ = retry.Wait(ctx, besides) // back is called even if ctx ends
 	}
 	return errors.Join(err, back(), c.AwaitWhole(ctx))
 }
@@ -70,7 +70,7 @@ func (m *member) ways(ctx context.Context, loss Loss) (fail, back func() error) 
 	}
 }
 
-// CrashPostgres kills the primary's Postgres. Its Patroni starts it again or lets a standby take over.
+// CrashPostgres kills the primary's Postgres. Patroni starts it again or lets a standby take over.
 func (c *Cluster) CrashPostgres(ctx context.Context, struck Struck) error {
 	primary, _, err := c.primary(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func (m *member) freeze() error { return errors.Join(m.patroni.Pause(), m.signal
 // thaw ends a freeze.
 func (m *member) thaw() error { return errors.Join(m.signal(syscall.SIGCONT), m.patroni.Continue()) }
 
-// signal signals all processes of the Postgres. It does nothing if no such process is running.
+// signal signals all processes of the member's Postgres. It does nothing if none is running.
 func (m *member) signal(signal syscall.Signal) error {
 	var failed []error
 	for _, pid := range m.processes() {
@@ -100,8 +100,8 @@ func (m *member) stopSenders() error {
 	return nil
 }
 
-// processes returns the processes of the Postgres. The postmaster is the first, so that it starts
-// no new process while the others are signalled.
+// processes returns the process ids of the member's Postgres. The postmaster is the first, so that
+// it starts no new process while the others are signalled.
 func (m *member) processes() []int {
 	text, err := os.ReadFile(filepath.Join(m.data, "postmaster.pid"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// packages are Debian's packages of the cluster, with the dependencies that a Debian with Python
-// and Postgres lacks.
+// packages are Debian's packages of the cluster, with the dependencies that a Debian system with
+// Python and Postgres lacks.
 var packages = []string{
 	"patroni", "etcd-server", "haproxy",
 	"python3-cdiff", "python3-click", "python3-colorama", "python3-dateutil", "python3-dnspython", "python3-etcd", "python3-prettytable",
@@ -28,7 +28,7 @@ type tools struct {
 }
 
 // findTools returns the installed programs. If one is missing, it downloads Debian's packages and
-// unpacks them into the user's cache directory, which needs no root and starts no service.
+// unpacks them into a cache directory, which needs no root privileges and starts no service.
 func findTools(ctx context.Context) (tools, error) {
 	installed := tools{patroni: "/usr/bin/patroni", etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy"}
 	if installed.complete() == nil {
@@ -62,7 +62,7 @@ func (t tools) complete() error {
 	return errors.Join(missing...)
 }
 
-// unpacked returns a directory with the files of the packages.
+// unpacked returns a directory with the files of the packages, which it downloads the first time.
 func unpacked(ctx context.Context) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", errors.New("the cluster runs on Debian only")

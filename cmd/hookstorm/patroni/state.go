@@ -14,13 +14,13 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// Roles in the answers of Patroni's REST API.
+// Roles in the responses of Patroni's REST API.
 const (
 	rolePrimary     = "leader"
 	roleSynchronous = "sync_standby"
 )
 
-// state is Patroni's answer about the whole cluster.
+// state is the state of the whole cluster, as Patroni's REST API returns it.
 type state struct {
 	Members []struct {
 		Name  string `json:"name"`
@@ -34,7 +34,7 @@ var standbysSQL string
 
 var client = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// look returns the first answer of a member. A frozen member does not answer.
+// look returns the state from the first member that responds. A frozen member does not respond.
 func (c *Cluster) look(ctx context.Context) (s state, err error) {
 	for _, m := range c.members {
 		request, failed := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.api+"/cluster", nil)
@@ -163,7 +163,7 @@ func query(ctx context.Context, url string, use func(*pgx.Conn) error) error {
 	return use(conn)
 }
 
-// await calls ask until it returns no error.
+// await calls ask until it returns no error, for at most startTimeout.
 func await(ctx context.Context, what string, ask func(context.Context) (*member, error)) (*member, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

@@ -93,7 +93,7 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	}
 }
 
-// settle removes the first exchange if a message ends its response. c.mu is held.
+// settle removes the first exchange and returns true if a message ends its response. c.mu is held.
 func (c *conn) settle(message pgwire.Message) bool {
 	if !pgwire.EndsAnswer(message) || len(c.pending) == 0 {
 		return false
@@ -140,7 +140,7 @@ func (c *conn) breakOff(s *shot, answer string) {
 	c.close()
 }
 
-// abandon releases the faults whose response never arrived.
+// abandon ends the shots whose response never arrived, and notes that no other will arrive.
 func (c *conn) abandon() {
 	c.mu.Lock()
 	pending := c.pending

@@ -20,7 +20,7 @@ type Armed struct {
 	left   int // remaining firings; -1 for no limit
 	flying int // shots that have not landed
 	count  int
-	felt   map[*conn]struct{} // connections for which a fault of the line has fired
+	felt   map[*conn]struct{} // connections for which the fault has fired, if it lasts
 	timer  *time.Timer
 	over   bool
 }
@@ -93,7 +93,8 @@ func (a *Armed) end() {
 	a.proxy.wake()
 }
 
-// endIfSpent ends a fault that fired the maximum number of times. The mutex is held.
+// endIfSpent ends a fault that fired the maximum number of times and has no shot left to land. The
+// mutex is held.
 func (a *Armed) endIfSpent() {
 	if a.left == 0 && a.flying == 0 {
 		a.end()
@@ -145,7 +146,7 @@ func (s *shot) tell(c *conn, answer string) {
 	s.armed.report(c, s.sql, answer)
 }
 
-// land ends the shot. If the shot was not reported, the server closed the connection before it
+// land ends the shot. If the shot was not reported, the connection ended before the server
 // responded, and the fault can fire again.
 func (s *shot) land() {
 	a := s.armed
@@ -169,7 +170,8 @@ func (a *Armed) feel(c *conn) {
 	a.report(c, "", "")
 }
 
-// turnsAway returns the fault that rejects a new connection, Refuse or Cap, or the empty kind.
+// turnsAway returns the kind of the fault that rejects a new connection, Refuse or Cap, or "" if
+// none does.
 func (p *Proxy) turnsAway(c *conn) Kind {
 	p.mu.Lock()
 	armed := p.find(c, Refuse, Cap)

@@ -16,7 +16,7 @@ import (
 // startupTimeout bounds the wait for a client's startup message.
 const startupTimeout = 30 * time.Second
 
-// conn is a client's connection, with its connection to the server.
+// conn is a client's connection and the matching connection to the server.
 type conn struct {
 	proxy    *Proxy
 	listener string
@@ -26,7 +26,7 @@ type conn struct {
 	closed chan struct{}
 	once   sync.Once
 
-	// These fields are written with the mutex of the proxy held, before the server is connected.
+	// The mutex of the proxy guards these fields.
 	application string
 	target      string // empty until the server is connected
 

@@ -10,8 +10,8 @@ import (
 // Kind is the kind of a fault.
 type Kind string
 
-// Faults of a statement: a COMMIT, or a match of Fault.Match. Each firing affects one statement
-// of one connection.
+// Faults of a statement affect a COMMIT, or a statement that matches Fault.Match. Each firing
+// affects one statement of one connection.
 const (
 	// LoseRequest cuts the connection instead of relaying the statement: the server rolls
 	// back.
@@ -31,8 +31,8 @@ const (
 	DelayAnswer Kind = "delay_answer"
 )
 
-// Faults of the line. Each firing affects one connection. All but Refuse and Cap are lasting
-// states without a count.
+// Faults of the line affect whole connections, one at each firing. All but Refuse and Cap are
+// lasting states without a count.
 const (
 	// PartitionRequests holds back everything that clients send, including goodbyes (Terminate
 	// messages) and new connections. When the fault ends, all of it arrives, as with TCP. A COMMIT
@@ -74,8 +74,8 @@ type Fault struct {
 	Match *regexp.Regexp
 	// Count is the maximum number of firings; 0 means no limit.
 	Count int
-	// For is the time for which the fault is armed; 0 means until Disarm. The fault's effect on a
-	// connection remains afterwards: a hanging response is never delivered.
+	// For is the time for which the fault is armed; 0 means until Disarm. A response that hangs is
+	// not delivered afterwards either.
 	For time.Duration
 	// Delay is the length of the delay for DelayRequest, DelayAnswer, Latency and SlowBytes.
 	Delay time.Duration
@@ -98,7 +98,7 @@ type Firing struct {
 	Listener string
 	// Application is the connection's application_name.
 	Application string
-	// BackendPID is the server's process for the connection, 0 if it was not known yet.
+	// BackendPID is the id of the server's process for the connection, 0 if it was not known yet.
 	BackendPID uint32
 	// SQL is the statement, empty for a fault of the line.
 	SQL string

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// direction is the direction of a stream.
 type direction int
 
 const (

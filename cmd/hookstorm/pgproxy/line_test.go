@@ -35,7 +35,7 @@ func TestWhatAPartitionHeldBackArrivesAfterwards(t *testing.T) {
 	require.NoError(t, err)
 	_, err = hijacked.Conn.Write(commit)
 	require.NoError(t, err)
-	require.NoError(t, hijacked.Conn.Close()) // without a message, like a killed process
+	require.NoError(t, hijacked.Conn.Close()) // without a Terminate message, like a killed process
 	require.Equal(t, "killed", next(t, armed).Application)
 	var stored int
 	require.NoError(t, b.sound.QueryRow(t.Context(), "SELECT count(*) FROM cells").Scan(&stored))
@@ -183,7 +183,7 @@ func TestConnectionsAreToldApartAndCut(t *testing.T) {
 	require.NoError(t, one.Ping(t.Context()))
 }
 
-// If a client gives up on a statement, the statement is cancelled, even through the proxy.
+// Postgres cancels a statement that its client gives up, even through the proxy.
 func TestCancelRequestsArrive(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

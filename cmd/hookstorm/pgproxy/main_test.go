@@ -46,7 +46,7 @@ func address(t *testing.T, server string) string {
 	return u.Host
 }
 
-// url returns the URL through a listener.
+// url returns the URL of the database through a listener.
 func (b *bundle) url(t *testing.T, listener string) string {
 	t.Helper()
 	l, err := b.Listener(listener)

@@ -120,8 +120,8 @@ func (l *Listener) URL(server string) (string, error) {
 	return u.String(), nil
 }
 
-// SetTarget relays connections to another server from now on, and cuts connections to any other.
-// With an empty address, connections are reset.
+// SetTarget relays new connections to the server at address, and cuts connections to any other
+// server. With an empty address, new connections are reset.
 func (p *Proxy) SetTarget(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +147,7 @@ type Connection struct {
 	BackendPID  uint32
 }
 
-// accepted counts the selected connections that the server has accepted. p.mu is held.
+// accepted counts the selected connections that the proxy has connected to a server. p.mu is held.
 func (p *Proxy) accepted(who Who) int {
 	count := 0
 	for c := range p.conns {
@@ -171,7 +171,7 @@ func (p *Proxy) Connections(who Who) []Connection {
 	return found
 }
 
-// Cut closes connections at both ends and returns their number.
+// Cut closes the selected connections at both ends and returns their number.
 func (p *Proxy) Cut(who Who) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 // readSize is the size of one read, in bytes.
 const readSize = 32 << 10
 
-// drainTimeout bounds the wait for the rest of a response after the client closed.
+// drainTimeout bounds the wait for the rest of a response after the client closed the connection.
 const drainTimeout = 30 * time.Second
 
 // relayRequests relays the client's requests to the server one by one.
@@ -78,8 +78,8 @@ func (c *conn) forward(request *pgwire.Request) bool {
 		}
 		return false
 	}
-	// If the server has closed, the other direction closes after it has delivered the remaining
-	// messages.
+	// If the server has closed the connection, relayAnswers closes the client's after it has
+	// delivered the remaining messages.
 	return c.send(toServer, c.server, request.Bytes) == nil
 }
 

@@ -13,10 +13,10 @@ import (
 //go:embed places.txt
 var list string
 
-// All returns the names of all failpoints, in order.
+// All returns the names of all failpoints, sorted.
 func All() []string { return strings.Fields(list) }
 
-// Transactions returns the names of all transactions that have failpoints, in order.
+// Transactions returns the names of all transactions that have failpoints, sorted.
 func Transactions() []string {
 	var names []string
 	for _, place := range All() {

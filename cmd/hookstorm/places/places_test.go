@@ -131,7 +131,7 @@ func nameOf(p *packages.Package, call *ast.CallExpr) string {
 }
 
 // values returns the possible values of the expression. A constant has its value, a parameter its
-// arguments, and a conversion all constants of the converted type.
+// arguments, and a conversion all constants of its operand's type.
 func (r reader) values(p *packages.Package, e ast.Expr) []string {
 	r.t.Helper()
 	if value := p.TypesInfo.Types[e].Value; value != nil {

@@ -39,8 +39,8 @@ type Options struct {
 	Dir string
 }
 
-// Build builds the binaries of the module at root into dir, with all bugs. The environment of
-// a process selects one. The files in root stay unchanged.
+// Build builds hooklatch and hookstorm of the repository at root into dir, with all bugs. The
+// environment of a process selects one bug. The files in root stay unchanged.
 func Build(ctx context.Context, root, dir string) (Options, error) {
 	opts := Options{Dir: dir}
 	overlay, err := plant(root, dir)
@@ -79,16 +79,16 @@ func plant(root, dir string) (overlay string, err error) {
 	return mutant.WriteOverlay(root, files, changed)
 }
 
-// Hunt runs schedules, each on a separate database. It is safe for concurrent use.
+// Hunt runs schedules, each on a separate database. After Start, it is safe for concurrent use.
 type Hunt struct {
 	opts   Options
 	server *cluster.Cluster
 	runs   atomic.Int64
 
-	cloning sync.Mutex // only one run at a time can copy a template
+	cloning sync.Mutex // held while a run copies the template
 }
 
-// New returns a Hunt.
+// New creates a Hunt without starting it. It returns an error if an option is missing.
 func New(opts Options) (*Hunt, error) {
 	if opts.Hooklatch == "" || opts.Hookstorm == "" || opts.Dir == "" {
 		return nil, errors.New("hunt options: Hooklatch, Hookstorm and Dir are required")
@@ -134,7 +134,7 @@ func (f Found) Message() string {
 	return ""
 }
 
-// Run drives the schedule of c once, with or without a bug in the code.
+// Run drives the schedule of c once, and checks the history. If bug is empty, the code has no bug.
 func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
 )
 
-// Each bug is found by its rule, and the same schedule finds nothing in the code without the
-// bug. A checker that always reports something is worthless.
+// The checker finds each bug by one of its rules, and finds nothing after the same schedule without
+// the bug. A checker that always reports something is worthless.
 func TestEveryPlantedBugIsFound(t *testing.T) {
 	t.Parallel()
 	times := 1

@@ -58,7 +58,7 @@ func (s *scene) launch(ctx context.Context, url, command string, rules ...string
 	return p, err
 }
 
-// start starts a process and waits until it is ready.
+// start returns a step that starts a process and waits until the process is ready.
 func start(command string, rules ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		p, err := s.launch(ctx, s.url, command, rules...)
@@ -69,7 +69,7 @@ func start(command string, rules ...string) step {
 	}
 }
 
-// startElsewhere is like start, for a process on another database of the same server.
+// startElsewhere is like start, but the process runs on a new database of the same server.
 func startElsewhere(command string) step {
 	return func(ctx context.Context, s *scene) error {
 		url, err := s.hunt.database(ctx, s.server)
@@ -95,7 +95,8 @@ func shareRedis(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// startToStop starts a process that suspends itself at a failpoint, perhaps before it is ready.
+// startToStop returns a step that starts a process and waits until a failpoint suspends it, which
+// may happen before the process is ready.
 func startToStop(command, place string) step {
 	return func(ctx context.Context, s *scene) error {
 		if _, err := s.launch(ctx, s.url, command, place+"=stop@1"); err != nil {
@@ -105,8 +106,8 @@ func startToStop(command, place string) step {
 	}
 }
 
-// startBehindProxy is like start, for a process that connects through the proxy. The proxy's
-// listener has the command's name.
+// startBehindProxy is like start, but the process connects to Postgres through a new proxy. The
+// proxy's listener has the command's name.
 func startBehindProxy(command string) step {
 	return func(ctx context.Context, s *scene) (err error) {
 		if s.proxy, err = s.Proxy(s.server.Address(), func() string { return s.url }); err != nil {
@@ -124,8 +125,8 @@ func startBehindProxy(command string) step {
 	}
 }
 
-// deploy starts a worker of the next deployment in addition to the running processes, and waits
-// until its configuration is certainly the newest.
+// deploy returns a step that starts a worker of the next deployment in addition to the running
+// processes, and waits until the worker's configuration is certainly the newest.
 func deploy(next scenario.Deployment) step {
 	return func(ctx context.Context, s *scene) error {
 		s.deployed = next
@@ -144,8 +145,8 @@ func deploy(next scenario.Deployment) step {
 	}
 }
 
-// These steps name a process by its command and the number of its start, as in worker-2. The
-// command alone names the last process.
+// Each of the following steps names a process by its command and its number among all processes
+// started so far, as in worker-2. The command alone names its last process.
 
 func kill(name string) step {
 	return func(_ context.Context, s *scene) error { return s.processes[name].Kill() }

@@ -18,7 +18,7 @@ import (
 type Proof struct {
 	Cases []Case
 	Times int // runs of each case with its bug; without the bug, each case runs once
-	// AtOnce is the number of simultaneous runs. They mostly wait.
+	// AtOnce is the maximum number of simultaneous runs. Runs mostly wait, and need little CPU.
 	AtOnce int
 }
 
@@ -33,7 +33,8 @@ type Row struct {
 }
 
 // Prove runs the schedules. In each run with the bug, one of the case's rules must report it.
-// Without a bug, the same schedule must report nothing. The error names the schedules that fail.
+// Without the bug, the checker must report nothing. The error names the bugs whose cases fail.
+// Prove returns the rows even then.
 func (h *Hunt) Prove(ctx context.Context, p Proof) ([]Row, error) {
 	rows := make([]Row, len(p.Cases))
 	slots := make(chan struct{}, max(p.AtOnce, 1))
@@ -92,7 +93,7 @@ func (r *Row) add(f Found, bug bugs.Bug, err error) {
 	}
 }
 
-// rulesOf lists the rules that reported violations.
+// rulesOf lists the reported violations with their rules, for an error message.
 func rulesOf(f Found) string {
 	var names []string
 	for _, v := range f.Verdict.Violations {

@@ -38,7 +38,7 @@ type scene struct {
 	redis     string              // URL of a Redis that the next processes share, if any
 
 	mu     sync.Mutex
-	calls  []history.Record // calls at receivers: their beginnings and ends
+	calls  []history.Record // beginnings and ends of calls to receivers
 	events map[string]event // by source and id
 }
 
@@ -100,7 +100,7 @@ func (s *scene) called(destination string, ended bool) int {
 // verdict ends the run and judges it.
 func (s *scene) verdict(ctx context.Context) (checker.Verdict, error) {
 	killed := s.Kill()
-	s.receivers.Stop() // all calls have ended
+	s.receivers.Stop() // ends all calls, so that the history is complete
 	verdict, err := s.Judge(ctx, s.pool, checker.Options{MinAcked: 1})
 	return verdict, errors.Join(killed, err, s.Stop(context.WithoutCancel(ctx)))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// late is the failpoint at which an accept waits before its COMMIT.
+// late is the failpoint at which a schedule delays the COMMIT of accepted events.
 const late = "accept.before_commit"
 
 func accepting() []Case {
@@ -55,8 +55,8 @@ func accepting() []Case {
 			// happen first.
 			acknowledge("gateway", "github", "before"),
 			sees("the address of the sender is noted", `SELECT FROM hooklatch.known_addresses`),
-			// A gateway also commits its counters, but not three times in a row before the
-			// delivery.
+			// The gateway also commits its counters, but at least one of three lost responses
+			// belongs to a delivery.
 			loseAnswer("answer-lost-0"), loseAnswer("answer-lost-1"), loseAnswer("answer-lost-2"),
 			start("worker"),
 		}.play},
@@ -67,8 +67,8 @@ func accepting() []Case {
 				crashServer,
 				start("worker"),
 			}.play,
-			// If no session waits for a commit, the server writes the commit late, and no other
-			// process writes it.
+			// With these settings, the WAL writer flushes a COMMIT that no session waits for only
+			// after seconds, and autovacuum does not flush it earlier.
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
@@ -97,9 +97,9 @@ func accepting() []Case {
 	}
 }
 
-// twiceAtOnce delivers an event twice simultaneously. Both deliveries must look for the event
-// before either commits it. On a busy machine that takes some rounds. The first round opens the
-// connections.
+// twiceAtOnce delivers up to ten events, each twice simultaneously, until both deliveries of one
+// are accepted. Both must look for the event before either commits it, which may take several
+// rounds on a busy machine. The first round opens the gateway's connections to Postgres.
 func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
 		// The source must have no replay guard, which would admit only one delivery at a time.
@@ -154,7 +154,7 @@ func hangUpBesideNeighbour(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// loseAnswer delivers an event and loses the response to the next COMMIT.
+// loseAnswer returns a step that delivers an event and loses the response to the next COMMIT.
 func loseAnswer(event string) step {
 	return func(ctx context.Context, s *scene) error {
 		lost, err := s.proxy.Arm(pgproxy.Fault{Kind: pgproxy.LoseAnswer, Count: 1})
@@ -173,8 +173,8 @@ func loseAnswer(event string) step {
 	}
 }
 
-// storm delivers duplicates of another event. The gateways thereby confirm that the database is
-// still the same, and keep using their caches.
+// storm returns a step that delivers another event three times to each gateway. The gateways
+// thereby confirm that the database is still the same, and keep using their caches.
 func storm(gateways ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		for range 3 {
@@ -188,9 +188,9 @@ func storm(gateways ...string) step {
 	}
 }
 
-// knownEarly delivers each event to the last gateway, and again to another gateway or the same
-// one. It stops as soon as a second delivery is answered as a duplicate before the first is
-// committed, and kills the last gateway at that moment.
+// knownEarly returns a step that delivers up to ten events to the last gateway, and each event
+// again to the gateway named second. If that gateway acknowledges the event first, the step kills
+// the last gateway. The step ends as soon as the kill has prevented the COMMIT of an event.
 func knownEarly(second string) step {
 	return func(ctx context.Context, s *scene) error {
 		for round := range 10 {
@@ -221,8 +221,9 @@ func knownEarly(second string) step {
 	}
 }
 
-// knownElsewhere sends each event to a gateway of another database and then to the last gateway.
-// It stops as soon as the last gateway answers as if the event were a duplicate.
+// knownElsewhere returns a step that sends up to ten events, each to a gateway of another database
+// and then to the last gateway. The step ends as soon as the last gateway answers as if the event
+// were a duplicate.
 func knownElsewhere(other string) step {
 	return func(ctx context.Context, s *scene) error {
 		for round := range 10 {
@@ -250,7 +251,7 @@ func knownElsewhere(other string) step {
 
 // comesAgain delivers an event whose COMMIT is late, and delivers it a second time before that
 // COMMIT. If the second delivery is acknowledged before the first gets a response, comesAgain
-// kills the gateway of the first delivery.
+// kills the gateway of the first delivery and returns true.
 func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (early bool, err error) {
 	first := make(chan error, 1)
 	go func() {
@@ -274,7 +275,7 @@ func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (e
 	return early, errors.Join(err, <-first)
 }
 
-// says delivers an event of the source that deduplicates by body.
+// says returns a step that delivers an event with a text to the source that deduplicates by body.
 func says(id, text string, attempt int) step {
 	return func(ctx context.Context, s *scene) error {
 		e, err := s.event("repeats", id)

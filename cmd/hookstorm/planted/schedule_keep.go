@@ -10,7 +10,8 @@ func keeping() []Case {
 		{Bug: bugs.RetentionBelowWindow, Rules: []checker.Rule{"I2", checker.RuleLinear}, run: steps{
 			start("serve"),
 			acknowledge("serve", "github", "delivered-again-later"),
-			// Once the event is some seconds old, a worker with the bug may have deleted it.
+			// The time is stored separately, because a worker with the bug may delete the event
+			// once it is some seconds old.
 			changes(`CREATE TABLE accepted AS SELECT now() AS at`),
 			sees("the event is done, and some seconds old", `
 				SELECT

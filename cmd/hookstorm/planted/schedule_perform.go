@@ -29,7 +29,7 @@ func performing() []Case {
 			acknowledge("gateway", "github", "settled-late"),
 			startToStop("worker", "effect.answered"),
 			behave("app", receivers.OK),
-			// Simulate an expired lease.
+			// The statement simulates an expired lease.
 			changes(`UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`),
 			copyJobs("effect", "app"),
 			startToStop("worker", "effect.answered"),
@@ -65,7 +65,7 @@ func performing() []Case {
 		{Bug: bugs.ProbePassesPause, Rules: []checker.Rule{checker.RulePause}, run: steps{
 			start("serve", "begin_probe.after_commit=stop@1"),
 			behave("app", receivers.Unauthorized),
-			// Only few events, so that their first attempts and retries do not open the breaker
+			// Four events are too few for their first attempts and retries to open the breaker
 			// before all events are acknowledged.
 			acknowledge("serve", "github", numbered("turned-away", 4)...),
 			fires("serve", "begin_probe.after_commit"),
@@ -80,9 +80,9 @@ func performing() []Case {
 	}
 }
 
-// failingTransactions returns rules that make the first 16 claims and the first 16 statements of a
-// process fail. This number is enough to affect the at_most_once effects. A single effect that
-// fails repeatedly would need seconds to use up all 16.
+// failingTransactions returns rules that make the first 16 transactions claim and the first 16
+// transactions run_effect of a process fail. The failures reach the at_most_once effects too,
+// because the retries of a single effect would need seconds to use up all 16.
 func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))

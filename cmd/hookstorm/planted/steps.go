@@ -27,15 +27,15 @@ const (
 	// quietTimeout bounds the wait for the end of all work. On a busy machine a job that an old
 	// process leaves to a new one may wait a minute for its next try.
 	quietTimeout = 3 * time.Minute
-	// still is the time without any job after which the work counts as finished. A job that ends
-	// inserts the next one.
+	// still is the time without any job after which the work counts as finished. A single look is
+	// not enough, because a job that ends may insert the next one.
 	still = 300 * time.Millisecond
 )
 
 // step is a part of a schedule.
 type step func(ctx context.Context, s *scene) error
 
-// steps are parts of a schedule.
+// steps is a schedule: its steps in order.
 type steps []step
 
 // play runs the steps one after another.
@@ -48,7 +48,7 @@ func (all steps) play(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// query returns the text of a file.
+// query returns the statement in query/<name>.sql.
 func query(name string) string {
 	text, err := queries.ReadFile("query/" + name + ".sql")
 	if err != nil {
@@ -57,7 +57,7 @@ func query(name string) string {
 	return string(text)
 }
 
-// until waits until happened returns true. Its error quotes what.
+// until waits until happened returns true. The text what describes the condition in errors.
 func until(ctx context.Context, what string, happened func() (bool, error)) error {
 	for range (retry.Pauses{First: 2 * time.Millisecond, Max: 20 * time.Millisecond}).Until(ctx) {
 		yes, err := happened()
@@ -71,7 +71,7 @@ func until(ctx context.Context, what string, happened func() (bool, error)) erro
 	return fmt.Errorf("wait until %s: %w", what, context.Cause(ctx))
 }
 
-// sees waits until a query returns a row.
+// sees returns a step that waits until a query returns a row.
 func sees(what, query string, args ...any) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, what, func() (bool, error) { return s.holds(ctx, query, args...) })
@@ -84,19 +84,20 @@ func (s *scene) holds(ctx context.Context, query string, args ...any) (yes bool,
 	return yes, err
 }
 
-// fires waits until a failpoint of a process has fired.
+// fires returns a step that waits until a failpoint of a process has fired.
 func fires(name, place string) step {
 	return func(ctx context.Context, s *scene) error { return appears(ctx, s.processes[name].fired, place+" ", 1) }
 }
 
-// passes waits until a process has passed a failpoint the given number of times.
+// passes returns a step that waits until a process has passed a failpoint the given number of
+// times.
 func passes(name, place string, times int) step {
 	return func(ctx context.Context, s *scene) error {
 		return appears(ctx, s.processes[name].passed, place+"\n", times)
 	}
 }
 
-// appears waits until a file contains a text the given number of times.
+// appears waits until a file contains a text at least the given number of times.
 func appears(ctx context.Context, path, text string, times int) error {
 	return until(ctx, fmt.Sprintf("%q stands %d times in %s", text, times, path), func() (bool, error) {
 		said, err := os.ReadFile(path)
@@ -107,7 +108,8 @@ func appears(ctx context.Context, path, text string, times int) error {
 	})
 }
 
-// isCalled waits until a destination received, or answered, the given number of calls.
+// isCalled returns a step that waits until a destination has received the given number of calls or,
+// with ended, until that number of calls has ended.
 func isCalled(destination string, times int, ended bool) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
@@ -116,18 +118,18 @@ func isCalled(destination string, times int, ended bool) step {
 	}
 }
 
-// behave sets a receiver's behaviour for the calls from now on.
+// behave returns a step that sets a receiver's behaviour for later calls.
 func behave(destination string, b receivers.Behaviour) step {
 	return func(_ context.Context, s *scene) error { s.receivers.Behave(destination, b); return nil }
 }
 
-// wait waits for the given duration.
+// wait returns a step that waits for the given duration.
 func wait(d time.Duration) step {
 	return func(ctx context.Context, _ *scene) error { return retry.Wait(ctx, d) }
 }
 
-// quiet waits until no work is left, or until the work that is left has no job. The reconciler
-// would insert such jobs, but it runs only after a minute, which is too late.
+// quiet waits until no job is left, even if some work is unfinished. The reconciler would insert
+// the missing jobs, but it runs only after a minute, which is too late.
 func (s *scene) quiet(ctx context.Context) error {
 	s.Phase(history.PhaseQuiet)
 	ctx, cancel := context.WithTimeout(ctx, quietTimeout)
@@ -154,7 +156,8 @@ func (s *scene) quiet(ctx context.Context) error {
 	return err
 }
 
-// copyJobs waits until a job of the kind is running, and copies such jobs for idle workers.
+// copyJobs returns a step that waits for a running or scheduled job of the kind, and copies all
+// such jobs for idle workers. If destination is empty, jobs of all destinations are copied.
 func copyJobs(kind, destination string) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, "a job of "+kind+" runs", func() (bool, error) {
@@ -165,7 +168,7 @@ func copyJobs(kind, destination string) step {
 	}
 }
 
-// changes runs a statement.
+// changes returns a step that executes a statement.
 func changes(statement string) step {
 	return func(ctx context.Context, s *scene) error {
 		if _, err := s.pool.Exec(ctx, statement); err != nil {
@@ -184,10 +187,11 @@ func crashServer(ctx context.Context, s *scene) error {
 	return nil
 }
 
-// person identifies the operator.
+// person is the operator who requests the operator actions of schedules.
 var person = ledger.Operator{Who: "hookstorm", Via: "api", Reason: "the schedule"}
 
-// order performs an operator action, and records the result.
+// order performs an operator action and records the result. If the action fails, order records an
+// unknown result and returns nil.
 func (s *scene) order(told history.Order, do func(o *outbox.Outbox) error) error {
 	box, err := outbox.New(outbox.Options{Pool: s.pool})
 	if err != nil {
@@ -204,7 +208,7 @@ func (s *scene) order(told history.Order, do func(o *outbox.Outbox) error) error
 	return nil
 }
 
-// pause pauses or resumes a destination.
+// pause returns a step that pauses or resumes a destination.
 func pause(destination string, paused bool) step {
 	action := "resume"
 	if paused {
@@ -217,7 +221,7 @@ func pause(destination string, paused bool) step {
 	}
 }
 
-// replay replays an event through the command line, which has the bug.
+// replay returns a step that replays an event through the command line, which has the bug.
 func replay(by, source, id string) step {
 	return func(ctx context.Context, s *scene) error {
 		return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
@@ -226,7 +230,8 @@ func replay(by, source, id string) step {
 	}
 }
 
-// command runs the command line, which has the bug, with the configuration of a process.
+// command returns a step that runs a command of hooklatch with the bug and with the configuration
+// of a process.
 func command(by string, args ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, append(slices.Clone(args), "--config", s.processes[by].config)...)

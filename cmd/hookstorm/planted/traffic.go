@@ -17,7 +17,7 @@ import (
 // senderDeadline is the maximum wait of a sender that does not hang up.
 const senderDeadline = 20 * time.Second
 
-// event is an event that a sender delivers.
+// event is the content that a sender signs and delivers.
 type event struct {
 	source scenario.Source
 	id     string
@@ -77,8 +77,8 @@ func (s *scene) deliver(ctx context.Context, to *process, e event, attempt int) 
 	}.Make(ctx, s.History), nil // a missing acknowledgement is not an error here: schedules check for it
 }
 
-// acknowledge delivers events that must be acknowledged, one after another. An idle gateway
-// acknowledges immediately.
+// acknowledge returns a step that delivers events one after another. The step fails if the gateway
+// does not acknowledge each event at its first attempt.
 func acknowledge(by, source string, ids ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		for _, id := range ids {
@@ -102,7 +102,7 @@ func (s *scene) acknowledge(ctx context.Context, to *process, e event, attempt i
 	return err
 }
 
-// delivers sends an event once, whatever the result.
+// delivers returns a step that sends an event once, whatever the response.
 func delivers(to, source, id string, attempt int) step {
 	return func(ctx context.Context, s *scene) error {
 		e, err := s.event(source, id)
@@ -114,7 +114,7 @@ func delivers(to, source, id string, attempt int) step {
 	}
 }
 
-// numbered returns n ids.
+// numbered returns n ids: the prefix with a number from 0.
 func numbered(prefix string, n int) []string {
 	ids := make([]string, n)
 	for i := range ids {

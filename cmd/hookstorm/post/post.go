@@ -24,14 +24,14 @@ const maxAnswer = 4 << 10
 // Delivery is one request to a gateway.
 type Delivery struct {
 	Who     string // name of the sender
-	Text    string // for human readers
+	Text    string // note in the history, for human readers
 	Client  *http.Client
-	Request *provider.Request // a signed request
+	Request *provider.Request // correctly signed, or a forgery
 	// Body is read instead of the body of Request, unless it is nil.
 	Body io.Reader
 	// Deadline is the sender's maximum wait. If 0, only the client's limit applies.
 	Deadline time.Duration
-	// Told is the record in the history, without body, deadline and response.
+	// Told is the record in the history. Make adds hash, deadline and response.
 	Told history.Delivery
 }
 
@@ -39,7 +39,7 @@ type Delivery struct {
 type Outcome struct {
 	Acknowledged bool
 	Status       int    // 0 without a response
-	Result       string // accepted or duplicate; for human readers
+	Result       string // value of the header gateway.StatusHeader, such as duplicate
 	Err          error
 }
 
@@ -74,7 +74,7 @@ func (d Delivery) send(ctx context.Context) Outcome {
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	// Without GetBody net/http cannot send a body twice for one delivery.
+	// Because of io.NopCloser, the request has no GetBody, so net/http cannot send the body twice.
 	request.Header, request.ContentLength = d.Request.Header, int64(len(d.Request.Body))
 	if len(d.Request.Body) == 0 {
 		request.Body = http.NoBody
@@ -84,7 +84,7 @@ func (d Delivery) send(ctx context.Context) Outcome {
 		return Outcome{Err: err}
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // only the status matters
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // the body is not needed
 	return Outcome{Acknowledged: response.StatusCode/100 == 2, Status: response.StatusCode, Result: response.Header.Get(gateway.StatusHeader)}
 }
 

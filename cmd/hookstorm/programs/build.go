@@ -25,8 +25,8 @@ type BuildOptions struct {
 	Package string
 	// Tags are build tags, such as failpoint.
 	Tags []string
-	// Overlay is a file that replaces the contents of other files, as for the go command. If
-	// empty, no file is replaced.
+	// Overlay is a file that lists replacements for other files, as for the flag -overlay of the
+	// go command. If empty, no file is replaced.
 	Overlay string
 }
 
@@ -44,7 +44,7 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	// Commit names the version. Stamping would fail outside of a repository.
+	// Callers get the version from Commit. VCS stamping would fail outside a repository.
 	args := []string{"build", "-buildvcs=false", "-o", out, "-tags", strings.Join(opts.Tags, ",")}
 	if opts.Overlay != "" {
 		args = append(args, "-overlay", opts.Overlay)
@@ -56,7 +56,7 @@ func Build(ctx context.Context, opts BuildOptions) (string, error) {
 	return out, nil
 }
 
-// Commit returns the name of the commit in dir, with -dirty appended if files differ from it.
+// Commit returns the short hash of the commit in dir, with -dirty appended if tracked files differ.
 func Commit(ctx context.Context, dir string) (string, error) {
 	name, err := output(ctx, dir, "git", "rev-parse", "--short=12", "HEAD")
 	if err != nil {
@@ -88,8 +88,8 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		if err := os.RemoveAll(parent); err != nil {
 			return fmt.Errorf("remove the worktree of %s: %w", ref, err)
 		}
-		// The command runs to its end, so that the repository does not keep listing the removed
-		// worktree.
+		// The command runs even after ctx has ended, so that the repository does not keep listing
+		// the removed worktree.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		if _, err := output(ctx, root, "git", "worktree", "prune"); err != nil {
@@ -104,7 +104,7 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 	return dir, remove, nil
 }
 
-// output runs a command to its end and returns its output.
+// output runs a command and returns its standard output without surrounding white space.
 func output(ctx context.Context, dir, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir

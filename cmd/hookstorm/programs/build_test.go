@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/programs"
 )
 
-// newRepository returns a repository with two commits of a program that prints its version and,
-// with its build tag, that it has faults.
+// newRepository creates a repository with two commits of a program, which have the Git tags one and
+// two. The program prints its Git tag and, if built with the build tag fault, "with faults".
 func newRepository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -29,7 +29,7 @@ func NewConfiguration(path string, settings scenario.Settings) (*Configuration, 
 // Path returns the path of the file.
 func (c *Configuration) Path() string { return c.path }
 
-// Vary makes a change that a reload may make and that no guarantee depends on. It also ends
+// Vary makes a change that a reload accepts and that no guarantee depends on. It also undoes
 // Break.
 func (c *Configuration) Vary() error {
 	return c.change(func(s *scenario.Settings) {
@@ -70,13 +70,13 @@ func (c *Configuration) Cut(lines int) error {
 	return nil
 }
 
-// MendFor is like Mend, for a process that is about to start. The previous version supports
-// fewer keys.
+// MendFor is like Mend, and also fits the file to the version of the process that is about to
+// start. The previous version supports fewer keys.
 func (c *Configuration) MendFor(previous bool) error {
 	return c.change(func(s *scenario.Settings) { s.Broken, s.Previous = false, previous })
 }
 
-// change replaces the file atomically, so that no process reads half of it.
+// change edits the settings and replaces the file atomically, so that no process reads half of it.
 func (c *Configuration) change(edit func(*scenario.Settings)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,3 +1,4 @@
-// Package programs runs a run's processes. It builds their binaries, starts, stops, kills, pauses
-// and reloads them. It records every start and every end, whether or not hookstorm caused it.
+// Package programs manages the processes of a run. It builds the binaries, and starts, stops,
+// kills, pauses and reloads the processes. It records every start and every end, whether or not
+// hookstorm caused it.
 package programs

@@ -46,7 +46,7 @@ func (l *log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end returns the end of the output.
+// end returns the last endSize bytes of the output, without surrounding white space.
 func (l *log) end() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

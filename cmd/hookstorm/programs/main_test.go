@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// root is the root of the repository.
+// root is the relative path of the repository.
 const root = "../../.."
 
 // notes holds the history's records about processes.

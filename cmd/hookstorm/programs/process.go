@@ -17,7 +17,7 @@ import (
 // who is the name of this package in the history.
 const who = "programs"
 
-// process is one start of a Program.
+// process is one process of a Program, running or ended.
 type process struct {
 	cmd  *exec.Cmd
 	pid  int
@@ -35,7 +35,7 @@ func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*pro
 	cmd.Env = slices.Concat(Environment(), opts.Env, moreEnv)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.WaitDelay = 5 * time.Second // a killed process's children may hold its log open
-	// Ctrl-C must reach only hookstorm. It then stops the processes in order.
+	// Ctrl-C must reach only hookstorm, which then stops the processes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: opts.Account}
 	setDeathSignal(cmd.SysProcAttr)
 	p := &process{cmd: cmd, done: make(chan struct{})}

@@ -29,8 +29,8 @@ type Options struct {
 	Account *syscall.Credential
 	// Log is the file for the output. If empty, only the output's end is kept.
 	Log string
-	// LogSize bounds the log files, in bytes. At least the newest half is kept. Defaults to 32
-	// MB.
+	// LogSize bounds the log files, in bytes. At least the newest half is kept. Defaults to
+	// 32 MiB.
 	LogSize int64
 	// ReadyURL answers 200 when the process can do its work. It answers any status once the
 	// process handles signals. An example is /readyz of the admin listener. If empty, the process
@@ -110,7 +110,8 @@ func (p *Program) PID() int {
 	return process.pid
 }
 
-// Exited returns a channel that is closed when the last process has ended.
+// Exited returns a channel that is closed when the last process has ended. The channel is already
+// closed if no process was started.
 func (p *Program) Exited() <-chan struct{} {
 	process := p.current()
 	if process == nil {
@@ -121,8 +122,8 @@ func (p *Program) Exited() <-chan struct{} {
 	return process.done
 }
 
-// Ended returns how the last process ended, and whether hookstorm caused it. It returns "" while
-// the process is running.
+// Ended describes the end of the last process, and reports whether hookstorm caused that end. how
+// is empty while the process is running, or if none was started.
 func (p *Program) Ended() (how string, ordered bool) {
 	process := p.current()
 	if process == nil || !process.ended() {
@@ -160,7 +161,7 @@ func (p *Program) Ready(ctx context.Context) error {
 	}
 }
 
-// ask returns the status of a response of ReadyURL, or 0 if there is none.
+// ask requests ReadyURL and returns the status of the response, or 0 if there is no response.
 func (p *Program) ask(ctx context.Context, process *process) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.opts.ReadyURL, http.NoBody)
 	if err != nil {

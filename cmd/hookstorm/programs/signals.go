@@ -12,8 +12,8 @@ import (
 // killTimeout bounds the wait for a process after SIGKILL, which only the kernel can delay.
 const killTimeout = 20 * time.Second
 
-// Kill ends the process, even a paused one, as a crash would, and returns when it has ended.
-// Without a process it does nothing.
+// Kill ends the process, even a paused one, as a crash would, and returns when the process has
+// ended. Without a process, Kill does nothing.
 func (p *Program) Kill() error {
 	process := p.current()
 	if process == nil || process.ended() {
@@ -33,9 +33,9 @@ func (p *Program) Kill() error {
 	}
 }
 
-// Stop requests the process to end (SIGTERM), and returns when it has ended. If the process
+// Stop asks the process to end (SIGTERM), and returns when the process has ended. If the process
 // outlasts StopTimeout or ctx, Stop kills it and returns an error. Stop may be called again.
-// Without a process it does nothing.
+// Without a process, Stop does nothing.
 func (p *Program) Stop(ctx context.Context) error {
 	process := p.current()
 	if process == nil || process.ended() {

@@ -16,34 +16,34 @@ type Behaviour string
 
 // The behaviours over HTTP. A mail server does the closest equivalent.
 const (
-	OK              Behaviour = "ok"                // apply it, 200
-	Slow            Behaviour = "slow"              // apply it, 200 after a while
-	Hang            Behaviour = "hang"              // apply it or not, never respond
+	OK              Behaviour = "ok"                // apply the call, 200
+	Slow            Behaviour = "slow"              // apply the call, 200 after a while
+	Hang            Behaviour = "hang"              // apply the call or not, never respond
 	ResetBefore     Behaviour = "reset_before"      // cut the connection, nothing applied
-	ResetAfterApply Behaviour = "reset_after_apply" // apply it, cut the connection
-	HalfAnswer      Behaviour = "half_answer"       // apply it, cut the connection within the 200
+	ResetAfterApply Behaviour = "reset_after_apply" // apply the call, cut the connection
+	HalfAnswer      Behaviour = "half_answer"       // apply the call, cut the connection in the middle of the 200
 	ErrorBefore     Behaviour = "error_before"      // 500, nothing applied
-	ErrorAfterApply Behaviour = "error_after_apply" // apply it, 500
+	ErrorAfterApply Behaviour = "error_after_apply" // apply the call, 500
 	Busy            Behaviour = "busy"              // 429 with Retry-After
 	Unavailable     Behaviour = "unavailable"       // 503 with Retry-After
 	Unauthorized    Behaviour = "unauthorized"      // 401
 	Refused         Behaviour = "refused"           // 422
 	Gone            Behaviour = "gone"              // 410
 	Redirect        Behaviour = "redirect"          // 307 to a path that no caller may request
-	EndlessBody     Behaviour = "endless_body"      // apply it, 200 with a body that does not end
-	HugeHeader      Behaviour = "huge_header"       // apply it, 200 with a header of 512 KiB
-	Switch          Behaviour = "switch"            // apply it, 101, and keep the connection open
-	Random          Behaviour = "random"            // a behaviour after which an effect can continue
+	EndlessBody     Behaviour = "endless_body"      // apply the call, 200 with a body that does not end
+	HugeHeader      Behaviour = "huge_header"       // apply the call, 200 with a header of 512 KiB
+	Switch          Behaviour = "switch"            // apply the call, 101, and keep the connection open
+	Random          Behaviour = "random"            // random for each call, never Final
 )
 
-// act is a behaviour's effect on a call, with the caller's knowledge of the result.
+// act is a behaviour's handling of a call, with the caller's knowledge of the result.
 type act struct {
 	behaviour Behaviour
 	weight    int // weight when Random draws; behaviours that occupy a worker until its timeout are rare
 	applies   bool
 	kind      history.Kind // result over HTTP
 	status    int          // 0 without a response
-	text      string       // for human readers
+	text      string       // note in the history, for human readers
 	// mail is the SMTP response code, 0 for none. A server that answers 4yz or 5yz after the final
 	// dot has not accepted the message (RFC 5321, section 4.2.5). So the mail server of a run
 	// never applies a message and then answers with an error.
@@ -78,7 +78,7 @@ func (b Behaviour) act() act {
 	return acts[slices.IndexFunc(acts, func(a act) bool { return a.behaviour == b })]
 }
 
-// Behaviours returns all behaviours.
+// Behaviours returns all behaviours, including Random.
 func Behaviours() []Behaviour {
 	var all []Behaviour
 	for _, a := range acts {

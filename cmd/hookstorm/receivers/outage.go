@@ -9,7 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// open serves HTTP on a listener until it is closed.
+// open serves HTTP on a listener, in the background, until the listener is closed. After Stop, open
+// closes the listener immediately.
 func (r *Receivers) open(door net.Listener) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

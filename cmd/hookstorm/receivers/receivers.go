@@ -28,8 +28,8 @@ type Options struct {
 	Seed int64
 	// Destinations lists the destinations to serve. Defaults to the scenario's destinations.
 	Destinations []scenario.Destination
-	// Secrets contains the secrets of destinations whose requests must have a Standard Webhooks
-	// signature: whsec_ and Base64. Other destinations need no signature.
+	// Secrets contains the secrets (whsec_ and Base64) of destinations whose requests must have a
+	// Standard Webhooks signature, by name. Other destinations need no signature.
 	Secrets map[string]secret.Value
 	// Slow is the delay of the behaviour Slow. Defaults to 300 ms.
 	Slow time.Duration

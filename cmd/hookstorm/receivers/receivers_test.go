@@ -247,7 +247,7 @@ func TestRandomIsRepeatedBySeed(t *testing.T) {
 func TestNobodyListensWhileItIsDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	// Each send opens a new connection, because an outage cuts open ones.
+	// Each send opens a new connection, because an outage closes idle ones.
 	send := func(key string) ledger.Verdict {
 		return b.sender(t, "app", patient).Send(t.Context(), effect(t, "app", key)).Verdict
 	}

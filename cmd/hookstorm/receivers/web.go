@@ -15,7 +15,7 @@ const (
 	elsewhere = "elsewhere"
 	// retryAfter is the delay that Busy and Unavailable request, in seconds.
 	retryAfter = "1"
-	// hugeHeader is larger than clients accept, in bytes.
+	// hugeHeader is the length of a header that is larger than Hooklatch accepts, in bytes.
 	hugeHeader = 512 << 10
 	// patience bounds the time for which a call hangs if its caller never gives up.
 	patience = time.Minute

@@ -2,8 +2,8 @@ package scenario
 
 import "fmt"
 
-// Deployment is a rolling deployment's change to a process's configuration. The zero value is the
-// start of a run.
+// Deployment is the part of a process's configuration that rolling deployments change. The zero
+// value is the state at the start of a run.
 type Deployment struct {
 	// Number counts the deployments of a run. It makes every configuration distinct, even from an
 	// earlier one with the same routes.
@@ -37,7 +37,7 @@ func (d Deployment) Route() string {
 	return fmt.Sprintf("deployed-%d", d.Named)
 }
 
-// Change is the change of a deployment.
+// Change is the kind of change that a deployment makes.
 type Change string
 
 // Values of Change.

@@ -1,5 +1,5 @@
-// Package scenario defines the sources, destinations and routes of a torture run, the purpose of
-// each, and the configuration file with them.
+// Package scenario defines the sources, destinations and routes of a torture run, and renders the
+// configuration file that contains them.
 package scenario
 
 import (
@@ -22,7 +22,7 @@ import (
 type Source struct {
 	Name     string
 	Provider string
-	Options  provider.Options // options as configured
+	Options  provider.Options // the provider's configuration
 	Secret   secret.Value
 	Shape    Shape
 	Handlers bool // the application's handlers process its events
@@ -70,7 +70,7 @@ func Sources() []Source {
 	}
 }
 
-// SourceNamed returns the endpoint with a name.
+// SourceNamed returns the endpoint with the given name. It panics if none exists.
 func SourceNamed(name string) Source {
 	sources := Sources()
 	i := slices.IndexFunc(sources, func(s Source) bool { return s.Name == name })
@@ -80,19 +80,19 @@ func SourceNamed(name string) Source {
 	return sources[i]
 }
 
-// Destination is a destination of effects.
+// Destination is a destination of the run, with its route.
 type Destination struct {
 	Name   string
 	Kind   string // http, email or sql, as in the ledger
 	Policy ledger.Policy
-	Route  string // route to the destination; empty if only the application enqueues its effects
+	Route  string // permanent route to the destination; empty for none
 	From   []string
 	// OrderBy and LatestBy are expressions in the route.
 	OrderBy, LatestBy string
 }
 
 // Destinations returns the destinations with their routes. All HTTP receivers apply each key
-// once, so each effect must be applied once.
+// once, so no effect may be applied twice.
 func Destinations() []Destination {
 	return []Destination{
 		{Name: "app", Kind: "http", Policy: ledger.AtLeastOnce, Route: "everything", From: []string{"stripe", "github", "slack", "batches", "poison", "repeats"}},

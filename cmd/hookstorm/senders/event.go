@@ -16,7 +16,7 @@ import (
 
 const (
 	accounts   = 50 // number of accounts in events
-	maxItems   = 20 // maximum size of a batch
+	maxItems   = 20 // maximum number of distinct items in a batch
 	maxShared  = 64 // remembered items of earlier batches
 	repeatOf   = 5  // one item in this many repeats an item of an earlier batch
 	twiceInOne = 50 // one batch in this many contains an item twice
@@ -35,7 +35,7 @@ type event struct {
 	acked   *atomic.Bool // a delivery was acknowledged, so any other one is a duplicate
 }
 
-// newEvent creates the event with this number. Its ids contain the number.
+// newEvent creates the event with this number. All its new ids contain the number.
 func (s *source) newEvent(number int64, dice *rand.Rand, now time.Time) *event {
 	id := fmt.Sprintf("%s_%d_%d", s.Name, s.seed, number)
 	e := &event{source: s, number: number, ids: []string{id}, header: http.Header{"Content-Type": {"application/json"}}, acked: new(atomic.Bool)}
@@ -164,7 +164,7 @@ func (e *event) underNewID(number int64) *event {
 func encoded(i item) []byte {
 	text, err := json.Marshal(i)
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // never: an item can always be encoded
 	}
 	return text
 }

@@ -30,8 +30,8 @@ const away = 24 * time.Hour
 // nobody is a source that does not exist.
 const nobody = "nobody"
 
-// forge sends a delivery that must be refused: an event that is never signed, or another body
-// with the id of an existing event.
+// forge sends a delivery that must be refused. It contains a new event that is never delivered
+// correctly, or an earlier event with a changed body.
 func (s *Senders) forge(src *source, dice *rand.Rand) {
 	kinds := []forgery{wrongSecret, tampered, unsigned, unknownSource}
 	if src.signsTime() {

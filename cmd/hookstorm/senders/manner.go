@@ -56,7 +56,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errHungUp }
 
-// slowReader yields a body in four parts, with pauses between them.
+// slowReader yields a body in up to four parts, with pauses between them.
 type slowReader struct {
 	ctx   context.Context //nolint:containedctx // context of its only request
 	left  []byte

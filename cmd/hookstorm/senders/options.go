@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// History gets a delivery for every request. Required.
 	History *history.Writer
-	// Gateways are the targets of the deliveries, as behind a load balancer. Required.
+	// Gateways share the deliveries, as behind a load balancer. Required.
 	Gateways []Gateway
 	// Seed decides the traffic. The results are not deterministic.
 	Seed int64
@@ -29,17 +29,17 @@ type Options struct {
 	SendersPerSource int
 	// Haste divides the deadlines of the providers. Defaults to 5.
 	Haste float64
-	// Compression divides the waits before providers' retries. Defaults to 600: an hour takes
-	// 6 s.
+	// Compression divides the waits before providers' retries. Defaults to 600: an hour becomes
+	// 6 s, if MaxWait allows that.
 	Compression float64
-	// MaxWait bounds the time between two attempts. Defaults to 2 s.
+	// MaxWait bounds the wait between two attempts, before its random variation. Defaults to 2 s.
 	MaxWait time.Duration
-	// MaxOpen is the maximum number of unacknowledged events. At this number no new events begin.
-	// Defaults to 500.
+	// MaxOpen is the number of open events at which the regular traffic starts no new ones. Storm
+	// and Poison ignore the limit. Defaults to 500.
 	MaxOpen int
 }
 
-// Gateway is a gateway that accepts deliveries.
+// Gateway is a target of deliveries. The history contains its name.
 type Gateway struct {
 	Name string
 	URL  string // scheme, host and port

@@ -32,7 +32,7 @@ func (s *Senders) pace(ctx context.Context) {
 	}
 }
 
-// begin starts one send.
+// begin starts one random send: a new event, a past event or a forgery.
 func (s *Senders) begin() {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
@@ -40,7 +40,7 @@ func (s *Senders) begin() {
 	kind := dice.Float64()
 	switch {
 	case s.duplicatesOnly.Load():
-		// Some senders never retry, so one of their events may not be stored.
+		// Only an acknowledged event is certainly stored, because some senders never retry.
 		if old := s.past.any(dice); old != nil && old.acked.Load() {
 			s.again(old, dice)
 		}
@@ -86,15 +86,15 @@ func (s *Senders) OnlyDuplicates(on bool) {
 	s.duplicatesOnly.Store(on)
 }
 
-// Storm sends one new event n times simultaneously, to all gateways, and returns when all
-// deliveries have ended.
+// Storm sends one new event n times simultaneously, to all gateways, and returns when these
+// deliveries have ended or ctx is done.
 func (s *Senders) Storm(ctx context.Context, n int) {
 	dice := s.roll()
 	s.together(ctx, s.fresh(s.anySource(dice), dice), n, dice)
 }
 
 // Poison sends n events simultaneously for the source with the strangest bodies, and returns when
-// their first deliveries have ended.
+// their first deliveries have ended or ctx is done.
 func (s *Senders) Poison(ctx context.Context, n int) {
 	var first sync.WaitGroup
 	for range n {

@@ -11,8 +11,8 @@ const (
 	deep  = 100_000   // nested arrays
 )
 
-// poison returns a body that breaks careless parsers. It may contain anything, because the id is
-// in a header.
+// poison returns a body that breaks careless parsers. The body may contain anything, because the
+// id is in a header.
 func poison(dice *rand.Rand) []byte {
 	switch n := dice.IntN(400); {
 	case n == 0:

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/retry"
 )
 
-// pursue sends an event until it is acknowledged, as its provider does. It returns
-// immediately.
+// pursue starts to send an event, and returns immediately. If the event's provider retries, the
+// event is sent until it is acknowledged.
 func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 	s.pursueWith(e, dice, func() post.Outcome {
 		switch m {
@@ -24,7 +24,7 @@ func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 	})
 }
 
-// pursueWith is like pursue, but the caller makes the first attempt.
+// pursueWith is like pursue, but calls first for the first attempt.
 func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcome) {
 	s.open.Add(1)
 	s.past.add(e, dice)
@@ -37,7 +37,7 @@ func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcom
 	})
 }
 
-// pause returns a provider's wait before an attempt, with a random variation of a quarter.
+// pause returns a provider's wait before an attempt, varied at random by up to a quarter.
 func (s *Senders) pause(src *source, attempt int, dice *rand.Rand) time.Duration {
 	wait := src.waits[min(attempt-2, len(src.waits)-1)]
 	if s.healing.Load() {
@@ -92,12 +92,12 @@ func (s *Senders) again(e *event, dice *rand.Rand) {
 
 func (s *Senders) anyGateway(dice *rand.Rand) target { return s.gateways[dice.IntN(len(s.gateways))] }
 
-// senderOf returns the sender of an event, or another sender of the source if i is above 0.
+// senderOf returns the i-th sender of the source, counted from the event's own sender.
 func (s *Senders) senderOf(e *event, i int) *sender {
 	return e.source.senders[(int(e.number)+i)%len(e.source.senders)]
 }
 
-// maxPast bounds the number of remembered events, maxPastBody the size of their bodies, in bytes.
+// maxPast bounds the number of remembered events, maxPastBody the size of each body, in bytes.
 const (
 	maxPast     = 4000
 	maxPastBody = 32 << 10

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Senders send until they are stopped.
+// Senders send the traffic of a run, from Start to Stop.
 type Senders struct {
 	opts     Options
 	sources  []*source
@@ -22,7 +22,7 @@ type Senders struct {
 	beginning      sync.Mutex // held while a send starts, until its event counts as open
 	duplicatesOnly atomic.Bool
 	number         atomic.Int64 // number of the last event
-	open           atomic.Int64 // events that are not acknowledged yet
+	open           atomic.Int64 // events that are neither acknowledged nor given up
 	inFlight       atomic.Int64 // deliveries in progress
 
 	mu   sync.Mutex
@@ -122,5 +122,5 @@ func (s *Senders) AckedInLast(d time.Duration) int { return s.tally.inLast(d, ti
 // InFlight returns the number of deliveries in progress.
 func (s *Senders) InFlight() int { return int(s.inFlight.Load()) }
 
-// Open returns the number of events that wait for their acknowledgement.
+// Open returns the number of events that are neither acknowledged nor given up by their sender.
 func (s *Senders) Open() int { return int(s.open.Load()) }

@@ -132,7 +132,7 @@ func (b *testBundle) acked(t *testing.T, n int64) {
 
 type keyOf struct{ source, id string }
 
-// stored returns the hash of the bodies of all events in the database.
+// stored returns the hash of each event's body in the database.
 func (b *testBundle) stored(t *testing.T) map[keyOf]string {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), `SELECT e.source, e.event_id, encode(sha256(d.body), 'hex')

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// usualDeadline is the maximum wait of senders that do not document it.
+// usualDeadline is the time to wait for a response if the provider documents no deadline.
 const usualDeadline = 10 * time.Second
 
 // source is one endpoint with its senders.
@@ -24,7 +24,7 @@ type source struct {
 	provider *provider.Provider
 	deadline time.Duration   // maximum wait of a delivery, shortened by Options.Haste
 	waits    []time.Duration // wait before each further attempt; the last wait applies to all later attempts; empty without retries
-	weight   int             // weight of its share in the traffic
+	weight   int             // share of the traffic, relative to the other sources
 	seed     int64
 	senders  []*sender
 
@@ -32,7 +32,7 @@ type source struct {
 	accounts map[string]*account
 	shared   [][]byte // items of earlier batches
 	sharedID []string
-	said     atomic.Int64 // number of bodies of shape Repeat
+	said     atomic.Int64 // number of events of shape Repeat; two share a body
 }
 
 // account is an object whose changes events report.
@@ -79,7 +79,7 @@ func schedule(p *provider.Provider) []time.Duration {
 	return []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour}
 }
 
-// weightOf returns a source's share of the scenario's traffic.
+// weightOf returns the default weight of a source, which depends on its shape.
 func weightOf(s scenario.Source) int {
 	switch s.Shape {
 	case scenario.Account:

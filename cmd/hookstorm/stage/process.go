@@ -66,7 +66,8 @@ func (p *Place) Settings(databaseURL string, to *receivers.Receivers) scenario.S
 	}
 }
 
-// Program creates a program at the place and keeps its output. Stop kills the program.
+// Program creates a program at the place. Its output goes to a log file, unless DropLogs is set.
+// Stage.Stop kills the program.
 func (p *Place) Program(o programs.Options) (*programs.Program, error) {
 	o.Name, o.History = p.Name, p.stage.History
 	if o.Log == "" && !p.stage.opts.DropLogs {

@@ -32,8 +32,8 @@ type Quiet struct {
 	Meanwhile func(ctx context.Context) error
 }
 
-// Until waits until all work is finished or ctx is done, and returns the unfinished work. The
-// checker reports the details.
+// Until waits until all work is finished, ctx is done or Meanwhile fails, and returns the unfinished
+// work. The checker reports the details.
 func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 	told := time.Now()
 	for {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Serve serves HTTP on a free port of loopback until the stage stops, and returns the URL.
+// Serve serves HTTP on a free loopback port until the stage stops, and returns the URL.
 func (s *Stage) Serve(ctx context.Context, handler http.Handler) (url string, err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package stage sets up the environment of every hookstorm run: a directory with a history, a
-// Postgres with Hooklatch's tables, the servers that processes call, and the processes. Torture, sweep, planted bugs and bench share it.
+// Postgres with Hooklatch's tables, the servers that processes call, and the processes. Torture,
+// sweep, planted bugs, bench and upgrade share it.
 package stage
 
 import (
@@ -29,8 +30,8 @@ const HistoryFile = "history.jsonl"
 type Options struct {
 	// Who names the run in the history. Required.
 	Who string
-	// Dir keeps history, configurations, logs and servers. If empty, New creates a temporary
-	// directory, which Stop removes after Forget.
+	// Dir is the directory for history, configurations, logs and servers. If empty, New creates a
+	// temporary directory, which Stop removes after Forget.
 	Dir string
 	// Watch, if not nil, receives each record of the history as it is written.
 	Watch func(history.Record)

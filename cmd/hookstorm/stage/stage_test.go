@@ -30,7 +30,7 @@ func TestStopEndsTheLastFirstAndEachOnce(t *testing.T) {
 	require.Equal(t, []string{"third", "second", "first"}, ended)
 }
 
-// Stop keeps the history of a run, and a directory that the caller chose.
+// Stop removes only a directory that the stage created, and only after Forget.
 func TestOnlyAForgottenDirectoryOfItsOwnIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ chosen, forgotten, kept bool }{

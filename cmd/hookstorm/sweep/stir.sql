@@ -1,4 +1,4 @@
--- Upkeep, which otherwise runs once a minute or an hour.
+-- Starts upkeep, which otherwise runs once a minute or once an hour.
 INSERT INTO hooklatch.river_job (kind, queue, args, max_attempts, state)
 SELECT upkeep.kind, 'upkeep', '{}', 1, 'available'
 FROM (VALUES ('upkeep.reconcile'), ('upkeep.partitions'), ('upkeep.redact')) AS upkeep (kind)

@@ -27,7 +27,7 @@ type Options struct {
 	Dir string
 	// Seed determines the random choices of the plan, of the traffic and of the receivers.
 	Seed int64
-	// Short visits each place once, with an action that the seed draws.
+	// Short visits each place once, with an action and a passage that the seed draws.
 	Short bool
 	// Only lists the visits to make, such as settle.begin=kill@2. If nil, the sweep makes all
 	// visits of the plan.
@@ -51,8 +51,8 @@ type Report struct {
 	Took    time.Duration
 }
 
-// Run performs a sweep. It returns an error if the sweep could not be performed. The findings are in
-// the report.
+// Run performs a sweep. It returns an error if the sweep could not be performed. The findings are
+// in the report.
 func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 	began := time.Now()
 	if opts.Root == "" {
@@ -93,9 +93,9 @@ func Run(ctx context.Context, opts Options) (_ *Report, err error) {
 }
 
 const (
-	// minAcked is the minimum traffic of a meaningful sweep.
+	// minAcked is the minimum number of acknowledged deliveries in a meaningful sweep.
 	minAcked = 100
-	// maxAttempts is the limit of the destinations in the configuration.
+	// maxAttempts is the limit of attempts that the configuration sets for each destination.
 	maxAttempts = 100
 )
 
@@ -126,7 +126,7 @@ type part struct {
 	ends  []leg // legs whose visits happen while a process of each steady lane is stopped
 }
 
-// play performs the sweep itself.
+// play performs the parts of the sweep that have visits, and heals after each.
 func (w *world) play(ctx context.Context) error {
 	w.Phase(history.PhaseStorm)
 	for _, p := range []part{

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep"
 )
 
-// I1 to I11 hold wherever a process fails. Each failpoint is visited nine times, as in the
-// command.
+// I1 to I11 hold wherever a process fails. The plan is that of the command: nine visits to almost
+// every failpoint.
 func TestEveryPlaceIsSurvived(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

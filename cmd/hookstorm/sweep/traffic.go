@@ -73,7 +73,7 @@ func (w *world) acked() (n int64) {
 	return n
 }
 
-// quietWithin is the maximum time in which accepted work must finish. It covers leases of 11 s,
+// quietWithin is the maximum time in which accepted work must finish. It covers leases of 16 s,
 // pauses that are checked every 10 s, retries, and hundreds of destinations that are retired one
 // after another.
 const quietWithin = 5 * time.Minute

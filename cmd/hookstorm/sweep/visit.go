@@ -73,9 +73,9 @@ func ofRetention(place string) bool {
 	}, transaction)
 }
 
-// Plan returns the visits of a sweep: each place at its first, its second and a random later
-// passage, with each action. A short plan visits each place once. The seed then chooses the
-// action, and the first or second passage.
+// Plan returns the visits of a sweep: each place at its first, its second and a later passage, with
+// each action. A place that a process passes only once has no later visits. A short plan visits
+// each place once. The seed then chooses the action, and the first or second passage.
 func Plan(seed int64, short bool) []Visit {
 	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed must be repeatable, not secret
 	var visits []Visit
@@ -115,7 +115,8 @@ func newItinerary(visits []Visit) *itinerary {
 	return &itinerary{open: slices.Clone(visits), fired: make(map[Visit]int)}
 }
 
-// rules returns the failpoint rules for a process: all outstanding visits of a leg.
+// rules returns the failpoint rules for a process: all outstanding visits of a leg, except those
+// that the proxy makes.
 func (i *itinerary) rules(leg leg) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 
 var transactionOfAMove = regexp.MustCompile(`\.DB\.Do\(ctx, "(\w+)"`)
 
-// Only the mover can visit the failpoints of a move's transactions. A sweep with a transaction that the
-// mover does not get does not end.
+// Only the mover can visit the failpoints of a move's transactions. If movingSources omitted a
+// transaction, the mover could stop before its visits, and the sweep would miss them.
 func TestTheMoverGetsEveryTransactionOfAMove(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../../internal/moves/*.go")

@@ -161,7 +161,7 @@ func (w *world) describe(ctx context.Context) *history.Run {
 }
 
 // serve starts the servers that processes call: the receivers, the object that one route reads,
-// and the desk of witnesses.
+// the provider's list, and the desk of witnesses.
 func (w *world) serve(ctx context.Context) (err error) {
 	if w.calls, err = w.Receive(ctx, receivers.Options{Seed: w.opts.Seed, Destinations: destinations()}); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	mux.Handle("/", w.calls)
 	mux.HandleFunc("GET /"+destFresh, func(out http.ResponseWriter, _ *http.Request) {
 		out.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprint(out, `{"version": 1}`) // the reader has closed the connection
+		_, _ = fmt.Fprint(out, `{"version": 1}`) // fails only if the reader has closed the connection
 	})
 	mux.HandleFunc("/repos/", func(out http.ResponseWriter, r *http.Request) { w.listed.ServeHTTP(out, r) })
 	mux.Handle("POST /witness/", http.StripPrefix("/witness", witness.NewDesk(w.History)))
@@ -178,7 +178,7 @@ func (w *world) serve(ctx context.Context) (err error) {
 	return err
 }
 
-// place prepares the directory of a lane's processes, with their configuration.
+// place reserves addresses for a lane's processes and writes their configuration file.
 func (w *world) place(name, databaseURL string, lacks ...string) (*stage.Place, error) {
 	place, err := w.Place(name)
 	if err != nil {
@@ -208,7 +208,7 @@ func (w *world) add(name, command, databaseURL string, lacks ...string) error {
 
 func (w *world) addActor(r role, n int) error {
 	// Because of its handlers, the actor's configuration differs from all others, and may be the
-	// newest.
+	// newest. It omits sourceRepeats, so that gateways plan the events of this source anyway.
 	place, err := w.place(fmt.Sprintf("%s-%d", r.name, n), w.database, sourceRepeats)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (w *world) addActor(r role, n int) error {
 	})
 }
 
-// addLane adds a lane. A steady lane takes part in the leg without kills. Few lanes are steady, so
+// addLane adds a lane. A steady lane takes part in the legs without kills. Few lanes are steady, so
 // that each passes failpoints often. The program of a calm lane also runs after each part, without
 // faults.
 func (w *world) addLane(at *stage.Place, l *lane, steady, calm bool, o programs.Options) (err error) {

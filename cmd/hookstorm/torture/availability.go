@@ -73,7 +73,7 @@ func (a *availability) all() ([]Gap, []string) {
 	return slices.Clone(a.gaps), slices.Clone(a.crashes)
 }
 
-// gapTable lists the times without accepted deliveries for each kind of fault.
+// gapTable formats the times without accepted deliveries for each kind of fault.
 func gapTable(all []Gap) string {
 	byFault := map[string][]time.Duration{}
 	for _, gap := range all {

@@ -21,7 +21,7 @@ type FaultCount struct {
 	AckedLast []int
 }
 
-// Median returns the median of AckedLast.
+// Median returns the median of AckedLast, or 0 if the fault never struck.
 func (c FaultCount) Median() int {
 	if len(c.AckedLast) == 0 {
 		return 0

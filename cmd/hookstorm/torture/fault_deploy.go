@@ -73,7 +73,7 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	return nil
 }
 
-// bring makes a process load its configuration.
+// bring makes a process load its configuration, by a reload or a restart.
 func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	if !reloaded {
 		return w.restart(ctx, s, start{})
@@ -84,8 +84,8 @@ func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	return nil
 }
 
-// isAnnounced waits until a worker has announced a configuration with a higher number than
-// before, and records the announcement.
+// isAnnounced reports whether a worker announces a configuration with a number above before within
+// deployTimeout, and records the result.
 func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Operation) bool {
 	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
 	defer cancel()

@@ -45,11 +45,12 @@ func (w *world) networkFaults() []nemesis.Fault {
 	return sortedByKind(faults)
 }
 
-// onProxy injects a fault of the proxy for one process or for all. The fault ends after a random
-// time, or after at most count strikes. With count 0, strikes do not end it.
+// onProxy returns a function that injects a fault of the proxy for one process or for all. The
+// fault ends after a random time, or after at most count strikes. With count 0, strikes do not end
+// the fault.
 func (w *world) onProxy(fault pgproxy.Fault, count int) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
-		fault := fault // a copy, because every strike has its own target
+		fault := fault // a copy, because every call sets its own target
 		target := "all processes"
 		if rnd.IntN(3) > 0 {
 			target = w.one(rnd, roleGateway, roleWorker, roleApplication).line

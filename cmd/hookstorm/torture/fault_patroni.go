@@ -46,8 +46,8 @@ func (w *world) patroniFaults() []nemesis.Fault {
 // the old primary may have to be copied.
 const patroniTimeout = 3 * time.Minute
 
-// onPatroni injects a fault, which heals even if ctx ends. A failover during the fault moves the
-// database to another server, which the operator then confirms.
+// onPatroni returns a function that injects a fault, which heals even if ctx ends. A failover during
+// the fault moves the database to another server, which the run then confirms as an operator.
 func (w *world) onPatroni(fault func(c *patroni.Cluster, ctx context.Context, struck patroni.Struck) error) fire {
 	return func(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patroniTimeout)
@@ -62,7 +62,7 @@ func (w *world) failOver(loss patroni.Loss) fire {
 	})
 }
 
-// lasting is a fault that lasts for a while.
+// lasting is a fault that heals after the time away.
 type lasting func(c *patroni.Cluster, ctx context.Context, rnd *rand.Rand, away time.Duration, struck patroni.Struck) error
 
 func (w *world) forAWhile(least, most time.Duration, fault lasting) fire {
@@ -92,7 +92,8 @@ func freezeEtcd(count int) lasting {
 	}
 }
 
-// cancelWaiting may strike during the other faults, because it changes nothing in the cluster.
+// cancelWaiting freezes the synchronous standby for a while and cancels the commits that wait for
+// it. The fault may strike during other faults, because all servers keep their roles.
 func (w *world) cancelWaiting(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	return w.database.patroni.CancelWaiting(ctx, time.Second+upTo(rnd, 2*time.Second), struck)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// pastLease is longer than every attempt's lease with a run's short times, and longer than a sender
-// waits for a response.
+// pastLease bounds the random part of a process's pause. It is longer than senders wait for a
+// response, but shorter than the lease of an attempt: the timeout plus 15 s.
 const pastLease = 8 * time.Second
 
 // failpointPatience is the maximum time in which a process must pass a failpoint often enough to
@@ -124,7 +124,8 @@ func (w *world) killLeader(ctx context.Context, _ *rand.Rand, struck func(target
 	return w.back(ctx, leader)
 }
 
-// failpoint restarts a process with a fault at one of its failpoints.
+// failpoint returns a function that restarts a process with an action at one of its failpoints, and
+// then without it.
 func (w *world) failpoint(action string) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roleGateway, roleWorker)

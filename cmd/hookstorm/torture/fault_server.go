@@ -16,7 +16,7 @@ import (
 // serverTimeout bounds a restart or a promotion on a busy machine.
 const serverTimeout = time.Minute
 
-// serverFaults returns the faults of the whole server. The caller's server has no such faults.
+// serverFaults returns the faults of the whole server, or nil for a run on the caller's server.
 func (w *world) serverFaults() []nemesis.Fault {
 	switch {
 	case !w.opts.DSN.IsZero():
@@ -43,8 +43,8 @@ func (w *world) serverFaults() []nemesis.Fault {
 	)
 }
 
-// withServer completes a fault of the server even if ctx ends: half a promotion would leave no
-// server at all.
+// withServer completes a fault of the server even if ctx ends: an interrupted promotion would leave
+// no server.
 func withServer(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
 	defer cancel()
@@ -79,8 +79,8 @@ func (w *world) nothingIsMissing(ctx context.Context) error {
 	return errors.Join(box.Repair().Promoted(ctx, by), box.Stop(ctx))
 }
 
-// freeze suspends a server for a while. While the standby is suspended, no COMMIT is answered,
-// because each COMMIT waits for the standby.
+// freeze returns a fault that suspends a server for a while. While the standby is suspended, no
+// COMMIT gets a response, because each COMMIT waits for the standby.
 func (w *world) freeze(target string, freeze, thaw func(*cluster.Cluster) error) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		if err := freeze(w.database.cluster); err != nil {

@@ -65,7 +65,7 @@ func (h *housekeeper) rest() {
 	h.running.Wait()
 }
 
-// end waits until retention has deleted all past days.
+// end ends the rounds and makes retention delete all past days.
 func (h *housekeeper) end(ctx context.Context) error {
 	h.rest()
 	return h.past.End(ctx, h.by)

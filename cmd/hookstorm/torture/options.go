@@ -27,7 +27,7 @@ type Cluster string
 
 // The choices of database servers.
 const (
-	// Pair means a primary and a synchronous standby that the run promotes itself.
+	// Pair means a primary and a synchronous standby that the run itself promotes.
 	Pair Cluster = "pair"
 	// Patroni means three servers under Debian's Patroni, which chooses the primary. The run
 	// injects only faults of these servers, unless Options.Only lists others.
@@ -67,8 +67,8 @@ type Options struct {
 	// Redis starts a Redis in which the gateways share their cache of duplicates, and adds the
 	// faults of that Redis.
 	Redis bool
-	// Gateways and Workers are the numbers of processes. Both default to 2. Every second gateway has
-	// a worker too.
+	// Gateways and Workers are the numbers of processes. Both default to 2. Each
+	// odd-numbered gateway has a worker too.
 	Gateways, Workers int
 	// Rate is the number of new events per second. Defaults to DefaultRate.
 	Rate float64
@@ -82,7 +82,7 @@ type Options struct {
 	MinAcked, MinFaults int
 	// Patience is the maximum time for all work to finish after the faults. It must exceed the
 	// largest clock skew, because a process whose clock is ahead schedules its next tries later by
-	// the same time. Defaults to 6 minutes, or 10 with production times.
+	// the same time. Defaults to 6 minutes, or to 10 with Production.
 	Patience time.Duration
 	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer
@@ -148,11 +148,11 @@ func (o Options) validate() error {
 	return nil
 }
 
-// checks returns the minimum work of a meaningful run.
+// checks returns the checker's options for this run.
 func (o Options) checks() checker.Options {
 	checks := checker.Options{MinAcked: o.MinAcked, MinFaults: o.MinFaults}
 	if !o.Production {
-		checks.MaxAttempts = 100 // as in package scenario
+		checks.MaxAttempts = 100 // the max_attempts that package scenario configures
 	}
 	return checks
 }
@@ -171,7 +171,7 @@ type Result struct {
 	Command string        // command that repeats the run
 }
 
-// Add returns the combined result of two runs.
+// Add returns r with the faults, acknowledged deliveries and violations of other added.
 func (r Result) Add(other Result) Result {
 	r.Faults = Merge(r.Faults, other.Faults)
 	r.Acked += other.Acked

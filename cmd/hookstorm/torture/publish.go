@@ -15,7 +15,7 @@ var totalsPlace = page.Place{
 	End:   "<!-- end of totals -->",
 }
 
-// Published is a run whose totals are published.
+// Published is a run for Publish: its result, and its description in the history.
 type Published struct {
 	Result Result
 	Run    history.Run

@@ -8,7 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// Reread judges the history of an earlier run.
+// Reread checks the history of an earlier run. It also returns the run's description from the
+// history.
 func Reread(path string) (Result, history.Run, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 type service struct {
 	name     string
 	role     role
-	line     string // the proxy's listener for its database connections
+	line     string // name of the proxy's listener for the service's database connections
 	config   *programs.Configuration
 	programs map[string]*programs.Program // by build; at most one is running
 	url      string                       // URL of the gateway
@@ -71,7 +71,7 @@ func (s *service) nextStart(next start) {
 	s.next = next
 }
 
-// begin starts a process.
+// begin starts the service as next describes. Later starts are ordinary again.
 func (s *service) begin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *service) begin(ctx context.Context) error {
 		program = s.programs[buildCurrent]
 	}
 	if s.config != nil {
-		// No process would start with a broken file, which is only for reloads.
+		// Broken files are only for reloads: no process starts with a broken file.
 		if err := s.config.MendFor(next.build == buildPrevious); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (s *service) ready(ctx context.Context) error {
 	}
 }
 
-// services contains all services of a run.
+// services keeps the services of a run running until stop is called.
 type services struct {
 	all     []*service
 	cancel  context.CancelFunc

@@ -24,7 +24,7 @@ const (
 // stopTimeout bounds the end of a run.
 const stopTimeout = time.Minute
 
-// Run carries out one run. It returns an error if the run could not be carried out. The findings are in
+// Run carries out one run. It returns an error if the run could not be completed. Violations are in
 // the Result.
 func Run(ctx context.Context, opts Options) (result Result, err error) {
 	opts = opts.withDefaults()
@@ -104,7 +104,8 @@ func (w *world) about() *history.Run {
 	return stage.Describe(about, scenario.Destinations())
 }
 
-// heal ends all traffic, makes everything run again, and waits until all work is finished.
+// heal ends every fault, then all traffic, and waits until all work is finished or Options.Patience
+// has passed.
 func (w *world) heal(ctx context.Context) error {
 	w.Phase(history.PhaseHeal)
 	if err := w.repair(ctx); err != nil {
@@ -130,7 +131,8 @@ func (w *world) heal(ctx context.Context) error {
 	return nil
 }
 
-// judge adds the rows of the database to the history and checks it.
+// judge stops the processes, adds the rows of the database to the history, and checks the history
+// and the logs.
 func (w *world) judge(ctx context.Context) (checker.Verdict, error) {
 	if err := w.services.stop(ctx); err != nil {
 		return checker.Verdict{}, err

@@ -190,7 +190,8 @@ func (w *world) newService(role role, number int) (*service, error) {
 	return s, nil
 }
 
-// prepareTraffic creates all senders of events and the operator. storm starts them.
+// prepareTraffic creates the senders, the application, the operator and the housekeeper. storm
+// starts them.
 func (w *world) prepareTraffic(ctx context.Context) error {
 	var gateways []senders.Gateway
 	for _, s := range w.services.of(roleGateway) {
@@ -230,7 +231,7 @@ func (w *world) prepareTraffic(ctx context.Context) error {
 	return nil
 }
 
-// repair ends every fault, and waits until all processes run properly.
+// repair ends every fault, deploys the last configuration, and waits until all processes are ready.
 func (w *world) repair(ctx context.Context) error {
 	w.proxy.DisarmAll()
 	w.calmReceivers()

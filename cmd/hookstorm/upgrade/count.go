@@ -27,7 +27,8 @@ var storedSQL string
 //go:embed query/effects.sql
 var effectsSQL string
 
-// settle waits until all work is done, and counts what was lost or doubled.
+// settle waits at most Options.Patience until all work is done, and adds lost, doubled and
+// unfinished work to the report.
 func (r *run) settle(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, r.opts.Patience)
 	defer cancel()
@@ -103,7 +104,7 @@ func (r *run) foundf(format string, args ...any) {
 // logSuffix ends the names of the processes' logs.
 const logSuffix = ".log"
 
-// readLogs adds the errors that the processes logged.
+// readLogs adds the errors that the processes logged to the report.
 func (r *run) readLogs() error {
 	logs, err := filepath.Glob(filepath.Join(r.stage.Dir, "*"+logSuffix+"*"))
 	if err != nil || len(logs) == 0 {
@@ -122,7 +123,7 @@ func (r *run) readLogs() error {
 }
 
 // unknownThing is the class of Postgres' errors for tables, columns and functions that do not
-// exist, and for missing rights. Processes log some of these errors as warnings, because they
+// exist, and for missing privileges. Processes log some of these errors as warnings, because they
 // retry.
 const unknownThing = "(SQLSTATE 42"
 

@@ -42,7 +42,7 @@ type Options struct {
 // Binaries are the paths of the programs of both versions.
 type Binaries struct{ Previous, Current string }
 
-// Build builds both versions in a directory.
+// Build builds hooklatch twice, into dir: from the commit ref, and from the source tree root.
 func Build(ctx context.Context, root, ref, dir string) (b Binaries, err error) {
 	tree, remove, err := programs.Worktree(ctx, root, ref)
 	if err != nil {
@@ -59,7 +59,7 @@ func Build(ctx context.Context, root, ref, dir string) (b Binaries, err error) {
 // Report is the result of a run.
 type Report struct {
 	Upgraded, Returned int      // events that were acknowledged in each direction
-	Found              []string // what was lost, doubled or logged as an error
+	Found              []string // lost, doubled and unfinished work, and logged errors
 	Took               time.Duration
 }
 
@@ -83,15 +83,15 @@ type run struct {
 	pool     *pgxpool.Pool
 	url      string
 	receiver *receiver
-	fleet    []*service // workers between gateways
-	beside   []*service // migrate the database
+	fleet    []*service // the gateways and workers that are replaced
+	beside   []*service // the processes that migrate the database
 	client   *load.Client
 	acked    []string // ids of all acknowledged events
 	report   Report
 }
 
 // Run starts two gateways and two workers of the previous version, and lets two processes of the
-// current version migrate their database. Then it replaces the processes one by one, and puts the
+// current version migrate the database. Then it replaces the processes one by one, and puts the
 // previous version back without a migration. It sends events all the time. Run returns an error if
 // a step fails. Lost or doubled work and logged errors are in the report.
 func Run(ctx context.Context, opts Options) (_ Report, err error) {
@@ -131,7 +131,7 @@ func Run(ctx context.Context, opts Options) (_ Report, err error) {
 	return r.report, nil
 }
 
-// begin starts the previous version on a separate database.
+// begin starts Postgres, the receiver and the previous version, and connects the sender.
 func (r *run) begin(ctx context.Context) error {
 	server, err := r.stage.Postgres(ctx, cluster.Options{Durable: true, Settings: map[string]string{"max_connections": "300"}})
 	if err != nil {
@@ -233,8 +233,8 @@ func (r *run) goBack(ctx context.Context) (err error) {
 	return nil
 }
 
-// during calls the function do, and meanwhile sends at least n events. It returns the number of
-// events.
+// during calls the function do, and meanwhile sends events at Options.Rate, for at least the time
+// that n events need. It returns the number of events sent.
 func (r *run) during(ctx context.Context, n int, do func(ctx context.Context) error) (sent int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -35,8 +35,8 @@ const (
 	leaderTimeout = time.Minute
 )
 
-// service is a process that both versions run in turn, at the same addresses and with the same
-// configuration file.
+// service is a process that runs one version after the other, at the same addresses and with the
+// same configuration file.
 type service struct {
 	role              string
 	place             *stage.Place
@@ -47,8 +47,8 @@ type service struct {
 //go:embed hooklatch.yaml.tmpl
 var configurationText string
 
-// newService writes the configuration of a service. Both versions must accept the file, except for
-// roleServe.
+// newService writes the configuration of a service. Both versions must accept the file, except that
+// of roleServe, which only the current version reads.
 func (r *run) newService(name, role, receiverURL string) (*service, error) {
 	place, err := r.stage.Place(name)
 	if err != nil {
@@ -134,7 +134,7 @@ type receiver struct {
 	calls map[string]int // by idempotency key
 }
 
-// ServeHTTP handles a call.
+// ServeHTTP counts a completely received call by its idempotency key.
 func (r *receiver) ServeHTTP(_ http.ResponseWriter, request *http.Request) {
 	if _, err := io.Copy(io.Discard, request.Body); err != nil && !errors.Is(err, http.ErrBodyReadAfterClose) {
 		return

@@ -17,8 +17,8 @@ import (
 // of JSON output, settings and their values, operations of the API, and metrics.
 type Surface map[string]bool
 
-// SurfaceOf reads the surface from the generated files of a source tree. Tests check that these
-// files match its programs.
+// SurfaceOf reads the surface from the generated files of a source tree. Tests of that tree check
+// that the files match its programs.
 func SurfaceOf(tree string) (Surface, error) {
 	s := Surface{}
 	for _, part := range []struct {

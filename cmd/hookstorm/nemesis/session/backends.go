@@ -17,7 +17,7 @@ const lookPause = 5 * time.Millisecond
 //go:embed statement/backends.sql
 var backendsSQL string
 
-// backend is a session of Hooklatch's processes.
+// backend is a session of one of Hooklatch's processes.
 type backend struct {
 	PID         int32
 	Application string
@@ -25,7 +25,7 @@ type backend struct {
 	Query       string
 }
 
-// cancelBackend cancels the current statement of a backend.
+// cancelBackend waits until a backend executes a statement, and cancels the statement.
 func cancelBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
 		found, err := strikeBackend(ctx, rnd, target, true, "pg_cancel_backend")
@@ -36,7 +36,7 @@ func cancelBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, 
 	return Struck{}, ErrNothing
 }
 
-// terminateBackend ends any session.
+// terminateBackend ends a random session, busy or idle.
 func terminateBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	return strikeBackend(ctx, rnd, target, false, "pg_terminate_backend")
 }

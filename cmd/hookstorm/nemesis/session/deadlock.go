@@ -29,18 +29,18 @@ var (
 	waitsForEachOtherSQL string
 )
 
-// gatherPause is the time in which Hooklatch's transactions begin to wait for the locked rows. If
-// more transactions wait, it is more likely that one of them already holds a lock on another row.
-// The pause is well below the deadlock_timeout of one second, so Postgres ends the transaction that
-// has waited longer, which is Hooklatch's.
+// gatherPause gives more of Hooklatch's transactions time to begin waiting for the locked rows. The
+// more transactions wait, the more likely one of them already holds a lock on another row. The
+// pause is well below the deadlock_timeout of one second, so Postgres ends the transaction that has
+// waited longer, which is Hooklatch's.
 const gatherPause = 300 * time.Millisecond
 
 // deadlock locks the latter half of the busy rows and waits until transactions of Hooklatch wait
-// for them. Then it locks rows that these transactions may have locked before. When it returns,
-// the deadlock is over.
+// for them. Then it locks all unfinished rows, some of which these transactions may hold. When it
+// returns, the deadlock is over.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
 	// If the waiting transactions held no other row, the fault tries again. At the next try these
-	// transactions may still hold the rows, and no row is free to lock.
+	// transactions may still hold the rows. ErrNothing then leads to another try.
 	missed := false
 	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)
@@ -124,8 +124,6 @@ func lock(ctx context.Context, tx pgx.Tx, statement string) ([]string, error) {
 // does in time.
 func someoneWaits(ctx context.Context, target Target, pid int32) error {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(lookPause) {
-		// Another session runs the check, because the session with the locks would see the same
-		// snapshot of pg_stat_activity throughout its transaction.
 		var waiting bool
 		if err := target.Pool.QueryRow(ctx, waitsForUsSQL, pid).Scan(&waiting); err != nil {
 			return err

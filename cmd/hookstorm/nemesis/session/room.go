@@ -61,7 +61,7 @@ func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error
 		})
 	}
 	if err != nil {
-		return Struck{}, errors.Join(err, heal(ctx)) // the response to its COMMIT may have been lost
+		return Struck{}, errors.Join(err, heal(ctx)) // the trigger exists if only the response to COMMIT was lost
 	}
 	return Struck{What: "no room left for " + table, Heal: heal}, nil
 }
@@ -78,7 +78,7 @@ func insist(ctx context.Context, try func() error) error {
 	return fmt.Errorf("heal: %w", err)
 }
 
-// takeSlots opens connections until the server has no slot left.
+// takeSlots opens connections until the server has no slot left, and closes leftFree of them.
 func takeSlots(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
 	pool := target.Pool.Config()
 	var taken []*pgx.Conn

@@ -1,5 +1,5 @@
-// Package session disturbs Hooklatch's sessions from other sessions of the database: it
-// locks, cancels, blocks, deletes, and takes all connections.
+// Package session disturbs Hooklatch's sessions from other sessions of the database: it locks
+// rows and tables, cancels statements, ends sessions, deletes jobs, and takes all connections.
 package session
 
 import (
@@ -20,19 +20,18 @@ var ErrNothing = errors.New("nothing there to strike")
 // waitTimeout bounds a fault's wait for its own lock, and its wait for another session.
 const waitTimeout = 5 * time.Second
 
-// Needs is a fault's requirement.
+// Needs is the role or the server that a fault requires.
 type Needs string
 
-// The needs.
+// Values of Needs.
 const (
-	// Owner is a role that owns Hooklatch's tables. It is enough for a database on a shared
-	// server.
+	// Owner is a role that owns Hooklatch's tables. The server may be shared.
 	Owner Needs = "owner"
-	// WholeServer means that other databases of the server are affected.
+	// WholeServer is a server for the run alone, because the fault affects all its databases.
 	WholeServer Needs = "server"
 )
 
-// Target is the target of faults.
+// Target is the database that faults strike.
 type Target struct {
 	// Pool connects to the primary, bypassing the proxy that other faults disturb. Faults never
 	// strike its connections.
@@ -44,7 +43,7 @@ type Target struct {
 
 // Struck is a fault that has happened.
 type Struck struct {
-	// What describes the target that it struck.
+	// What describes the target that the fault struck.
 	What string
 	// Heal ends the fault. It is never nil, and does nothing if the fault is already over.
 	Heal func(ctx context.Context) error
@@ -62,7 +61,7 @@ type Fault struct {
 	Strike func(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error)
 }
 
-// Faults returns all faults.
+// Faults returns one Fault of each kind.
 func Faults() []Fault {
 	faults := []Fault{
 		{Kind: "lock_held_by_ddl", Needs: Owner, Strike: lockByDDL},
@@ -90,7 +89,7 @@ func Faults() []Fault {
 	return faults
 }
 
-// tables returns the tables that sessions lock, rewrite and fill.
+// tables returns the tables that faults lock, rewrite and fill.
 func tables() []string {
 	return []string{
 		"hooklatch.processed_events", "hooklatch.effects", "hooklatch.links", "hooklatch.attempts",
@@ -100,7 +99,8 @@ func tables() []string {
 
 func pick(rnd *rand.Rand, of []string) string { return of[rnd.IntN(len(of))] }
 
-// open begins a transaction that stays open until its fault heals.
+// open begins a transaction that stays open until the fault heals, and returns the function that
+// rolls it back.
 func open(ctx context.Context, target Target, level pgx.TxIsoLevel) (pgx.Tx, func(context.Context) error, error) {
 	tx, err := target.Pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: level})
 	if err != nil {

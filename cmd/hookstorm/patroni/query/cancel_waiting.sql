@@ -1,5 +1,4 @@
--- Cancels each session that waits for the synchronous standby to confirm its COMMIT, and counts
--- them.
+-- Cancels and counts the sessions that wait for the synchronous standby to confirm their COMMIT.
 SELECT count(*) FILTER (WHERE pg_cancel_backend(pid))
   FROM pg_stat_activity
  WHERE backend_type = 'client backend'

@@ -1,4 +1,4 @@
--- Standbys that follow this primary, and how many of them are synchronous.
+-- Counts the standbys that follow this primary, and the synchronous ones among them.
 SELECT count(*), count(*) FILTER (WHERE sync_state = 'sync')
   FROM pg_stat_replication
  WHERE state = 'streaming'

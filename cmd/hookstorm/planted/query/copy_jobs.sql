@@ -1,5 +1,5 @@
--- Copies the jobs of current work, because a job may run twice. $1 is a job kind, $2 a
--- destination, or empty.
+-- Copies the running and scheduled jobs of the kind $1, so that each runs twice, and returns the
+-- number of copies. If $2 is not empty, only jobs of the destination $2 are copied.
 WITH copied AS (
     INSERT INTO hooklatch.river_job (state, args, kind, max_attempts, metadata, priority, queue, scheduled_at, tags)
     SELECT 'available', args, kind, max_attempts, metadata, priority, queue, now(), tags

@@ -1,4 +1,4 @@
--- Counts live jobs of Hooklatch, and unfinished events and effects.
+-- Counts the live dispatch and effect jobs, and the unfinished events and effects.
 SELECT
     (
         SELECT count(*)

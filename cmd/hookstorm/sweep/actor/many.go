@@ -13,8 +13,8 @@ import (
 // atRun is how long a round processes its bulk run, unless a worker is faster.
 const atRun = 2 * time.Second
 
-// many begins two bulk runs that match nothing, because other actions cover the action on each
-// effect. It pauses, slows and resumes both runs, and stops the first run. The second run
+// many begins two bulk runs that match nothing, because other steps cover the actions on single
+// effects. It pauses, slows and resumes both runs, and stops the first run. The second run
 // continues after a simulated interruption and ends.
 func (a *actor) many(ctx context.Context, _ int) error {
 	order := runs.Order{Action: ledger.ActionCancelEffect, Effects: find.Effects{States: []ledger.EffectState{ledger.EffectFailed}, Destination: "nobody"}}

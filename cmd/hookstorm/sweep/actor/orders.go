@@ -181,8 +181,8 @@ func (a *actor) sendTest(ctx context.Context, _ int) error {
 	})
 }
 
-// erase erases an event's content, and redacts fields that a source does not keep. The bodies
-// do not change, because the pointer matches nothing.
+// erase erases an event's content, and redacts fields that a source does not keep. The redaction
+// changes no body, because its pointer matches nothing.
 func (a *actor) erase(ctx context.Context, _ int) error {
 	_, err := a.box.Erasure().Redact(ctx, []erasure.Redaction{{Source: handled, Pointers: []string{"/nowhere"}, After: 2 * time.Second}})
 	if err != nil && !errors.Is(err, commit.ErrUnavailable) {
@@ -228,7 +228,7 @@ func (a *actor) mute(ctx context.Context, _ int) error {
 	return nil
 }
 
-// signOut signs out a user whom it has signed in before.
+// signOut signs out a user whom it signed in before.
 func (a *actor) signOut(ctx context.Context, _ int) error {
 	if _, err := a.pool.Exec(ctx, `INSERT INTO hooklatch.console_logins (hash, name, role, way, basis)
 		VALUES (gen_random_uuid()::text::bytea, 'somebody', 'viewer', 'token', '')`); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// end is the end of an operation.
+// end reports the end of an operation to the desk.
 type end struct {
 	ID   int64        `json:"id"`
 	Kind history.Kind `json:"kind"`
@@ -56,7 +56,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id := d.last
 		d.open[id] = d.history.Begin(record)
 		d.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(id) // the witness has closed the connection
+		_ = json.NewEncoder(w).Encode(id) // fails only if the witness has closed the connection
 	case "/end":
 		var e end
 		if err := json.Unmarshal(body, &e); err != nil {

@@ -1,4 +1,4 @@
--- The latter half of the effects that are about to be claimed or settled.
+-- Locks the latter half, in key order, of the effects that are about to be claimed or settled.
 WITH busy AS (
     SELECT scope, key, generation
     FROM hooklatch.effects

@@ -1,4 +1,4 @@
--- The latter half of the events that are about to be dispatched.
+-- Locks the latter half, in key order, of the events that are about to be dispatched.
 WITH busy AS (
     SELECT source, event_id
     FROM hooklatch.processed_events
