@@ -137,7 +137,7 @@ func (q *Queue) Trouble() error {
 	defer q.mu.Unlock()
 	switch stuck := time.Since(q.writing); {
 	case !q.writing.IsZero() && stuck >= stuckAfter:
-		return fmt.Errorf("the log on %s: its reader has taken nothing for %s; lines dropped so far: %d", q.opts.Name, stuck.Round(time.Second), q.dropped)
+		return fmt.Errorf("the log on %s: its reader has read nothing for %s; lines dropped so far: %d", q.opts.Name, stuck.Round(time.Second), q.dropped)
 	case q.failure != nil:
 		return fmt.Errorf("the log on %s: %w; lines dropped so far: %d", q.opts.Name, q.failure, q.dropped)
 	case q.overflow > 0:

@@ -91,7 +91,7 @@ func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 		require.EqualValues(t, room, q.Waiting())
 		require.ErrorContains(t, q.Trouble(), "too slow")
 		time.Sleep(7 * time.Second) //nolint:forbidigo // synctest's clock
-		require.ErrorContains(t, q.Trouble(), "the log on stderr: its reader has read nothing for 7s; 5 lines")
+		require.ErrorContains(t, q.Trouble(), "the log on stderr: its reader has read nothing for 7s; lines dropped so far: 5")
 		close(out.stuck)
 		synctest.Wait()
 		require.NoError(t, q.Trouble())
