@@ -57,7 +57,7 @@ func member(of gjson.Result, token string) gjson.Result {
 // indexOf returns the list index in a token, or false if the token is not an index.
 func indexOf(token string) (int, bool) {
 	index, err := strconv.Atoi(token)
-	return index, err == nil && strconv.Itoa(index) == token
+	return index, err == nil && index >= 0 && strconv.Itoa(index) == token
 }
 
 // Tokens splits a pointer into names and indexes.

@@ -44,6 +44,13 @@ func TestPlacesAreWhereTheValuesStand(t *testing.T) {
 	}
 }
 
+func TestSiblingsMatchAnIndexOnly(t *testing.T) {
+	t.Parallel()
+	require.Len(t, jsonpointer.Siblings([]byte(`["x","y"]`), "/7"), 2)
+	require.Empty(t, jsonpointer.Siblings([]byte(`["x","y"]`), "/-1"))
+	require.Empty(t, jsonpointer.Siblings([]byte(`["x","y"]`), "/01"))
+}
+
 // Lookup finds the value at the last of the positions that Places returns.
 func TestPlacesAgreeWithLookup(t *testing.T) {
 	t.Parallel()
