@@ -66,6 +66,8 @@ func copyRunning(from, to string, own owner) error {
 				return fs.SkipDir
 			}
 			return nil
+		case top == "pg_replslot" && entry.IsDir() && below != "":
+			return fs.SkipDir // a server does not start with the directory of a slot whose state is missing
 		case slices.Contains(emptied, top) && below != "" && !entry.IsDir():
 			return nil
 		case entry.IsDir():

@@ -17,7 +17,7 @@ func TestABackupOfABusyServerBecomesItsStandby(t *testing.T) {
 	t.Parallel()
 	primary := startServer(t, Options{})
 	busy := connect(t, primary.URL("postgres"))
-	_, err := busy.Exec(t.Context(), "CREATE TABLE cells (n int); INSERT INTO cells SELECT generate_series(1, 1000)")
+	_, err := busy.Exec(t.Context(), "CREATE TABLE cells (n int); INSERT INTO cells SELECT generate_series(1, 1000); SELECT pg_create_physical_replication_slot('archive', true)")
 	require.NoError(t, err)
 	stop, done := make(chan struct{}), make(chan error, 1)
 	go func() {
