@@ -56,6 +56,7 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	require.JSONEq(t, `{"action":"event.drop","preview":true,"selected":2}`, only(t, must(t, s.args("events", "drop", "--source", "github", "--json")...), "action", "preview", "selected"))
 	require.Equal(t, 2, held())
 	require.Equal(t, "1 event dropped\n", must(t, s.args("events", "drop", "--type", "star", "--yes")...))
+	require.Regexp(t, `dropped by \S+: \(run \d+\)`, must(t, s.args("events", "show", "github", "id-5")...))
 	require.Equal(t, "1 event released\n", must(t, s.args("events", "release", "--source", "github", "--since", "1h", "--yes")...))
 	s.waitDone(t, "github", "id-4")
 

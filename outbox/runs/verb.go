@@ -111,7 +111,7 @@ func release(ctx context.Context, tx pgx.Tx, r *Runs, _ Run, some []find.Found) 
 }
 
 func drop(ctx context.Context, tx pgx.Tx, r *Runs, run Run, some []find.Found) (Counts, error) {
-	return unlessMoved(r.opts.Inbox.DropTx(ctx, tx, some[0].Event, run.By))
+	return unlessMoved(r.opts.Inbox.DropTx(ctx, tx, some[0].Event, run.named()))
 }
 
 // unlessMoved counts one changed event, or none if err means that the event had changed its state
