@@ -13,9 +13,14 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/nemesis"
 )
 
-// pastLease bounds the random part of a process's pause. It is longer than senders wait for a
-// response, but shorter than the lease of an attempt: the timeout plus 15 s.
-const pastLease = 8 * time.Second
+const (
+	// longerPause bounds the random part of a process's pause. It is longer than senders wait for a
+	// response.
+	longerPause = 8 * time.Second
+	// leaseOfAttempt is the lease of an attempt with the time-outs of a run: 1 s, and 15 s for the
+	// refetch and the ledger.
+	leaseOfAttempt = 16 * time.Second
+)
 
 // failpointPatience is the maximum time in which a process must pass a failpoint often enough to
 // fire it.
@@ -34,8 +39,8 @@ func (w *world) processFaults() []nemesis.Fault {
 		{Kind: "all_workers_killed", Lane: nemesis.Process, Fire: w.killAllWorkers},
 		{Kind: "gateway_stopped", Lane: nemesis.Process, Fire: w.terminate(roleGateway)},
 		{Kind: "worker_stopped", Lane: nemesis.Process, Fire: w.terminate(roleWorker)},
-		{Kind: "gateway_paused", Lane: nemesis.Process, Fire: w.pause(roleGateway)},
-		{Kind: "worker_paused_past_lease", Lane: nemesis.Process, Fire: w.pause(roleWorker, roleApplication)},
+		{Kind: "gateway_paused", Lane: nemesis.Process, Fire: w.pause(time.Second, roleGateway)},
+		{Kind: "worker_paused_past_lease", Lane: nemesis.Process, Fire: w.pause(leaseOfAttempt, roleWorker, roleApplication)},
 		{Kind: "leader_killed", Lane: nemesis.Process, Fire: w.killLeader},
 		{Kind: "failpoint_kill", Lane: nemesis.Process, Fire: w.failpoint("kill")},
 		{Kind: "failpoint_error", Lane: nemesis.Process, Fire: w.failpoint("error")},
@@ -93,14 +98,14 @@ func (w *world) terminate(roles ...role) fire {
 	}
 }
 
-func (w *world) pause(roles ...role) fire {
+func (w *world) pause(least time.Duration, roles ...role) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roles...)
 		program := s.program()
 		if !program.Alive() {
 			return nil
 		}
-		d := time.Second + upTo(rnd, pastLease)
+		d := least + upTo(rnd, longerPause)
 		if err := program.Pause(); err != nil {
 			return nil //nolint:nilerr // the process ended by itself at this moment: nothing struck
 		}
