@@ -94,6 +94,7 @@ func TestHTTPToAPortOfHTTPSIsLoggedAndCounted(t *testing.T) {
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.Equal(t, http.StatusBadRequest, statusOf(t, bufio.NewReader(conn)).StatusCode)
 	require.Len(t, b.logs.lines(t, "request refused before it was read"), 1)
+	require.EqualValues(t, 1, b.counts(t, "hooklatch.rejected")["reason=unread_request,source=_unknown"])
 }
 
 // A connection that ends between requests is not counted as a refusal, and neither is a

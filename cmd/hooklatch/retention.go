@@ -16,6 +16,7 @@ func (c *cli) newRetention() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retention",
 		Short: "Delete expired data",
+		Args:  cobra.NoArgs,
 		RunE:  needsCommand,
 	}
 	c.database.register(cmd.PersistentFlags())

@@ -96,7 +96,7 @@ func TestEveryRuleHasABadHistory(t *testing.T) {
 	for _, path := range files(t, "bad.*.jsonl") {
 		seen[strings.Split(filepath.Base(path), ".")[1]] = true
 	}
-	for rule := range strings.FieldsSeq("I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I12 order pause ledger linear") {
+	for rule := range strings.FieldsSeq("I1 I2 I3 I4 I5 I6 I7 I8 I9 I10 I11 I12 order pause ledger linear newest") {
 		require.True(t, seen[rule], rule)
 	}
 }
