@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// soon is the time before a secret expires in which check warns.
+// soon is the time before a secret's expiry during which the check command warns.
 const soon = 7 * 24 * time.Hour
 
 // sources warns of secrets that expire, of an event key other than the documented one, and of a

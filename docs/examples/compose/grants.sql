@@ -2,7 +2,7 @@
 -- runs it after each migration, as the role that owns the tables. docs/operations.md#roles has the
 -- same statements, and explains them.
 
--- roles: the gateway takes deliveries
+-- roles: the gateway accepts deliveries
 GRANT USAGE ON SCHEMA hooklatch TO hooklatch_gateway;
 GRANT SELECT ON hooklatch.schema_migrations, hooklatch.river_migration, hooklatch.installation, hooklatch.processed_events,
     hooklatch.destinations, hooklatch.retention_progress, hooklatch.replay_runs, hooklatch.hours, hooklatch.sizes,

@@ -173,7 +173,7 @@ func sendBody(r *request) error {
 	if !stored {
 		return &problem{
 			status: http.StatusGone, heading: "The body is not stored",
-			text: "The body is rendered at the first attempt, was deleted with its delivery after retention, or was erased. The effect's page says which.",
+			text: "The body has not been rendered yet (the first attempt renders it), was deleted with its delivery after retention, or was erased. The effect's page says which.",
 		}
 	}
 	if err := r.seen(e.Event.Source).Whole(); err != nil {

@@ -249,7 +249,8 @@ var errNoTime = errors.New("no time")
 // unit. As seconds it would be after the year 5000.
 const millisecondsFrom = 1e11
 
-// Time returns the time at c, or zero: an event without a usable time is still an event.
+// Time returns the time at c. It returns the zero time if d has no usable time there, because events
+// are accepted without one.
 func (c Clock) Time(d *Document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}
