@@ -47,19 +47,19 @@ type Options struct {
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies,omitempty"`
 
 	// Maximum size of a delivery's body, unless its provider sets another limit; a larger body
-	// is answered 413. Defaults to 1MiB.
+	// is answered with 413. Defaults to 1MiB.
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
-	// Memory for the bodies of all deliveries; a body that does not fit is answered 503. The
+	// Memory for the bodies of all deliveries; a body that does not fit is answered with 503. The
 	// first 64 KiB of each body are not counted, and one source may use half of the memory.
 	// Must be at least the largest body limit of any source. Defaults to 256MiB.
 	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
 	// Maximum number of simultaneous deliveries with a complete body, while they are verified,
-	// committed and answered; further deliveries are answered 503. Unknown senders may use
+	// committed and answered; further deliveries are answered with 503. Unknown senders may use
 	// three quarters of this number. Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
 	// Maximum number of simultaneous deliveries whose body is arriving. Unknown senders may
 	// use three quarters of this number, and one source half. At the limit, the slowest
-	// unverified delivery is answered 503 to make room for a new one. Defaults to twice
+	// unverified delivery is answered with 503 to make room for a new one. Defaults to twice
 	// max_in_flight.
 	MaxArriving int `yaml:"max_arriving,omitempty"`
 	// Maximum share of max_in_flight that one source may use, as a number of deliveries. Defaults
@@ -76,7 +76,7 @@ type Options struct {
 	// a new connection replaces the oldest connection of an unknown sender. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Minimum average rate of a body, in bytes per second, once the body has been arriving for
-	// 2s; a slower body is answered 408. Defaults to 10KiB.
+	// 2s; a slower body is answered with 408. Defaults to 10KiB.
 	MinBodyRate size.Bytes `yaml:"min_body_rate,omitempty"`
 	// Time limit for a request's headers. Defaults to 5s.
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`

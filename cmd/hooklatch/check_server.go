@@ -103,6 +103,6 @@ func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 		c.add(doctor.OK, check, "a delivery can be stored (the test was rolled back)", "")
 	case sqlstate.Demoted(err), sqlstate.Is(err, sqlstate.InsufficientPrivilege):
 	default:
-		c.add(doctor.Problem, check, err.Error(), "check the disk and the log of Postgres: until deliveries can be stored, they are answered 503 and senders retry")
+		c.add(doctor.Problem, check, err.Error(), "check the disk and the log of Postgres: until deliveries can be stored, they are answered with 503 and senders retry")
 	}
 }

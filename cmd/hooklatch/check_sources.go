@@ -61,10 +61,10 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 	switch {
 	case p.Keyless && len(s.Secrets) == 0:
 	case covered.Equal(now):
-		c.add(doctor.Problem, "secrets", fmt.Sprintf("source %q has no secret that is valid now: all its deliveries are answered 503", name),
+		c.add(doctor.Problem, "secrets", fmt.Sprintf("source %q has no secret that is valid now: all its deliveries are answered with 503", name),
 			"add the secret that the sender signs with now")
 	case !covered.After(now.Add(soon)):
-		c.add(doctor.Warning, "secrets", fmt.Sprintf("source %q has no secret that is valid after %s: all its deliveries will then be answered 503", name, shown(covered)),
+		c.add(doctor.Warning, "secrets", fmt.Sprintf("source %q has no secret that is valid after %s: all its deliveries will then be answered with 503", name, shown(covered)),
 			"add the next secret, or extend not_after")
 	}
 }

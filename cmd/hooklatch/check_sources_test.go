@@ -37,7 +37,7 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 			"the last one soon", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-27T00:00:00Z}]}",
 			[]string{
 				`warning secret 1 of source "a" is accepted only until 2026-11-27 00:00:00.000Z`,
-				`warning source "a" has no secret that is valid after 2026-11-27 00:00:00.000Z: all its deliveries will then be answered 503`,
+				`warning source "a" has no secret that is valid after 2026-11-27 00:00:00.000Z: all its deliveries will then be answered with 503`,
 			},
 		},
 		{
@@ -48,7 +48,7 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 			"a gap before the next", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-25T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-26T00:00:00Z}]}",
 			[]string{
 				`warning secret 1 of source "a" is accepted only until 2026-11-25 00:00:00.000Z`,
-				`warning source "a" has no secret that is valid after 2026-11-25 00:00:00.000Z: all its deliveries will then be answered 503`,
+				`warning source "a" has no secret that is valid after 2026-11-25 00:00:00.000Z: all its deliveries will then be answered with 503`,
 			},
 		},
 		{
@@ -56,14 +56,14 @@ func TestCheckWarnsOfSecretsThatEnd(t *testing.T) {
 			[]string{
 				`warning secret 1 of source "a" is accepted only until 2026-11-25 00:00:00.000Z`,
 				`warning secret 2 of source "a" is accepted only until 2026-11-26 00:00:00.000Z`,
-				`warning source "a" has no secret that is valid after 2026-11-26 00:00:00.000Z: all its deliveries will then be answered 503`,
+				`warning source "a" has no secret that is valid after 2026-11-26 00:00:00.000Z: all its deliveries will then be answered with 503`,
 			},
 		},
 		{
 			"none now", "a: {provider: stripe, secrets: [{value: the-first-secret, not_after: 2026-11-20T00:00:00Z}, {value: the-second-secret, not_before: 2026-11-22T00:00:00Z}]}",
 			[]string{
 				`warning secret 1 of source "a" expired on 2026-11-20 00:00:00.000Z`,
-				`problem source "a" has no secret that is valid now: all its deliveries are answered 503`,
+				`problem source "a" has no secret that is valid now: all its deliveries are answered with 503`,
 			},
 		},
 		{"keyless", "a: {provider: jwt, jwks_url: https://issuer.example.com/keys, audience: a, event_id: {pointer: /id}}", nil},

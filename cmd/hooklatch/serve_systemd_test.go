@@ -86,7 +86,7 @@ func (m *manager) isTold(t *testing.T, text string) {
 	}, patience, tick, text)
 }
 
-// While a gateway restarts, senders wait for the next process, and every delivery is answered 2xx.
+// While a gateway restarts, senders wait for the next process, and every delivery is answered with 2xx.
 func TestARestartRefusesNobody(t *testing.T) {
 	t.Parallel()
 	const restarts = 3

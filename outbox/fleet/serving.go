@@ -43,7 +43,7 @@ type Presence struct {
 	ID           string        // unique among running processes
 	Running      time.Duration // time since its start
 	ConfigHash   string
-	Destinations []Destination // Name and Queue are used
+	Destinations []Destination // only Name and Queue are read
 
 	// Hash is the digest of everything that decides which effects an event has. Routes is the
 	// digest of the routes alone.

@@ -218,7 +218,7 @@ func cellAway(f Facts) []Alert {
 	for _, name := range f.Away {
 		found = append(found, Alert{
 			Subject: name,
-			Message: fmt.Sprintf("the cell %s is unavailable: deliveries to its sources are answered 503", name),
+			Message: fmt.Sprintf("the cell %s is unavailable: deliveries to its sources are answered with 503", name),
 			Command: "hooklatch status",
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered 2xx
+// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered with 2xx
 // is in the database, with its bytes and its job, and a repeat is a duplicate.
 func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 
 // Options set the minimum work of a meaningful run, and the attempt limit of its effects.
 type Options struct {
-	MinAcked  int      // deliveries that must be answered 2xx
+	MinAcked  int      // deliveries that must be answered with 2xx
 	MinFaults int      // faults that must fire, not counting simulated ones
 	Kinds     []string // kinds of faults that must fire
 	// MaxAttempts is the number of attempts after which an effect may be parked. 0 means 20,

@@ -11,7 +11,7 @@ func (j *judge) doneWasConfirmed() {
 		}
 		calls := j.calls[e.row.IdempotencyKey]
 		if !slices.ContainsFunc(calls, (*call).confirmed) {
-			j.effectViolatedf("I6", e, "it is done, but none of the %d calls with its key was answered 2xx", len(calls))
+			j.effectViolatedf("I6", e, "it is done, but none of the %d calls with its key was answered with 2xx", len(calls))
 		}
 	}
 }

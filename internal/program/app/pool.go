@@ -134,8 +134,8 @@ func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	}
 }
 
-// loginOf returns next if it leads to old's database with another user or password, and old
-// otherwise: only the user and password can change while a process runs.
+// loginOf returns next if next and old differ only in user and password, and old otherwise. While a
+// process runs, only the user and password can change.
 func loginOf(old, next secret.Value) secret.Value {
 	a, err := pgx.ParseConfig(old.Reveal())
 	if err != nil || old.IsZero() || next.IsZero() {

@@ -37,7 +37,7 @@ func TestAServerWithoutFsync(t *testing.T) {
 	strict, _ := start(true, "")
 	select {
 	case err := <-strict.Failed():
-		require.ErrorContains(t, err, "database: fsync is off: events that were answered 2xx are lost if the machine loses power")
+		require.ErrorContains(t, err, "database: fsync is off: events that were answered with 2xx are lost if the machine loses power")
 		require.ErrorContains(t, err, "allow: [fsync_off]")
 	case <-time.After(patience):
 		require.Fail(t, "the process does not report that fsync is off")

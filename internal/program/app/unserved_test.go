@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A removed destination with waiting effects is logged at the start, and at the reload that removes
-// it.
+// The process warns of a removed destination with waiting effects, both at startup and at the reload
+// that removes the destination.
 func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

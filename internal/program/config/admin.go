@@ -23,7 +23,7 @@ type Admin struct {
 	// Certificate and key. Defaults to plain HTTP.
 	TLS *KeyPair `yaml:"tls,omitempty"`
 	// Token that the console, the API and the metrics require, at least 16 bytes long.
-	// After ten wrong tokens from one address, further wrong tokens are answered 429; a
+	// After ten wrong tokens from one address, further wrong tokens are answered with 429; a
 	// valid token is never refused. Defaults to none, which is allowed only on a loopback
 	// address.
 	Token secret.Value `yaml:"token,omitempty"`

@@ -29,7 +29,7 @@ type Database struct {
 	Schema string `yaml:"schema,omitempty"`
 	// Set this to on_start to make each process of `hooklatch serve` apply pending migrations
 	// before it uses the database, as `hooklatch migrate up` does. The role of the process must
-	// own the schema. Until the migrations are applied, deliveries are answered 503. The
+	// own the schema. Until the migrations are applied, deliveries are answered with 503. The
 	// commands `hooklatch gateway` and `hooklatch worker` ignore this setting. Defaults to none: an
 	// operator applies migrations.
 	Migrate string `yaml:"migrate,omitempty"`

@@ -31,7 +31,7 @@ type Source struct {
 	MaxBody size.Bytes `yaml:"max_body,omitempty"`
 	// Accepts bodies with Content-Encoding: gzip. The value says which bytes their signature
 	// covers: unpacked (the body after unpacking) or sent (the bytes as they were sent). max_body
-	// limits both. The body is stored unpacked. Defaults to none: such bodies are answered 415.
+	// limits both. The body is stored unpacked. Defaults to none: such bodies are answered with 415.
 	Gzip string `yaml:"gzip,omitempty"`
 	// If true, Go handlers process this source's events, and their jobs go to a queue that only
 	// processes with handlers serve. Defaults to false.

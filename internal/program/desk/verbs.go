@@ -120,8 +120,8 @@ func Verbs() []Verb {
 		{
 			On: Sources, Name: "backfill", Action: coverage.ActionRun, Role: signin.Operator, Button: "Run now", Asks: "Read the list of",
 			Short: "Compare a source with its provider's list now",
-			Means: "The source is compared with its provider's list now, as in a scheduled pass. A worker reads the list and fetches missing events; with mode: report the worker only counts them. " +
-				"A pass that is running finishes first, and the next one starts right after it. If the provider asked for a delay, the pass waits for it.",
+			Means: "The source is compared with its provider's list now, as in a scheduled pass. A worker reads the list and fetches missing events. If the mode of the source's backfill is report, the worker only counts them. " +
+				"If a pass is running, it finishes first, and the next one starts right after it. If the provider asked for a delay, the next pass starts after the delay.",
 			Past: "due for a pass", Done: "Requested and recorded: a worker reads the list within a minute, or when the running pass has finished.", From: []string{Listed},
 			Do: func(ctx context.Context, o *outbox.Outbox, of Target, _ Terms, by ledger.Operator) error {
 				return o.Coverage().RunNow(ctx, identity.Source(of.Name), by)

@@ -20,10 +20,10 @@ func (f facts) survival() Finding {
 		found.Message = f.confirmed() + ": it survives the loss of this machine, provided that no other standby is promoted" + f.others()
 	case f.AsyncStandbys+f.HiddenStandbys > 0:
 		found.Level = Warning
-		found.Message = standbys(f.AsyncStandbys+f.HiddenStandbys, "standby follows", "standbys follow") + " asynchronously: a failover loses the most recent events, although they were answered 2xx"
+		found.Message = standbys(f.AsyncStandbys+f.HiddenStandbys, "standby follows", "standbys follow") + " asynchronously: a failover loses the most recent events, although they were answered with 2xx"
 		found.Fix = "set synchronous_standby_names if you cannot accept this loss"
 	default:
-		found.Message = "an event is answered 2xx when this server alone has it on disk. The event survives a crash, but not the loss of this machine, unless a service copies the machine's disk"
+		found.Message = "an event is answered with 2xx when this server alone has it on disk. The event survives a crash, but not the loss of this machine, unless a service copies the machine's disk"
 	}
 	return found
 }
@@ -47,9 +47,9 @@ func (f facts) confirmed() string {
 		does += " and has applied it"
 	}
 	if number == 1 {
-		return fmt.Sprintf("an event is answered 2xx when a standby (%s) has it%s", which, does)
+		return fmt.Sprintf("an event is answered with 2xx when a standby (%s) has it%s", which, does)
 	}
-	return fmt.Sprintf("an event is answered 2xx when %d standbys (%s) have it%s", number, which, strings.Replace(does, " has ", " have ", 1))
+	return fmt.Sprintf("an event is answered with 2xx when %d standbys (%s) have it%s", number, which, strings.Replace(does, " has ", " have ", 1))
 }
 
 // others describes the difference for transactions that Hooklatch does not begin.

@@ -99,7 +99,7 @@ func (f facts) durability(opts ServerOptions) []Finding {
 		lossy = Warning
 	}
 	add(f.Fsync != "on", lossy, CheckFsync, "fsync is on",
-		"fsync is off: events that were answered 2xx are lost if the machine loses power", "set fsync = on in postgresql.conf and reload")
+		"fsync is off: events that were answered with 2xx are lost if the machine loses power", "set fsync = on in postgresql.conf and reload")
 	add(f.FullPageWrites != "on", Warning, "full_page_writes", "full_page_writes is on",
 		"full_page_writes is off: a power loss can damage pages, unless the file system never writes partial pages", "set full_page_writes = on in postgresql.conf and reload")
 	add(f.SynchronousCommit == "off", Warning, "synchronous_commit", "synchronous_commit is "+f.SynchronousCommit,

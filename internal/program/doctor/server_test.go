@@ -37,7 +37,7 @@ func TestWhatAnEventSurvivesIsSaid(t *testing.T) {
 		{facts{AsyncStandbys: 1}, Warning, "a failover loses the most recent events"},
 		{
 			facts{StandbyNames: "b, c", SynchronousCommit: "on"}, OK,
-			"an event is answered 2xx when a standby (the first in synchronous_standby_names) has it on disk: it survives the loss of this machine, provided that no other standby is promoted",
+			"an event is answered with 2xx when a standby (the first in synchronous_standby_names) has it on disk: it survives the loss of this machine, provided that no other standby is promoted",
 		},
 		{facts{StandbyNames: "*", SynchronousCommit: "remote_apply"}, OK, "has it on disk and has applied it: "},
 		{facts{StandbyNames: "FIRST 2 (b, c)", SynchronousCommit: "on"}, OK, "when 2 standbys (the first in synchronous_standby_names) have it on disk: "},

@@ -17,7 +17,7 @@ type capability struct {
 // capabilities lists all capabilities, in the order in which they are tried.
 func capabilities() []capability {
 	const (
-		lost      = "an event that was answered 2xx can be missing"
+		lost      = "an event that was answered with 2xx can be missing"
 		damaged   = "stored payloads differ from the received ones"
 		twice     = "an event can be accepted twice"
 		migrating = "a failed migration leaves some of its tables behind"
