@@ -127,7 +127,7 @@ func TestInitRefusesBeforeItWrites(t *testing.T) {
 		"stripe --to http://u:pw@h/":       "has a user name or password",
 		"paypal":                           "set PAYPAL_WEBHOOK_SECRET in the environment",
 		"stripe --for systemd --to h://x":  "http or https",
-		"stripe --database postgres://h/'": "has a quote",
+		"stripe --database postgres://h/'": "has a single quote",
 		"stripe --for systemd --to http://h/?token=x": "may contain a secret",
 	} {
 		t.Run(args, func(t *testing.T) {

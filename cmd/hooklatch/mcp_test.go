@@ -360,7 +360,7 @@ func TestMCPSaysWhyItDoesNotStart(t *testing.T) {
 		{[]string{"--url", s.admin}, "Unauthorized (401)"},
 		{[]string{"--url", s.admin, "--token-file", write("a-token-that-is-wrong")}, "Unauthorized (401)"},
 		{[]string{"--url", s.admin, "--token-file", filepath.Join(dir, "none")}, "no such file"},
-		{[]string{"--url", s.url}, "is it the console's URL?"},
+		{[]string{"--url", s.url}, "check that this is the console's URL"},
 		{[]string{"--config", filepath.Join(dir, "none.yaml")}, "or name the console with --url"},
 	} {
 		var got command
