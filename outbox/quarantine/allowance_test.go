@@ -132,6 +132,6 @@ func TestARequestThatIsReplacedIsCounted(t *testing.T) {
 	k.Accepted("acme", later)
 	batch, _ := k.takeTurn()
 	require.Positive(t, lost.n)
-	require.EqualValues(t, offered, len(batch)+len(k.known.waiting)+len(k.others.waiting)+int(lost.n))
+	require.Equal(t, offered, len(batch)+len(k.known.waiting)+len(k.others.waiting)+int(lost.n))
 	require.NoError(t, k.runner.Stop(t.Context()))
 }
