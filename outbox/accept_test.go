@@ -196,7 +196,7 @@ func TestAcceptTakesAnImpossibleTimeForUnknown(t *testing.T) {
 	}
 }
 
-// poisons are bodies that break jsonb, text columns or parsers (F19).
+// poisons returns bodies that could break jsonb, text columns or parsers.
 func poisons() map[string][]byte {
 	return map[string][]byte{
 		"escaped NUL":     []byte(`{"a":"\u0000"}`),

@@ -35,9 +35,9 @@ type Options struct {
 // Memory is an outbox.SharedMemory in a Redis that several processes share. It is safe for
 // concurrent use.
 //
-// One goroutine communicates with Redis over one connection. It exists only while there is work, or
-// while Redis does not respond. While an exchange is in flight, the commands of the next one
-// collect.
+// One goroutine communicates with Redis over one connection. The goroutine runs only while there is
+// work, or while Redis does not respond. Commands that arrive during an exchange are sent together
+// in the next one.
 //
 // A circuit keeps a slow Redis from delaying callers. It opens when an exchange fails, or when a
 // caller has waited for 5 milliseconds. While it is open, Get returns immediately and Set stores

@@ -90,7 +90,7 @@ type Source struct {
 
 // Dedup configures the recognition of duplicates. A rule without other fields can be a text.
 type Dedup struct {
-	// The rule: id or content.
+	// Rule by which duplicates are recognised: id or content. Defaults to id.
 	Rule string `yaml:"rule,omitempty"`
 	// JSON pointers to the values that the sender changes when it sends an event again,
 	// such as /sg_event_id. The event's key is then a hash of the rest of the event,

@@ -72,7 +72,7 @@ func chooseLook(r *request) error {
 	if !valid {
 		return &problem{
 			status: http.StatusBadRequest, heading: "Unknown time zone or theme",
-			text: "Use a name from the IANA database, such as Europe/Berlin, America/New_York or UTC, and one of the themes of the form.",
+			text: "Enter a time zone from the IANA database, such as Europe/Berlin, America/New_York or UTC, and choose a theme from the list.",
 		}
 	}
 	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: a loopback address has no TLS, and it is not a secret

@@ -172,7 +172,7 @@ func (r *Receiver) named(request *http.Request) bool {
 
 func (r *Receiver) list(w http.ResponseWriter, request *http.Request) {
 	if !r.named(request) {
-		http.Error(w, "call this address as localhost", http.StatusMisdirectedRequest)
+		http.Error(w, "only requests to localhost are allowed: use localhost in the URL", http.StatusMisdirectedRequest)
 		return
 	}
 	listed := struct {

@@ -204,8 +204,8 @@ func (c *Client) Connected() int {
 
 // plan describes what a run sends.
 type plan struct {
-	// begin waits until the i-th event is due and returns the start of its latency, or false
-	// if there is no such event.
+	// begin waits until the i-th event is due, and returns the time from which the event's latency
+	// counts. It returns false if there is no such event.
 	begin func(ctx context.Context, i int) (time.Time, bool)
 	sent  bool // Run.Sent must contain the events
 }

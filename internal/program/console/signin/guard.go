@@ -143,7 +143,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 	inside := AtBase(g.base, mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.asks && !loopback.Called(r) {
-			refuse(w, http.StatusMisdirectedRequest, "call this address as localhost, or set admin.token")
+			refuse(w, http.StatusMisdirectedRequest, "without a sign-in, only requests to localhost are allowed: use localhost in the URL, or set admin.token")
 			return
 		}
 		inside.ServeHTTP(w, r)
