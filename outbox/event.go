@@ -73,7 +73,7 @@ type ReplayGuard struct {
 	Action ReplayAction
 }
 
-// ReplayAction is applied to new events under a proof that was used before.
+// ReplayAction selects how new events are handled if their proof was used before.
 type ReplayAction string
 
 // The values of ReplayAction.

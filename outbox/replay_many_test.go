@@ -100,27 +100,27 @@ func TestAReplayIsDecidedByBodiesAndInOrder(t *testing.T) {
 	require.Len(t, b.actions(t), 1, "the run is one operator action")
 }
 
-// A run of more than one page is interrupted between two events, and continues there.
+// A run is interrupted between two events of a page, and continues there.
 func TestAReplayIsCutOffBetweenTwoEvents(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.runsOf(t)
-	const pageful = 200 // more than one page
-	b.acceptedIn(t, pageful+50, "skipped")
+	const before = 200 // ten more are replayed before the interruption
+	b.acceptedIn(t, before+50, "skipped")
 	run, err := r.Begin(t.Context(), replayOf(find.Events{}), ann)
 	require.NoError(t, err)
 	ctx, cut := context.WithCancelCause(t.Context())
 	run, err = r.Work(ctx, run.ID, time.Now().Add(whenever), func(at runs.Run) {
-		if at.Changed == pageful+10 {
+		if at.Changed == before+10 {
 			cut(errors.New("enough"))
 		}
 	})
 	require.NoError(t, err)
 	require.Equal(t, runs.Running, run.State)
-	require.Equal(t, int64(pageful+10), run.Changed)
-	require.Equal(t, pageful+10, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
-	require.Equal(t, runs.Counts{Selected: pageful + 50, Changed: pageful + 50}, b.workOff(t, r, run.ID, nil).Counts)
-	require.Equal(t, pageful+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
+	require.Equal(t, int64(before+10), run.Changed)
+	require.Equal(t, before+10, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
+	require.Equal(t, runs.Counts{Selected: before + 50, Changed: before + 50}, b.workOff(t, r, run.ID, nil).Counts)
+	require.Equal(t, before+50, b.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 }
 
 // Two matching events are separated by more events than one statement reads.

@@ -195,7 +195,8 @@ func (s *benchSide) report(b *testing.B) {
 	b.ReportMetric(members/commits, s.name+"-members/commit")
 }
 
-// clockTick is USER_HZ, which is 100 on every Linux system that Go runs on.
+// clockTick is the unit of CPU times in /proc: 1/USER_HZ. USER_HZ is 100 on every Linux system that
+// Go runs on.
 const clockTick = 10 * time.Millisecond
 
 // postgresCPU returns the CPU time of a server's running and ended processes so far, according to

@@ -57,7 +57,7 @@ With --abandon the command ends a move that has begun but not completed. The sou
 stays in its old cell. Afterwards set cell to the old cell, remove moved_from, and
 reload all processes. Copied rows stay in the new cell until they expire.
 
-Run the command as the role that owns the tables, like migrate up.`,
+Like 'hooklatch migrate up', run the command as the role that owns the tables.`,
 		Example: "  " + c.name + " cells move stripe --to payments --yes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

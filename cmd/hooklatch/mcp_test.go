@@ -285,8 +285,8 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	require.Contains(t, admin.must(t, "list_actions", map[string]any{"limit": 1}), `"rows"`)
 }
 
-// Hostile arguments fail or match no rows, and wrong arguments get an error message. Neither change
-// anything.
+// Hostile arguments fail or match no rows, and wrong arguments get an error message. No call changes
+// any data.
 func TestMCPAnswersBadInput(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)

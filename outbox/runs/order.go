@@ -248,7 +248,7 @@ func (o Order) Words() string {
 // events arrive later.
 const noEvent = -1
 
-// fixed validates the Order and returns it with the end of its selection set.
+// fixed validates an Order and fills in the end of its selection, if the Order has none.
 func (r *Runs) fixed(ctx context.Context, o Order) (Order, error) {
 	if err := o.validate(); err != nil {
 		return o, err

@@ -32,8 +32,9 @@ const (
 // FetchOptions configure how the current state of an object is read before an effect is rendered.
 type FetchOptions struct {
 	// Origin is the configured scheme, host and port of the API, such as "https://api.example.com".
-	// Bearer is sent only to this origin, and the guard accepts a literal address or localhost only
-	// in this origin. If empty, every URL is guarded, and Bearer is never sent.
+	// Bearer is sent only to this origin. Only this origin may be localhost or a non-public literal
+	// address that AllowPrivate does not list. If Origin is empty, no address has this exemption, and
+	// Bearer is never sent.
 	Origin string
 	// Bearer is sent as "Authorization: Bearer ..." to Origin.
 	Bearer secret.Value

@@ -60,9 +60,9 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 	return effects, nil
 }
 
-// plan returns the route's effect, and whether the event meets the route's condition. With an
-// error, the effect contains the fields determined before the error, because it is parked under its
-// key.
+// plan returns the route's effect, and whether the event meets the route's condition. If plan returns
+// an error, the effect contains the fields that were determined before the error. They include its
+// key, under which Plan parks the effect.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
 	own := ledgerKey(string(scope.event.EventID))
 	effect := ledger.NewEffect{

@@ -23,7 +23,7 @@ func oktaList() sdkList {
 
 func oktaTypes() []string { return []string{"user.lifecycle.create", "user.session.start"} }
 
-// oktaEvent returns an event in the System Log, which an event hook sends in an envelope. The
+// oktaEvent returns an event of the System Log. An event hook sends the event in an envelope. The
 // SDK has no type for the envelope, so the test uses the envelope of our sample.
 func oktaEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()

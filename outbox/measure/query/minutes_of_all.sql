@@ -1,5 +1,5 @@
--- The counts of all names in each period, by kind. Each minute's counts are summed first, because
--- there are many names and few kinds of counts.
+-- The counts of all names in each period, by kind and what. Each minute is first summed over the
+-- names, because there are many names and few values of what.
 SELECT line.place, kind.kind, {{charted}} AS what, sum(c.n)::bigint
 FROM ({{minutes_charted}}) AS line
 CROSS JOIN unnest(:kinds::text[]) AS kind (kind)
