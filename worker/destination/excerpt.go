@@ -66,21 +66,22 @@ func forms(s string) []string {
 	html := strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(plain)
 	upper := strings.NewReplacer("&", `\u0026`, "<", `\u003C`, ">", `\u003E`, "'", `\u0027`, "+", `\u002B`).Replace(plain)
 	for _, escaped := range []string{plain, html, upper, strings.ReplaceAll(upper, `\"`, `\u0022`)} {
-		ascii := onlyASCII(escaped)
-		all = append(all, escaped, strings.ReplaceAll(escaped, "/", `\/`), ascii, strings.ReplaceAll(ascii, "/", `\/`))
+		for _, text := range []string{escaped, onlyASCII(escaped, `\u%04x`), onlyASCII(escaped, `\u%04X`)} {
+			all = append(all, text, strings.ReplaceAll(text, "/", `\/`))
+		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(all)
 }
 
-// onlyASCII escapes all other characters of a JSON string.
-func onlyASCII(text string) string {
+// onlyASCII escapes all other characters of a JSON string, with a format for their UTF-16 units.
+func onlyASCII(text, format string) string {
 	var b strings.Builder
 	for _, unit := range utf16.Encode([]rune(text)) {
 		if unit < utf8.RuneSelf {
 			b.WriteByte(byte(unit))
 		} else {
-			fmt.Fprintf(&b, `\u%04x`, unit)
+			fmt.Fprintf(&b, format, unit)
 		}
 	}
 	return b.String()

@@ -62,6 +62,7 @@ func TestRedactorKnowsHowLibrariesEncode(t *testing.T) {
 		"JSON.stringify":        `"a&b<c>d\\e\"f/g'h+ié😀?ÿÿ"`,
 		"json.dumps":            `"a&b<c>d\\e\"f/g'h+i\u00e9\ud83d\ude00?\u00ff\u00ff"`,
 		"json_encode":           `"a&b<c>d\\e\"f\/g'h+i\u00e9\ud83d\ude00?\u00ff\u00ff"`,
+		"System.Text.Json":      `"a\u0026b\u003Cc\u003Ed\\e\u0022f/g\u0027h\u002Bi\u00E9\uD83D\uDE00?\u00FF\u00FF"`,
 		"Rails":                 `"a\u0026b\u003cc\u003ed\\e\"f/g'h+ié😀?ÿÿ"`,
 		"base64.StdEncoding":    base64.StdEncoding.EncodeToString([]byte(secret)),
 		"base64.URLEncoding":    base64.URLEncoding.EncodeToString([]byte(secret)),

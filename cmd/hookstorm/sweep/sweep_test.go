@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/sweep"
 )
 
-// I1 to I11 hold wherever a process fails. The plan is that of the command: nine visits to almost
-// every failpoint.
+// I1 to I11 hold wherever a process fails. The command hookstorm sweep has the same plan: nine
+// visits to almost every failpoint.
 func TestEveryPlaceIsSurvived(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

@@ -43,7 +43,7 @@ type Target struct {
 
 // Struck is a fault that has happened.
 type Struck struct {
-	// What describes the target that the fault struck.
+	// Description of the target that the fault struck.
 	What string
 	// Heal ends the fault. It is never nil, and does nothing if the fault is already over.
 	Heal func(ctx context.Context) error
