@@ -62,6 +62,7 @@ func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
 	come("", "fetched-1")
 	come(identity.Backfill, "fetched-3", "delivered")
 	come(identity.Webhook, "fetched-2")
+	require.NoError(t, b.Stop(t.Context())) // what is counted after a COMMIT has been counted then
 	var got metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(t.Context(), &got))
 	var overtaken int64
