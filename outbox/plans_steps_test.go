@@ -81,8 +81,10 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
-	// counted waits until the given number of duplicates is counted, which happens in the background.
+	// counted waits until the given number of duplicates is counted, which happens in the background
+	// and without the pause between two writes.
 	counted := func(ctx context.Context, duplicates int) {
+		b.counted.write()
 		soon(t, func() bool {
 			var noted int
 			err := b.of.admin.QueryRow(ctx, `SELECT COALESCE(sum(duplicates), 0) FROM hooklatch.processed_events WHERE starts_with(event_id, $1)`, prefix).Scan(&noted)

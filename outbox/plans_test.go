@@ -247,5 +247,5 @@ func atOnce(n int, f func(i int) error) error {
 // soon waits for a condition that background work makes true.
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
-	require.Eventually(t, what, 2*time.Minute, time.Millisecond)
+	require.Eventually(t, what, 2*time.Minute, 10*time.Millisecond)
 }
