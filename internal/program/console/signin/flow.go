@@ -98,7 +98,8 @@ func (u *usedFlows) has(f flow) bool {
 	return used
 }
 
-func (u *usedFlows) add(f flow) {
+// add records a flow, and reports false if it was completed before.
+func (u *usedFlows) add(f flow) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := u.now()
@@ -109,5 +110,9 @@ func (u *usedFlows) add(f flow) {
 	if u.until == nil {
 		u.until = make(map[string]time.Time)
 	}
+	if _, used := u.until[f.State]; used {
+		return false
+	}
 	u.until[f.State] = time.Unix(f.Begun, 0).Add(flowFor)
+	return true
 }

@@ -23,7 +23,7 @@ import (
 const (
 	// flowFor is the maximum time for a user to sign in at the provider.
 	flowFor = 10 * time.Minute
-	// providerTimeout is the time-out of one request to the provider.
+	// providerTimeout is the timeout of one request to the provider.
 	providerTimeout = 10 * time.Second
 )
 
@@ -160,7 +160,7 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 	begun, ok := g.takeFlow(w, r)
 	next := Local(begun.Next)
 	if !ok {
-		g.show(w, r, Page{Status: http.StatusBadRequest, Next: "/", Wrong: "This sign-in was not started in this browser, or it was started too long ago. Start again."})
+		g.refuseFlow(w, r)
 		return
 	}
 	if refused := r.URL.Query().Get("error"); refused != "" {
@@ -172,7 +172,10 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many users are signing in, or too many requests come from this address. Try again in a moment."})
 		return
 	}
-	g.oidc.used.add(begun)
+	if !g.oidc.used.add(begun) { // another request with this flow came at the same time
+		g.refuseFlow(w, r)
+		return
+	}
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), g.oidc.client), providerTimeout)
 	defer cancel()
 	claims, err := g.oidc.claimsOf(ctx, r.URL.Query().Get("code"), begun)
@@ -187,6 +190,10 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.begin(w, r, person, "", g.oidcBasis(), next)
+}
+
+func (g *Guard) refuseFlow(w http.ResponseWriter, r *http.Request) {
+	g.show(w, r, Page{Status: http.StatusBadRequest, Next: "/", Wrong: "This sign-in was not started in this browser, or it was started too long ago. Start again."})
 }
 
 // oidcBasis returns the basis of a login through a provider: the client secret, and the configured

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -50,14 +51,14 @@ func newCountedProvider(t *testing.T) *countedProvider {
 }
 
 // atProvider returns a door with sign-in through a provider, and a fixed clock.
-func atProvider(t *testing.T, p *countedProvider, now *time.Time) *door {
+func atProvider(t *testing.T, p *countedProvider, now *time.Time, more ...func(*signin.Options)) *door {
 	t.Helper()
-	return newDoor(t, func(o *signin.Options) {
+	return newDoor(t, append([]func(*signin.Options){func(o *signin.Options) {
 		o.OIDC = &signin.OIDC{Issuer: p.URL, ClientID: "hooklatch", ClientSecret: secret.New("the-client-secret"), Scopes: []string{"openid"}}
 		o.Roles = signin.Conditions{signin.Viewer: "true"}
 		o.ConsoleURL = &url.URL{Scheme: "http", Host: "localhost"}
 		o.Now = func() time.Time { return *now }
-	})
+	}}, more...)...)
 }
 
 // visit requests a path like a browser at an address, and returns the response.
@@ -91,6 +92,26 @@ func (d *door) begun(t *testing.T, remote string) (cookie, state string) {
 
 func back(state string) string {
 	return "/auth/callback?" + url.Values{"code": {"made-up"}, "state": {state}}.Encode()
+}
+
+// A browser that requests the callback several times at once causes one request to the provider.
+// The clock is slow, so that all these requests find the flow unused.
+func TestAFlowIsUsedOnceAtATime(t *testing.T) {
+	t.Parallel()
+	p, now := newCountedProvider(t), time.Now()
+	d := atProvider(t, p, &now, func(o *signin.Options) {
+		o.Now = func() time.Time {
+			time.Sleep(10 * time.Millisecond)
+			return now
+		}
+	})
+	cookie, state := d.begun(t, "192.0.2.1")
+	var together sync.WaitGroup
+	for range 8 {
+		together.Go(func() { d.visit("192.0.2.1", back(state), cookie) })
+	}
+	together.Wait()
+	require.EqualValues(t, 1, p.exchanges.Load())
 }
 
 // The provider gets no request for sign-ins that Hooklatch did not start, and at most one request
