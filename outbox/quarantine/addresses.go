@@ -34,7 +34,7 @@ type addresses struct {
 	mu     sync.Mutex
 	stored map[sender]bool       // in the table at the last read
 	any    map[netip.Prefix]bool // all addresses in stored and noted, for any source
-	noted  map[sender]time.Time  // addresses noted by this process
+	noted  map[sender]time.Time  // addresses noted by this process, for at least noteAgain
 	bySrc  map[identity.Source]int
 	fresh  []sender // addresses to be stored
 	readAt time.Time
@@ -54,7 +54,7 @@ func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 		return false
 	}
 	if !known && a.bySrc[source] >= maxAddresses {
-		a.forgetOld(source)
+		a.forgetOld()
 		if a.bySrc[source] >= maxAddresses {
 			return false
 		}
@@ -68,11 +68,13 @@ func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 	return true
 }
 
-func (a *addresses) forgetOld(source identity.Source) {
+// forgetOld leaves the addresses noted longer ago than noteAgain to the table, from which they
+// expire.
+func (a *addresses) forgetOld() {
 	for s, at := range a.noted {
-		if s.source == source && time.Since(at) >= noteAgain {
+		if time.Since(at) >= noteAgain {
 			delete(a.noted, s)
-			a.bySrc[source]--
+			a.bySrc[s.source]--
 		}
 	}
 }
@@ -108,6 +110,7 @@ func (a *addresses) learn(stored map[sender]bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stored, a.readAt = stored, time.Now()
+	a.forgetOld()
 	a.any = make(map[netip.Prefix]bool, len(stored))
 	for s := range stored {
 		a.any[s.address] = true
