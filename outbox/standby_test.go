@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -193,6 +194,56 @@ func (r *replicated) waitsTwice(t *testing.T, f func(ctx context.Context) error)
 	done()
 	r.standbys(t, "")
 	require.NoError(t, <-answered)
+}
+
+// An application whose COMMIT has no response enqueues the effect again. Its second transaction finds
+// the effect and writes nothing, but still waits for the standby.
+func TestEnqueueAgainWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t)
+	r.register(t, fleet.Destination{Name: "app", Kind: "http", Queue: "dst_app"})
+	r.away(t)
+	inSQL := func(call string) func(context.Context, pgx.Tx) (bool, error) {
+		return func(ctx context.Context, tx pgx.Tx) (created bool, err error) {
+			err = tx.QueryRow(ctx, `SELECT hooklatch.`+call).Scan(&created)
+			return created, err
+		}
+	}
+	for name, enqueue := range map[string]func(context.Context, pgx.Tx) (bool, error){
+		"Go": func(ctx context.Context, tx pgx.Tx) (bool, error) {
+			return r.EnqueueTx(ctx, tx, Enqueue{Destination: "app", Key: "in-go", Request: ledger.Request{Body: []byte("{}")}})
+		},
+		"SQL":           inSQL(`enqueue('app', 'in-sql', '{}')`),
+		"bytes and SQL": inSQL(`enqueue_bytes('app', 'in-bytes', 'x')`),
+	} {
+		transact := func(want bool) (committed chan error) {
+			committed = make(chan error, 1)
+			go func() {
+				committed <- pgx.BeginFunc(context.Background(), r.pool, func(tx pgx.Tx) error {
+					if created, err := enqueue(context.Background(), tx); err != nil || created != want {
+						return fmt.Errorf("created: %t: %w", created, err)
+					}
+					return nil
+				})
+			}()
+			return committed
+		}
+		_, done := r.cancelWaits(t)
+		require.NoError(t, <-transact(true), name) // its wait is cancelled, of which Postgres only warns
+		done()
+
+		again := transact(false)
+		require.Eventually(t, func() bool {
+			var waiting bool
+			err := r.admin.QueryRow(context.Background(), `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep')`).Scan(&waiting)
+			return err == nil && waiting || len(again) > 0
+		}, 2*time.Minute, 10*time.Millisecond, name)
+		require.Empty(t, again, "%s: committed before the standby has it", name)
+		r.standbys(t, "")
+		require.NoError(t, <-again, name)
+		r.away(t)
+	}
+	r.standbys(t, "")
 }
 
 func TestPoolThatIsNotPreparedIsRefusedWithAStandby(t *testing.T) {

@@ -50,6 +50,11 @@ func (l *Ledger) addTx(ctx context.Context, tx pgx.Tx, e NewEffect, cause *Cause
 	if err != nil {
 		return false, err
 	}
+	if !created[e.EffectID] {
+		if _, err := l.sql.WaitForStandby.Exec(ctx, tx); err != nil {
+			return false, fmt.Errorf("wait for the standby: %w", err)
+		}
+	}
 	jobs, err := l.jobsOfNew(ctx, tx, &rows, created, true)
 	if err != nil {
 		return false, err

@@ -55,6 +55,7 @@ type statements struct {
 	SettledBefore       statement.Of[settledBefore]
 	StatesOfEffects     statement.Of[askedEvents]
 	Supersede           statement.Of[supersede]
+	WaitForStandby      statement.Bound
 }
 
 func loadStatements(name schema.Name) (statements, error) {
