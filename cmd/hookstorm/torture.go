@@ -73,7 +73,7 @@ guarantees. The last line contains the number of violations.`,
 	flags.BoolVar(&opts.Production, "production", false, "leave leases, timeouts and schedules at their defaults")
 	flags.StringVar(&with, "with", "", "file with your own settings: keys of gateway, worker and destination")
 	flags.DurationVar(&opts.Pause, "pause", torture.DefaultPause, "mean pause between two faults of the same kind of target")
-	flags.DurationVar(&opts.Patience, "patience", 0, "time limit for all work to finish after the faults (default 6m, 10m with --production)")
+	flags.DurationVar(&opts.Patience, "patience", 0, "longest time after the faults in which the unfinished work may fail to decrease (default 6m, 10m with --production)")
 	flags.BoolVar(&opts.Redis, "redis", false, "let the gateways share their memory of duplicates in a Redis, and kill, empty and freeze it")
 	flags.IntVar(&opts.Gateways, "gateways", 2, "gateway processes")
 	flags.IntVar(&opts.Workers, "workers", 2, "worker processes, beside an application with handlers")

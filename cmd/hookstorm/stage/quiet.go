@@ -5,6 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,18 +30,26 @@ type Quiet struct {
 	Pool     *pgxpool.Pool
 	Listed   *listed.Sender // sender whose events must all be stored
 	Outcomes []string       // outcomes of unfinished events
+	// Patience is the longest time in which the unfinished work may fail to decrease. Zero: no limit.
+	Patience time.Duration
 	// Meanwhile, if not nil, is called every ten seconds while work is unfinished.
 	Meanwhile func(ctx context.Context) error
 }
 
-// Until waits until all work is finished, ctx is done or Meanwhile fails, and returns the unfinished
-// work. The checker reports the details.
+// Until waits until all work is finished, Patience is over, ctx is done or Meanwhile fails, and returns
+// the unfinished work. The checker reports the details.
 func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
-	told := time.Now()
+	told, fewest, progress := time.Now(), math.MaxInt, time.Now()
 	for {
 		left, err = q.left(context.WithoutCancel(ctx))
 		if err == nil && len(left) == 0 {
 			return nil, nil
+		}
+		if n := sum(left); err == nil && n < fewest {
+			fewest, progress = n, time.Now()
+		}
+		if q.Patience > 0 && time.Since(progress) > q.Patience {
+			return left, err
 		}
 		if time.Since(told) > tellEvery && q.Meanwhile != nil {
 			told = time.Now()
@@ -52,6 +62,16 @@ func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 			return left, err
 		}
 	}
+}
+
+// sum adds the numbers with which the parts of left begin.
+func sum(left []string) (n int) {
+	for _, part := range left {
+		number, _, _ := strings.Cut(part, " ")
+		count, _ := strconv.Atoi(number) // each part begins with a number
+		n += count
+	}
+	return n
 }
 
 func (q Quiet) left(ctx context.Context) ([]string, error) {

@@ -17,7 +17,7 @@ const (
 	// longerPause bounds the random part of a process's pause. It is longer than senders wait for a
 	// response.
 	longerPause = 8 * time.Second
-	// leaseOfAttempt is the lease of an attempt with the time-outs of a run: 1 s, and 15 s for the
+	// leaseOfAttempt is the lease of an attempt with the timeouts of a run: 1 s, and 15 s for the
 	// refetch and the ledger.
 	leaseOfAttempt = 16 * time.Second
 )
