@@ -283,7 +283,7 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", fmt.Sprintf(`{"id":"%d","type":"x"}`, n), withHeaders("X-Signature", "00")).status)
 	}
 	require.Equal(t, http.StatusOK, q.post(t, "orders", `{"id":"good","type":"x"}`).status)
-	require.Less(t, time.Since(began), 2*time.Minute, "if responses waited for the quarantine, each would take its time-out")
+	require.Less(t, time.Since(began), 2*time.Minute, "if responses waited for the quarantine, each would take its timeout")
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 

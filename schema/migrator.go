@@ -131,7 +131,7 @@ func (m *Migrator) once(ctx context.Context, fn func(tx pgx.Tx) error) error {
 func (m *Migrator) setTimeouts(ctx context.Context, tx pgx.Tx, lock time.Duration) error {
 	limits := timeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.Timeouts.With(limits).Exec(ctx, tx); err != nil {
-		return fmt.Errorf("set time-outs: %w", err)
+		return fmt.Errorf("set timeouts: %w", err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (m *Migrator) alone(ctx context.Context, conn *pgxpool.Conn, f func() error
 func (m *Migrator) inSession(ctx context.Context, conn *pgxpool.Conn, lock time.Duration, steps ...statement.Bound) error {
 	limits := sessionTimeouts{LockTimeout: strconv.FormatInt(lock.Milliseconds(), 10)}
 	if _, err := m.sql.SessionTimeouts.With(limits).Exec(ctx, conn); err != nil {
-		return fmt.Errorf("set time-outs: %w", err)
+		return fmt.Errorf("set timeouts: %w", err)
 	}
 	for _, step := range steps {
 		if _, err := step.Exec(ctx, conn); err != nil {

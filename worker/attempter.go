@@ -173,7 +173,7 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
-		// A refetch has its own time-out, and does not send the effect.
+		// A refetch has its own timeout, and does not send the effect.
 		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
 			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// commitTimeout is the time that a handler transaction has to end after the job's time-out.
+	// commitTimeout is the time that a handler transaction has to end after the job's timeout.
 	// The job's context does not cancel the COMMIT: a cancelled COMMIT has an unknown outcome.
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds the transaction that records a failed dispatch.

@@ -31,7 +31,7 @@ import (
 // Bounds of Options, and the extra time that runs may take.
 const (
 	minJobTimeout = 30 * time.Second
-	// rescueSlack is the time from a run's time-out to its rescue. A run that honours its context
+	// rescueSlack is the time from a run's timeout to its rescue. A run that honours its context
 	// has ended by then.
 	rescueSlack = 30 * time.Second
 	// ledgerSlack is the time that an effect run may take in addition to the call: one claim and

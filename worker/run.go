@@ -14,7 +14,7 @@ import (
 )
 
 // runFor is the maximum time that one job processes a bulk run; the next job continues. It is below
-// every job time-out.
+// every job timeout.
 const runFor = 20 * time.Second
 
 // runsAtOnce is the number of bulk runs that a process works on simultaneously. Upkeep shares its

@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// senderPatience is the maximum time that a sender may take to return after its time-out. The
-// program adds a second to the configured time-out, so a call ends at most 5 seconds after that.
+// senderPatience is the maximum time that a sender may take to return after its timeout. The
+// program adds a second to the configured timeout, so a call ends at most 5 seconds after that.
 const senderPatience = 4 * time.Second
 
-// bounds are a call's time-out, and the time that the call may then take to return.
+// bounds are a call's timeout, and the time that the call may then take to return.
 type bounds struct{ timeout, patience time.Duration }
 
 // onceStopped returns the maximum time for a call to return after a stop has cancelled its attempt.
@@ -28,7 +28,7 @@ func (b bounds) onceStopped() time.Duration { return b.patience * 3 / 4 }
 type abandonedError struct{ bounds }
 
 func (e *abandonedError) Error() string {
-	return fmt.Sprintf("the sender did not return within its time-out of %s and %s: the attempt was abandoned", e.timeout, e.patience)
+	return fmt.Sprintf("the sender did not return within its timeout of %s and %s: the attempt was abandoned", e.timeout, e.patience)
 }
 
 func isAbandoned(err error) bool {
@@ -112,7 +112,7 @@ func (a *attempter) send(ctx context.Context, l *served, effect ledger.Effect) d
 	return out
 }
 
-// runStatement calls a Transactional sender. Postgres itself ends a statement at the time-out, so
+// runStatement calls a Transactional sender. Postgres itself ends a statement at the timeout, so
 // the context ends a little later. After a panic of the sender, the transaction is broken and
 // rolled back. If the sender does not return, its connection is closed, so none of its work can be
 // committed.

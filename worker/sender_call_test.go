@@ -60,7 +60,7 @@ func (b *bundle) deaf(t *testing.T, blocked int32, change ...func(*DestinationOp
 	return s
 }
 
-// impatient returns a Worker that abandons a sender a second after its time-out.
+// impatient returns a Worker that abandons a sender a second after its timeout.
 func (b *bundle) impatient(t *testing.T) *Worker {
 	t.Helper()
 	w := b.worker(t)
@@ -274,7 +274,7 @@ func TestCallSender(t *testing.T) {
 				<-time.After(time.Hour)
 				return 7
 			})
-			require.EqualError(t, err, "the sender did not return within its time-out of 15s and 4s: the attempt was abandoned")
+			require.EqualError(t, err, "the sender did not return within its timeout of 15s and 4s: the attempt was abandoned")
 			require.Equal(t, 19*time.Second, took)
 			require.EqualValues(t, 1, l.Abandoned())
 			<-time.After(time.Hour)

@@ -65,7 +65,7 @@ type telemetry struct {
 	queueWait      metric.Float64Histogram
 }
 
-// durationBuckets are bounds in seconds, from a local call to a long time-out.
+// durationBuckets are bounds in seconds, from a local call to a long timeout.
 var durationBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
 func newTelemetry(o Options) (*telemetry, error) {
@@ -81,7 +81,7 @@ func newTelemetry(o Options) (*telemetry, error) {
 		reconciled:     in.Counter("hooklatch.reconciled", "{job}", "Jobs that were enqueued again because they were missing, by kind."),
 		deleted:        in.Counter("hooklatch.retention.deleted", "{row}", "Rows deleted after their retention, by kind and source. Estimated for whole days."),
 		trips:          in.Counter("hooklatch.breaker.trips", "{trip}", "Times this process opened the breaker of a destination, by destination."),
-		abandoned:      in.Counter("hooklatch.effect.abandoned", "{attempt}", "Attempts whose call did not return within its time-out plus 5 seconds, by destination."),
+		abandoned:      in.Counter("hooklatch.effect.abandoned", "{attempt}", "Attempts whose call did not return within its timeout plus 5 seconds, by destination."),
 		checks:         in.Counter("hooklatch.checks", "{run}", "Runs of the checks in the configuration, by check and outcome."),
 		effectDuration: in.Seconds("hooklatch.effect.duration", "Duration of attempts at the destination.", durationBuckets...),
 		queueWait:      in.Seconds("hooklatch.queue.wait", "Time that jobs waited after they were due, by queue.", durationBuckets...),

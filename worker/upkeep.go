@@ -38,7 +38,7 @@ const (
 	// retentionEvery is the interval at which retention continues unfinished work, or checks
 	// whether there is enough to delete, which is the case about once an hour.
 	retentionEvery = 30 * time.Second
-	// retentionBudget bounds one run. It is below every job time-out and below retentionEvery.
+	// retentionBudget bounds one run. It is below every job timeout and below retentionEvery.
 	retentionBudget = 20 * time.Second
 	redactEvery     = time.Minute
 	// redactFor is the maximum time that one run redacts; the next run continues.

@@ -184,7 +184,7 @@ func watch(t *testing.T) *traffic {
 			default:
 			}
 			if err != nil {
-				continue // the time-out
+				continue // the timeout
 			}
 			if to, ok := destinationOf(packet[:n]); ok && (!to.Addr().IsLoopback() || to.Port() == 53) {
 				seen.mu.Lock()

@@ -57,7 +57,7 @@ func Transient(code string) bool {
 		"40001",  // serialization failure
 		"53",     // insufficient resources: disk full, out of memory, too many connections
 		"57",     // operator intervention: shutdown, crash, cancelled, starting up
-		"25P03",  // idle-in-transaction time-out
+		"25P03",  // idle-in-transaction timeout
 		"58",     // system error: I/O
 		"XX000",  // internal error, seen while a server recovers
 		ReadOnly, // during a failover

@@ -231,7 +231,7 @@ const (
 	// VerdictNotApplied means that the effect certainly was not applied (refused connection, DNS,
 	// TLS, 429). Another attempt may help.
 	VerdictNotApplied
-	// VerdictMaybeApplied means that the outcome is unknown (time-out after sending, reset,
+	// VerdictMaybeApplied means that the outcome is unknown (timeout after sending, reset,
 	// 5xx).
 	VerdictMaybeApplied
 )

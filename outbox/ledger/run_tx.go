@@ -70,7 +70,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	return claimed, settled, nil
 }
 
-// runGranted calls run with the complete request and the lease as the time-out of its statements.
+// runGranted calls run with the complete request and the lease as the timeout of its statements.
 func (l *Ledger) runGranted(ctx context.Context, tx pgx.Tx, c Claim, e *Effect, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Settlement, error) {
 	if e.Request.Late {
 		return Settlement{}, errors.New("its request is not rendered")

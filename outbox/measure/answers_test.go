@@ -47,7 +47,7 @@ func TestWhatADestinationAnsweredLately(t *testing.T) {
 	fill(t, pool, 5, "app", ledger.EffectDone, 200, "", "5 minutes")
 	fill(t, pool, 3, "app", ledger.EffectFailed, 422, "refused", "30 minutes")
 	fill(t, pool, 2, "app", ledger.EffectInDoubt, nil, `Post "https://app.example/x": read tcp 10.0.0.1:4711->10.0.0.2:443: connection reset by peer`, "10 minutes")
-	fill(t, pool, 1, "app", ledger.EffectParked, nil, "time-out", "2 hours")
+	fill(t, pool, 1, "app", ledger.EffectParked, nil, "timeout", "2 hours")
 	fill(t, pool, 4, "app", ledger.EffectPending, nil, "", "20 minutes")
 	fill(t, pool, 9, "crm", ledger.EffectFailed, 503, "", "1 minute")
 	l, err = reader.Answers(t.Context(), "app")
@@ -60,7 +60,7 @@ func TestWhatADestinationAnsweredLately(t *testing.T) {
 	require.True(t, l.All)
 	require.Len(t, l.Attempts, 11)
 	require.Equal(t, ledger.EffectDone, l.Attempts[0].State)
-	require.Equal(t, "time-out", l.Attempts[10].Answer)
+	require.Equal(t, "timeout", l.Attempts[10].Answer)
 	require.Equal(t, 6, l.Waiting)
 	require.WithinDuration(t, time.Now().Add(-20*time.Minute), l.OldestDue, time.Minute)
 }

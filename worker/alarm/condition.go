@@ -125,7 +125,7 @@ func attemptsAbandoned(f Facts) []Alert {
 		}
 		found = append(found, Alert{
 			Subject: name, Count: n,
-			Message: text + " abandoned in the last 10 minutes: the call did not return within its time-out plus 5 seconds",
+			Message: text + " abandoned in the last 10 minutes: the call did not return within its timeout plus 5 seconds",
 			Command: "hooklatch effects list --destination " + name,
 		})
 	}

@@ -105,7 +105,7 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 
 // Fetch implements StateReader. It treats the URL like an effect's URL: it sends the destination's
 // credentials only if the URL has the destination's own origin, and it passes the destination's
-// guard. Its time-out is the destination's, but at most DefaultFetchTimeout.
+// guard. Its timeout is the destination's, but at most DefaultFetchTimeout.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, h.signOrigins, func(u *url.URL) http.Header {
 		header := fetchHeader()

@@ -26,7 +26,7 @@ import (
 
 const (
 	// idleTimeout is the maximum time that a connection waits for its next request. It is below
-	// server time-outs (5 s in Node.js, 60 s and more elsewhere). If a server closes the connection
+	// server timeouts (5 s in Node.js, 60 s and more elsewhere). If a server closes the connection
 	// while a request is being sent, the attempt is in doubt.
 	idleTimeout = 4 * time.Second
 	// maxIdle is the maximum number of connections kept for later requests.

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A receiver that switches protocols and keeps the connection open causes no time-out: the status
+// A receiver that switches protocols and keeps the connection open causes no timeout: the status
 // is its response, and the effect is tried again or parked.
 func TestA101IsAnAnswer(t *testing.T) {
 	t.Parallel()

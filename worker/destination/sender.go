@@ -34,13 +34,13 @@ type Sender interface {
 	// FirstRequest returns the destination's additions to the request at the first claim, without
 	// secrets. The ledger stores only parts that the effect's request does not have yet.
 	FirstRequest(e *ledger.Effect) ledger.Request
-	// Send makes one attempt, within its own time-out. It puts the request on the wire at most
+	// Send makes one attempt, within its own timeout. It puts the request on the wire at most
 	// once, and never retries.
 	Send(ctx context.Context, e *ledger.Effect) Outcome
 }
 
-// TimeLimited is a Sender with a time-out of its own. It is used when a worker is created, for a
-// destination whose options have no time-out.
+// TimeLimited is a Sender with a timeout of its own. It is used when a worker is created, for a
+// destination whose options have no timeout.
 type TimeLimited interface {
 	// Timeout returns the longest duration of an attempt.
 	Timeout() time.Duration

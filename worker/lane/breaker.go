@@ -18,7 +18,7 @@ import (
 // a probe succeeds. A probe is an attempt of the destination's oldest due effect. Each process
 // counts its own attempts.
 //
-// An attempt counts as failed if it got no usable response: no connection, a time-out, a 5xx, or a
+// An attempt counts as failed if it got no usable response: no connection, a timeout, a 5xx, or a
 // 401, 403 or 407, whose cause is usually the destination's credentials, not the effect. If other
 // effects succeed while one is refused repeatedly, the cause is that effect: its refusals do not
 // count, and neither do 425 and 429. Other refusals count as successes.

@@ -12,6 +12,6 @@
 // Senders write the events, and routes run expressions over them. Every evaluation is bounded: in
 // steps (costLimit), in the work of its functions (maxWork, charged before a call is made), in time
 // (evalTimeout) and in the size of its result (maxRendered). If an event exceeds a bound, or does
-// not fit its route, that one effect is parked with the reason. A time-out decides nothing: its
+// not fit its route, that one effect is parked with the reason. A timeout decides nothing: its
 // cause is the machine, so the event is planned again.
 package route

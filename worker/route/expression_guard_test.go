@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// A time-out is the machine's fault: the event is dispatched again.
+// A timeout is the machine's fault: the event is dispatched again.
 func TestAnEvaluationThatTakesTooLongIsNotTheEventsFault(t *testing.T) {
 	t.Parallel()
 	table := compiled(t, Options{Routes: []Route{{Name: "r", From: []string{"*"}, To: "app", When: `body.list.all(a, body.list.all(b, a < b + 1000000))`}}})

@@ -58,7 +58,7 @@ func (k kindOnly) Send(context.Context, *ledger.Effect) destination.Outcome {
 }
 
 // compiled returns a Table for the test targets. Evaluations may take as long as a busy machine
-// needs: another test covers the time-out.
+// needs: another test covers the timeout.
 func compiled(t *testing.T, o Options) *Table {
 	t.Helper()
 	o.Targets = planTargets(t)

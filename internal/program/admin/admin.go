@@ -28,7 +28,7 @@ const DefaultListen = "127.0.0.1:8081"
 
 const defaultListenHint = "set admin.listen in the configuration"
 
-// Limits of the listener. The write time-out is long enough for a slow Prometheus scrape.
+// Limits of the listener. The write timeout is long enough for a slow Prometheus scrape.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second

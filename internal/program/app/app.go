@@ -35,7 +35,7 @@ import (
 )
 
 // Maximum time of a stop beyond worker.soft_stop, or beyond gateway.drain_timeout in a process
-// without a worker. Including the log flush, the process ends within 5 seconds of that time-out.
+// without a worker. Including the log flush, the process ends within 5 seconds of that timeout.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.

@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// attemptSlack is the time by which the worker's time-out exceeds the destination's. The destination
+// attemptSlack is the time by which the worker's timeout exceeds the destination's. The destination
 // ends the attempt first, because only the destination knows what was sent.
 const attemptSlack = time.Second
 

@@ -44,7 +44,7 @@ func newFile(t *testing.T, database string) *file {
 	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database, acceptTimeout: "60s"}
 }
 
-// write writes the file: the database, the listeners, and then rest. The accept time-out is long, so
+// write writes the file: the database, the listeners, and then rest. The accept timeout is long, so
 // that no delivery gets 503 on a busy machine.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()

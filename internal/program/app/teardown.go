@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// stopGrace is the extra time that a step may take after its time-out: a step that ends at its
-// time-out still needs to return.
+// stopGrace is the extra time that a step may take after its timeout: a step that ends at its
+// timeout still needs to return.
 const stopGrace = 100 * time.Millisecond
 
 // Teardown undoes steps in reverse order of their registration. The zero value is ready for use.
@@ -33,11 +33,11 @@ type step struct {
 	minor   bool // true if Run only logs the step's error
 }
 
-// errStillRunning is the error of a step that did not return within its time-out.
+// errStillRunning is the error of a step that did not return within its timeout.
 var errStillRunning = errors.New("is still running")
 
 // Add registers a step. Call it immediately after creating the object that the step undoes. The
-// time-out limits only this step. The time-out of Run limits all steps together.
+// timeout limits only this step. The timeout of Run limits all steps together.
 func (t *Teardown) Add(name string, timeout time.Duration, stop func(context.Context) error) {
 	t.add(step{name: name, timeout: timeout, stop: stop})
 }
@@ -54,7 +54,7 @@ func (t *Teardown) add(s step) {
 	t.steps = append(t.steps, s)
 }
 
-// Run undoes everything even if steps fail, and returns at most stopGrace after the given time-out.
+// Run undoes everything even if steps fail, and returns at most stopGrace after the given timeout.
 // A step that does not return is left running, and steps without remaining time are skipped. The
 // error names both, except for minor steps left running. Run may be called again: each step runs
 // only once.
@@ -98,7 +98,7 @@ func (t *Teardown) names() []string {
 	return names
 }
 
-// run returns when the step has ended, or shortly after its time-out, even if the step is still
+// run returns when the step has ended, or shortly after its timeout, even if the step is still
 // running.
 func (s step) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)

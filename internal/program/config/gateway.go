@@ -25,7 +25,7 @@ type Gateway struct {
 	// docs/receiving.md#share-the-memory-of-duplicates. Defaults to none.
 	SeenCache *SeenCache `yaml:"seen_cache,omitempty"`
 	// Maximum time that a delivery may wait for its commit before it is answered with 503. Keep
-	// this time below the senders' time-outs, the shortest of which is 3s. Defaults to 2s.
+	// this time below the senders' timeouts, the shortest of which is 3s. Defaults to 2s.
 	AcceptTimeout time.Duration `yaml:"accept_timeout,omitempty"`
 	// Time for which a stopping gateway still accepts deliveries, and closes each connection after
 	// its response, while /readyz already fails. Load balancers and Kubernetes need a few seconds

@@ -209,7 +209,7 @@ func (b *bundle) failed(t testing.TB, id string) string {
 func (b *bundle) doubted(t testing.TB, id string) string {
 	t.Helper()
 	key := b.dispatch(t, b.accept(t, id, "invoice.paid", `{}`), ledger.AtMostOnce)
-	b.attempt(t, key, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "time-out"})
+	b.attempt(t, key, ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "timeout"})
 	return key
 }
 

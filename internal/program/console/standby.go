@@ -37,7 +37,7 @@ func fromStandby(p page) page {
 	}
 }
 
-// onStandby reads a page from the standby. Its time-out leaves time to read the page from the
+// onStandby reads a page from the standby. Its timeout leaves time to read the page from the
 // primary.
 func (r *request) onStandby(p page, state standby.State) error {
 	ctx, cancel := context.WithTimeout(r.Context(), standby.Timeout)

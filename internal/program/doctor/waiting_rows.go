@@ -122,7 +122,7 @@ func (w *waiting) events() {
 }
 
 // abandoned finds destinations with recently abandoned attempts. Each such attempt kept its slot
-// longer than its time-out.
+// longer than its timeout.
 func (w *waiting) abandoned() {
 	for _, found := range w.measured.alerts {
 		if found.Name == "attempts_abandoned" {

@@ -304,7 +304,7 @@ func TestTheEndDoesNotWaitForTheConsole(t *testing.T) {
 	select {
 	case err := <-f.ended:
 		require.NoError(t, err)
-	case <-time.After(10 * time.Second): // shorter than the time-out of a call
+	case <-time.After(10 * time.Second): // shorter than the timeout of a call
 		require.Fail(t, "the server still waits for the console")
 	}
 	<-called // the call ends, with or without a result

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// timeout is the time-out of one delivery; no provider waits longer.
+	// timeout limits one delivery; no provider waits longer.
 	timeout = 30 * time.Second
 	// maxAnswer is the maximum number of bytes read of a response.
 	maxAnswer = 4 << 10

@@ -76,7 +76,7 @@ func with(t *testing.T, b broker, change ...func(*destination.BrokerOptions)) se
 	return s
 }
 
-// through returns a change that makes a destination connect to a proxy, with a short time-out.
+// through returns a change that makes a destination connect to a proxy, with a short timeout.
 func through(p *proxy) func(*destination.BrokerOptions) {
 	return func(o *destination.BrokerOptions) { o.Servers, o.Timeout = []string{p.address}, time.Second }
 }
