@@ -19,7 +19,7 @@ func TestAnAddressIsForgottenWhenItsRowExpires(t *testing.T) {
 		for range 3 {
 			a.learn(row)
 			require.True(t, a.known("stripe", from))
-			time.Sleep(noteAgain)
+			time.Sleep(noteAgain) //nolint:forbidigo // synctest's clock
 		}
 		a.learn(nil)
 		require.False(t, a.known("stripe", from))

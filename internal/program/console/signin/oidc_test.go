@@ -101,7 +101,7 @@ func TestAFlowIsUsedOnceAtATime(t *testing.T) {
 	p, now := newCountedProvider(t), time.Now()
 	d := atProvider(t, p, &now, func(o *signin.Options) {
 		o.Now = func() time.Time {
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // it waits for nothing: the clock is slow
 			return now
 		}
 	})
