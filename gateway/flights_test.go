@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,11 +27,12 @@ func behindProxy(o *gateway.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// dribble begins a delivery from an address and sends one byte of its body.
+// dribble begins a delivery from an address and sends a part of its body. With the rate that
+// setup asks for, the rest may take two minutes.
 func (b *testBundle) dribble(t *testing.T, source, address string) net.Conn {
 	t.Helper()
 	conn := b.dial(t)
-	write(t, conn, fmt.Sprintf("POST /webhooks/%s HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Length: 100\r\n\r\n{", source, address))
+	write(t, conn, fmt.Sprintf("POST /webhooks/%s HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Length: 1000\r\n\r\n%s", source, address, strings.Repeat("x", 120)))
 	return conn
 }
 
@@ -164,7 +166,7 @@ func TestBodyMustBringTheMinimumRate(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MinBodyRate = 50 })
 	began := time.Now()
-	silent := b.dribble(t, "orders", "203.0.113.1")
+	silent := b.upload(t, "orders", 100, 1)
 	steady := b.dial(t)
 	body := event("a", 1000)
 	write(t, steady, fmt.Sprintf("POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nX-Signature: %s\r\nContent-Length: 1000\r\n\r\n%s", sign(testSecret, []byte(body)), body[:900]))

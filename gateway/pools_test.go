@@ -88,7 +88,6 @@ func besiege(t *testing.T) *besieged {
 	b := &besieged{fetched: f, quarantined: setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
 		o.MaxInFlight, o.MaxArriving, o.MaxConnections = 40, 40, 4000
 		o.MaxBody, o.MaxBuffered = mib, 16*mib
-		o.MinBodyRate, o.ReadTimeout = 1, 2*time.Minute // on a busy machine genuine bodies are slow too
 		o.Sources = []gateway.Source{
 			source("orders", stuck()), source("payments", stuck()), source("refunds", stuck()),
 			{Name: "paypal", Provider: paypal, Secrets: []gateway.Secret{{Value: secret.New("8PT597110X687430LKGECATA")}}},
