@@ -169,6 +169,16 @@ func TestWhatNeedsAPersonIsFound(t *testing.T) {
 	}
 }
 
+// Passes that only report have moved past the events that they reported, so the command names a time.
+func TestEventsThatAreOnlyReportedCanBeFetched(t *testing.T) {
+	t.Parallel()
+	f := healthy()
+	f.Lists[0].Reported, f.Lists[0].Oldest = 5, new(before(20*time.Minute))
+	found := alarm.Judge(f)
+	require.Len(t, found, 1)
+	require.Equal(t, "hooklatch backfill github --since 2026-11-23T11:40:00Z", found[0].Command)
+}
+
 // Messages use the singular for one thing, and the plural for two things.
 func TestOneThingIsCountedInTheSingular(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
 	"github.com/hooklatch/hooklatch/outbox/measure"
@@ -44,6 +45,9 @@ func missedBy(f Facts, oftenOnes bool) []Alert {
 		if l.Reported > l.Recovered {
 			text += "; none is fetched because mode is report"
 			one.Command = "hooklatch backfill " + l.Source
+			if l.Oldest != nil { // passes that only report move the watermark too
+				one.Command += " --since " + l.Oldest.UTC().Format(time.RFC3339)
+			}
 		}
 		if l.Lost > 0 {
 			text += fmt.Sprintf("; %d could be neither fetched nor redelivered", l.Lost)
