@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -77,6 +78,16 @@ type clients struct {
 type client struct {
 	http  *http.Client
 	limit *rate.Limiter
+	until atomic.Pointer[time.Time] // the end of a pause that the provider asked for; nil: none
+}
+
+// pause returns what remains of a pause that the provider asked for.
+func (c *client) pause() time.Duration {
+	until := c.until.Load()
+	if until == nil {
+		return 0
+	}
+	return max(time.Until(*until), 0)
 }
 
 // clientName returns the same name for settings that share a client.
@@ -158,8 +169,12 @@ type answer struct {
 	header http.Header
 }
 
-// call makes one API request. The token is sent only to the host in base_url.
+// call makes one API request. The token is sent only to the host in base_url. During a pause that
+// the provider asked for, call makes no request.
 func (p *pass) call(ctx context.Context, method, address string) (answer, error) {
+	if rest := p.client.pause(); rest > 0 {
+		return answer{}, &throttledError{after: rest}
+	}
 	if err := p.client.limit.Wait(ctx); err != nil {
 		return answer{}, errBudget
 	}
@@ -205,6 +220,10 @@ func (p *pass) send(request *http.Request) (answer, error) {
 	defer response.Body.Close()
 	p.b.meters.requests.Add(request.Context(), 1, p.attributes(response.StatusCode))
 	got, err := read(response, about)
+	if throttled, is := errors.AsType[*throttledError](err); is {
+		until := time.Now().Add(throttled.after)
+		p.client.until.Store(&until)
+	}
 	if refusal, is := errors.AsType[*statusError](err); is && p.list.Scopes != "" {
 		refusal.needs, refusal.scopes = p.list.Rights, safetext.Excerpt(response.Header.Get(p.list.Scopes), 200)
 	}

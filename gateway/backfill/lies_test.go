@@ -139,6 +139,25 @@ func TestAPauseThatTheProviderWantsIsKept(t *testing.T) {
 	require.Len(t, w.requests, asked, "no request during the pause")
 	_, err = again.Run(t.Context(), "github", Order{By: "ann"})
 	require.ErrorContains(t, err, "asked for a pause", "the operator who requests a pass sees the reason")
+	_, err = again.Run(t.Context(), "github", Order{By: "ann", DryRun: true})
+	require.ErrorContains(t, err, "asked for a pause")
+	require.Len(t, w.requests, asked)
+}
+
+// The pause applies to all lists that the process reads with the same token.
+func TestAPauseIsThatOfTheToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "stripe", "we_1")
+	w.source.Settings.Accounts = []string{"acct_1", "acct_2"}
+	w.refuse = func(out http.ResponseWriter, _ *http.Request) bool {
+		out.Header().Set("Retry-After", "3600")
+		out.WriteHeader(http.StatusTooManyRequests)
+		return true
+	}
+	w.requests = nil
+	w.turn()
+	require.Len(t, w.requests, 1)
+	require.EqualValues(t, 2, w.count("SELECT count(*) FROM hooklatch.coverage WHERE retry_after > now() + interval '59 minutes' AND source = $1"))
 }
 
 // A pass over a period whose keys are no longer remembered would accept events again, so it is

@@ -147,14 +147,18 @@ type lookPass struct {
 	Name   string
 }
 
-// Look returns the state with which a new pass would begin, for a pass that writes nothing.
+// Look returns the state with which a new pass would begin, for a pass that writes nothing. It
+// returns nil if the provider asked for a pause.
 func (c *Coverage) Look(ctx context.Context, s Stream) (*Pass, error) {
 	p := Pass{Stream: s}
 	var passUntil *time.Time
 	err := c.sql.LookPass.With(lookPass(s)).QueryRow(ctx, c.opts.ReadPool).Scan(
 		&p.Now, &p.CreatedAt, &p.CoveredUntil, &p.DeepUntil, &passUntil, &p.PageToken, &p.Mark,
 	)
-	if err != nil {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("look at the coverage of %s: %w", s.Source, err)
 	}
 	return &p, nil
