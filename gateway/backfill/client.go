@@ -234,7 +234,7 @@ func (p *pass) authorize(request *http.Request) error {
 	token := p.source.Settings.Token.Reveal()
 	if p.source.Settings.App != "" {
 		var err error
-		if token, err = appToken(p.source.Settings.App, token, p.row.Now); err != nil {
+		if token, err = appToken(p.source.Settings.App, token, p.row.Now.Add(time.Since(p.began))); err != nil {
 			return err
 		}
 	}

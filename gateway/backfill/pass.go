@@ -35,6 +35,7 @@ type pass struct {
 	client *client
 	order  Order
 	row    *coverage.Pass
+	began  time.Time // when row was read, by this process's clock
 	run    *coverage.Run
 
 	readUntil     time.Time       // no page is read after this, so that time remains to store items; zero: no limit
@@ -80,6 +81,7 @@ func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) 
 	if err != nil || p.row == nil {
 		return nil, err
 	}
+	p.began = time.Now()
 	p.move = coverage.Move{PassUntil: p.row.PassUntil, PageToken: p.row.PageToken, Mark: p.row.Mark}
 	since, until, deep := p.span()
 	p.run = &coverage.Run{Stream: p.row.Stream, Since: since, Until: until, Mode: p.mode(), RequestedBy: o.By}
@@ -159,7 +161,7 @@ func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) erro
 	default:
 		err = p.walk(ctx, since, until, deep)
 	}
-	if err != nil || !deep {
+	if err != nil || !deep || p.order.partial() {
 		return err
 	}
 	move := p.move
@@ -192,7 +194,7 @@ func (p *pass) end(ctx context.Context, err error) error {
 		end.Next = 0
 		goesOn := "the next pass continues where this one stopped"
 		if p.order.By != "" {
-			goesOn = "its events are stored, and the next start continues where it stopped"
+			goesOn = "its events are stored; start it again for the rest"
 		}
 		p.run.Error = "the pass used up its time before its end: " + goesOn
 	case isThrottled:

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxItems and maxBytes limit the items, and the bytes of their bodies, that a pass reads
-	// before it stores any of them.
+	// maxItems and maxBytes limit the items, and the bytes of their bodies, that a pass holds
+	// before it stores them.
 	maxItems = 10_000
 	maxBytes = 32 << 20
 	// crowdedSecond is the factor by which the shortest slice may exceed those limits.
@@ -64,29 +64,30 @@ func (c *collection) crowded() error {
 }
 
 // walk reads a list without a time filter, from its newest item down to since or to the start
-// of the previous walk. If the list is too long for one pass, walk stores what it read, and
-// the next pass continues where walk stopped. The watermark moves only at the end.
+// of the previous walk. If the pass's time ends, walk stores what it read, and the next automatic
+// pass continues there. An operator's pass always begins with the newest item. The watermark moves
+// only at the end.
 func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
-	if !p.row.PassUntil.IsZero() && p.order.By == "" {
+	mark := newWalkMark(p.row, p.order.By == "" && !p.dry())
+	if mark.cursor != "" {
 		until = p.row.PassUntil
 	}
-	mark := newWalkMark(p.row)
 	if mark.first && p.order.By == "" && p.list.Time == "" && !p.dry() {
 		return p.beginMark(ctx)
 	}
 	if deep {
 		mark.until = "" // no lower limit: read the complete list
 	}
-	q := query{cursor: mark.cursor}
+	at := mark.cursor
 	var c collection
 	for {
-		pg, err := p.page(ctx, q)
-		if aged(err) && q.cursor != "" && q.cursor == mark.cursor {
-			q.cursor, mark.cursor = "", "" // restart the interrupted walk from the newest item
+		pg, err := p.page(ctx, p.after(query{}, at))
+		if aged(err) && at != "" && at == mark.cursor {
+			at, mark.cursor = "", "" // restart the interrupted walk from the newest item
 			continue
 		}
-		if errors.Is(err, errBudget) && len(c.items) > 0 {
-			return p.pause(ctx, c.items, until, q.cursor, mark)
+		if errors.Is(err, errBudget) && at != mark.cursor {
+			return cmp.Or(p.handle(ctx, c.items, p.place(until, at, mark)), err)
 		}
 		if err != nil {
 			return err
@@ -95,16 +96,19 @@ func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) erro
 			return err
 		}
 		mark.see(pg.items)
-		err = c.add(pg, since, until)
+		full := c.add(pg, since, until)
 		switch {
-		case errors.Is(err, errTooMany):
-			return p.pause(ctx, c.items, until, pg.next, mark)
-		case err != nil:
-			return err
+		case full != nil && !errors.Is(full, errTooMany):
+			return full
 		case pg.next == "" || mark.reached(pg.items, since, p.list.Time != "" || p.order.By != ""):
 			return p.handle(ctx, c.items, coverage.Move{CoveredUntil: until, Mark: mark.newest})
+		case full != nil:
+			if err := p.handle(ctx, c.items, p.place(until, pg.next, mark)); err != nil {
+				return err
+			}
+			c.items, c.bytes = nil, 0
 		}
-		q = p.after(q, pg.next)
+		at = pg.next
 	}
 }
 
@@ -122,14 +126,9 @@ func (p *pass) beginMark(ctx context.Context) error {
 	return p.accept(ctx, nil, move)
 }
 
-// pause stores what was read and leaves the rest to the next pass. It never returns nil: after
-// success it returns errBudget, which ends the pass.
-func (p *pass) pause(ctx context.Context, items []Item, until time.Time, cursor string, mark walkMark) error {
-	behind := coverage.Move{PassUntil: until, PageToken: mark.token(cursor), Mark: p.move.Mark}
-	if err := p.handle(ctx, items, behind); err != nil {
-		return err
-	}
-	return errBudget
+// place returns the position of a walk that has read all pages before cursor.
+func (p *pass) place(until time.Time, cursor string, mark walkMark) coverage.Move {
+	return coverage.Move{PassUntil: until, PageToken: mark.token(cursor), Mark: p.move.Mark}
 }
 
 // inOrder returns an error if a list is not in its declared order, because reading it would

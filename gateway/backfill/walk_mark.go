@@ -18,9 +18,10 @@ type walkMark struct {
 	newest string // this walk's largest number
 }
 
-func newWalkMark(row *coverage.Pass) walkMark {
+// newWalkMark returns the mark of a new walk or, if continues is true, of an interrupted one.
+func newWalkMark(row *coverage.Pass, continues bool) walkMark {
 	m := walkMark{first: row.Mark == "", until: row.Mark, newest: row.Mark}
-	if !row.PassUntil.IsZero() {
+	if continues && !row.PassUntil.IsZero() {
 		m.cursor, m.newest, _ = strings.Cut(row.PageToken, "\n")
 	}
 	return m
