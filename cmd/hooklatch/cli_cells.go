@@ -34,7 +34,7 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 				return misused("--%s works on one cell: add --cell with one of %s", name, strings.Join(cfg.CellNames(), ", "))
 			}
 		}
-		answers := cells.Ask(cmd.Context(), cfg.CellNames(), patienceWithCell, func(ctx context.Context, name string) (struct{}, error) {
+		answers := cells.Ask(cmd.Context(), cfg.CellNames(), c.cellPatience, func(ctx context.Context, name string) (struct{}, error) {
 			return struct{}{}, c.inCell(name).withDatabase(ctx, func(database) error { return nil })
 		})
 		rows := rowsOfCells{out: c.stdout, asJSON: c.asJSON}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
@@ -20,6 +21,8 @@ type process struct {
 	outputs  []*logqueue.Queue
 	env      config.LookupEnv
 	terminal bool // true if stderr is a terminal, which gets progress and text logs
+	// cellPatience is the maximum time that status and the lists wait for a cell.
+	cellPatience time.Duration
 	// reloads returns a channel of reload requests, until ctx is done.
 	reloads func(ctx context.Context) <-chan struct{}
 

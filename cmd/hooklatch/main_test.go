@@ -83,7 +83,8 @@ func (c *command) run(ctx context.Context, args ...string) int {
 			value, ok := c.env[variable]
 			return value, ok
 		},
-		reloads: func(context.Context) <-chan struct{} { return nil },
+		cellPatience: patience,
+		reloads:      func(context.Context) <-chan struct{} { return nil },
 	}, args)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/cells"
 )
 
-// patienceWithCell is the maximum time that status waits for a cell.
+// patienceWithCell is the value of process.cellPatience. Tests wait longer.
 const patienceWithCell = 5 * time.Second
 
 // cellScreen is the status of one cell, or why it did not answer.
@@ -53,7 +53,7 @@ func (s cellScreens) NeedsSomebody() bool {
 // statusOfCells returns a function that reads the status of all cells.
 func (c *cli) statusOfCells(names []string, read func(database) func(context.Context) (screen, error)) func(context.Context) (screen, error) {
 	return func(ctx context.Context) (screen, error) {
-		answers := cells.Ask(ctx, names, patienceWithCell, func(ctx context.Context, name string) (s screen, err error) {
+		answers := cells.Ask(ctx, names, c.cellPatience, func(ctx context.Context, name string) (s screen, err error) {
 			err = c.inCell(name).withDatabase(ctx, func(d database) error {
 				s, err = read(d)(ctx)
 				return err
