@@ -23,6 +23,12 @@
 // Names are noted in exported_days before files are written. Files that no valid manifest lists are
 // deleted. No other file is touched, so several installations may share a storage.
 //
+// Several processes may write the files of one day, and each may delete files that another is still
+// writing. The column begun_at therefore changes before files are deleted, and whenever the manifest
+// changes. A process cannot make a manifest valid if begun_at is not as the process has read it.
+// When the process has written files, it compares begun_at, and deletes them itself if begun_at has
+// changed.
+//
 // # Erasure
 //
 // The transaction that erases an event also notes the erasure in export_erasures. EraseNoted writes

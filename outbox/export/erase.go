@@ -74,6 +74,9 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 		if err == nil {
 			err = a.sweep(ctx, d.Day)
 		}
+		if isDamage(err) {
+			err = errors.Join(err, a.unchanged(ctx, d)) // another process may have deleted the file
+		}
 		if err != nil && !errors.Is(err, errOther) {
 			err = errors.Join(err, a.fail(ctx, d.Day, err))
 		}

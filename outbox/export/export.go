@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -67,9 +69,9 @@ type Day struct {
 	FailedSince time.Time // zero: the last export or erasure of the day succeeded
 	Error       string    // why the last export or erasure failed
 
-	begunAt time.Time
-	parts   []Part // parts that an unfinished day has so far
-	sum     []byte // SHA-256 of the manifest
+	begunAt time.Time // changes when a process sweeps the day, finishes it or makes it unfinished
+	parts   []Part    // parts that an unfinished day has so far
+	sum     []byte    // SHA-256 of the manifest
 	garbage []string
 }
 
@@ -120,6 +122,15 @@ func scanDay(row pgx.CollectableRow) (Day, error) {
 // errOther is returned when another process changed the day.
 var errOther = errors.New("another process works on this day of the export")
 
+// unchanged returns errOther if another process has changed the day since d was read.
+func (a *Archive) unchanged(ctx context.Context, d Day) error {
+	now, _, err := a.day(ctx, d.Day)
+	if err == nil && (now.Manifest != d.Manifest || !now.begunAt.Equal(d.begunAt)) {
+		err = errOther
+	}
+	return err
+}
+
 // change calls run in a transaction to change a day's row. If run changes no row, change returns
 // errOther.
 func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx pgx.Tx) (changed int64, err error)) error {
@@ -135,38 +146,78 @@ func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx p
 // put notes the names of new files in exported_days, and then writes the files. The names stay
 // noted until a valid manifest lists the files, or sweep deletes them.
 func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error {
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
+	names := slices.Collect(maps.Keys(files))
+	err := a.reserve(ctx, d, names)
+	if err == nil {
+		err = a.putAll(ctx, files)
+		// A sweep may have deleted a file before it was written, and then forgotten its name.
+		err = errors.Join(err, a.reserve(ctx, d, names))
 	}
+	if errors.Is(err, errOther) {
+		err = errors.Join(err, a.remove(ctx, d.Day, names))
+	}
+	return err
+}
+
+// reserve notes names of files. It returns errOther if another process has changed the day since d
+// was read. The names are noted nevertheless.
+func (a *Archive) reserve(ctx context.Context, d Day, names []string) error {
+	same := false
 	err := a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
-		tag, err := a.sql.ReserveNames.With(namesOfDay{d.Day, names}).Exec(ctx, tx)
-		return tag.RowsAffected(), err
+		return rowOf(a.sql.ReserveNames.With(reserveNames{d.Day, d.begunAt, names}).QueryRow(ctx, tx).Scan(&same))
 	})
+	if err == nil && !same {
+		err = errOther
+	}
 	if err != nil {
 		return fmt.Errorf("note the names of files: %w", err)
 	}
-	for _, name := range names {
-		if err := a.storage.Put(ctx, name, files[name]); err != nil {
+	return nil
+}
+
+// rowOf returns the number of rows of a Scan for change.
+func rowOf(err error) (int64, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, nil
+	}
+	return 1, err
+}
+
+func (a *Archive) putAll(ctx context.Context, files map[string][]byte) error {
+	for name, content := range files {
+		if err := a.storage.Put(ctx, name, content); err != nil {
 			return fmt.Errorf("write %s to %s: %w", name, a.storage, err)
 		}
 	}
 	return nil
 }
 
-// sweep deletes the files of a day that no valid manifest lists.
+// sweep deletes the files of a day that no valid manifest lists. Processes that are writing some of
+// these files then fail with errOther.
 func (a *Archive) sweep(ctx context.Context, day time.Time) error {
 	d, there, err := a.day(ctx, day)
 	if err != nil || !there || d.Manifest == "" || len(d.garbage) == 0 {
 		return err
 	}
-	for _, name := range d.garbage {
+	var names []string
+	err = a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		return rowOf(a.sql.TakeGarbage.With(oneDay{day}).QueryRow(ctx, tx).Scan(&names))
+	})
+	if err != nil {
+		return fmt.Errorf("list files to delete: %w", err)
+	}
+	return a.remove(ctx, day, names)
+}
+
+// remove deletes files that no manifest will list, and then forgets their names.
+func (a *Archive) remove(ctx context.Context, day time.Time, names []string) error {
+	for _, name := range names {
 		if err := a.storage.Delete(ctx, name); err != nil {
 			return fmt.Errorf("delete %s from %s: %w", name, a.storage, err)
 		}
 	}
-	err = a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
-		tag, err := a.sql.ClearGarbage.With(namesOfDay{d.Day, d.garbage}).Exec(ctx, tx)
+	err := a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		tag, err := a.sql.ClearGarbage.With(namesOfDay{day, names}).Exec(ctx, tx)
 		return tag.RowsAffected(), err
 	})
 	if err != nil {

@@ -130,7 +130,7 @@ func (a *Archive) publish(ctx context.Context, d Day, m *Manifest) error {
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
 	}
-	finished := finishDay{Day: d.Day, Was: d.Manifest, Manifest: d.Name() + "/manifest-" + nonce() + ".json", Deliveries: m.Deliveries, Events: m.Events}
+	finished := finishDay{Day: d.Day, BegunAt: d.begunAt, Was: d.Manifest, Manifest: d.Name() + "/manifest-" + nonce() + ".json", Deliveries: m.Deliveries, Events: m.Events}
 	if err := a.put(ctx, d, map[string][]byte{finished.Manifest: text}); err != nil {
 		return err
 	}

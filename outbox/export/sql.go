@@ -36,7 +36,8 @@ type statements struct {
 	NotedErasures   statement.Of[notedErasures]
 	NoteErasure     statement.Of[noteErasure]
 	NotesOfEvents   statement.Of[notesOfEvents]
-	ReserveNames    statement.Of[namesOfDay]
+	ReserveNames    statement.Of[reserveNames]
+	TakeGarbage     statement.Of[oneDay]
 	UnfinishedDay   statement.Bound
 }
 
@@ -80,10 +81,15 @@ type namesOfDay struct {
 	Names []string
 }
 
+type reserveNames struct {
+	Day, BegunAt time.Time
+	Names        []string
+}
+
 type addPart struct {
-	Day   time.Time
-	Part  []byte
-	Parts int
+	Day, BegunAt time.Time
+	Part         []byte
+	Parts        int
 }
 
 type failDay struct {
@@ -92,7 +98,7 @@ type failDay struct {
 }
 
 type finishDay struct {
-	Day                       time.Time
+	Day, BegunAt              time.Time
 	Was, Manifest             string
 	SHA256                    []byte
 	Former, Names             []string

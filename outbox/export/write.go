@@ -292,7 +292,7 @@ func (w *dayWriter) endPart(ctx context.Context) error {
 		return fmt.Errorf("encode part: %w", err)
 	}
 	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
-		tag, err := w.sql.AddPart.With(addPart{Day: w.day.Day, Part: text, Parts: len(w.day.parts)}).Exec(ctx, tx)
+		tag, err := w.sql.AddPart.With(addPart{Day: w.day.Day, BegunAt: w.day.begunAt, Part: text, Parts: len(w.day.parts)}).Exec(ctx, tx)
 		return tag.RowsAffected(), err
 	})
 	if err != nil {

@@ -36,10 +36,16 @@ func exporting(t *testing.T, s export.Storage) *world {
 // restart replaces the world's Outbox, as a new process would.
 func (w *world) restart(t *testing.T, s export.Storage) {
 	t.Helper()
+	w.Outbox = w.process(t, s)
+}
+
+// process returns an Outbox of another process on the world's database.
+func (w *world) process(t *testing.T, s export.Storage) *outbox.Outbox {
+	t.Helper()
 	box, err := outbox.New(outbox.Options{Pool: w.pool, AcceptTimeout: time.Minute, Export: s})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, box.Stop(context.WithoutCancel(t.Context()))) })
-	w.Outbox = box
+	return box
 }
 
 // shown returns an event as operators see it.
