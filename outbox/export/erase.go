@@ -61,28 +61,28 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 	if err != nil {
 		return err
 	}
-	for _, d := range days {
-		if d.Manifest == "" {
-			continue
-		}
+	passed := false // an unfinished day
+	for _, listed := range days {
 		if still != nil {
 			if err := still(ctx); err != nil {
 				return err
 			}
 		}
-		err := a.eraseIn(ctx, d, noted)
-		if err == nil {
-			err = a.sweep(ctx, d.Day)
-		}
-		if isDamage(err) {
-			err = errors.Join(err, a.unchanged(ctx, d)) // another process may have deleted the file
-		}
-		if err != nil && !errors.Is(err, errOther) {
-			err = errors.Join(err, a.fail(ctx, d.Day, err))
-		}
+		// Other processes may have changed the day since the list was read.
+		d, there, err := a.day(ctx, listed.Day)
 		if err != nil {
+			return err
+		}
+		if d.Manifest == "" {
+			passed = passed || there
+			continue
+		}
+		if err := a.eraseDay(ctx, d, noted); err != nil {
 			return fmt.Errorf("erase in the export of %s: %w", d.Name(), err)
 		}
+	}
+	if passed {
+		return nil // it may have been finished meanwhile, with content that was read before the erasure
 	}
 	var done forgetErasures
 	for _, n := range noted {
@@ -101,6 +101,21 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 		return fmt.Errorf("forget erasures that are complete: %w", err)
 	}
 	return nil
+}
+
+// eraseDay erases the noted events in a day, and deletes the day's files that are not needed.
+func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes) error {
+	err := a.eraseIn(ctx, d, noted)
+	if err == nil {
+		err = a.sweep(ctx, d.Day)
+	}
+	if isDamage(err) {
+		err = errors.Join(err, a.unchanged(ctx, d)) // another process may have deleted the file
+	}
+	if err != nil && !errors.Is(err, errOther) {
+		err = errors.Join(err, a.fail(ctx, d.Day, err))
+	}
+	return err
 }
 
 // eraseIn rewrites the parts of a day that contain one of the events.

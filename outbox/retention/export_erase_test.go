@@ -3,6 +3,7 @@ package retention_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -155,6 +156,43 @@ func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	w.passDays(t, 1)
 	require.NotContains(t, contents(t, dir), "jenny.rosen")
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+}
+
+// A day is finished with an erased event while the erasure walks through the days: before the walk
+// reaches the day, or afterwards. If afterwards, the next call erases the event in that day.
+func TestADayThatIsFinishedDuringAnErasureIsErased(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int{1, 2} {
+		dir := t.TempDir()
+		w := exporting(t, export.Directory(dir))
+		w.done(t, "a", "earlier")
+		w.passDays(t, 1)
+		w.batch(t, "a", map[string]string{"jenny": canary}, "jenny")
+		w.refuse(t, "a", "jenny")
+		today := w.now(t).UTC().Truncate(day)
+		w.passDays(t, 5)
+		require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.exported_days WHERE events > 0`))
+		w.pass(t, day)
+		// The part is written, but the day is not finished.
+		w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
+		require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
+		w.restart(t, export.Directory(dir))
+		w.noteErasure(t)
+		days := 0
+		require.NoError(t, w.Erasure().Exported(t.Context(), func(ctx context.Context) error {
+			if days++; days != at {
+				return nil
+			}
+			return w.Export().Export(ctx, today, nil)
+		}))
+		require.GreaterOrEqual(t, days, at)
+		if at == 1 {
+			require.NotContains(t, contents(t, dir), "jenny.rosen")
+		}
+		require.NoError(t, w.Erasure().Exported(t.Context(), nil))
+		require.NotContains(t, contents(t, dir), "jenny.rosen")
+		require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	}
 }
 
 // finish dispatches an accepted event with an effect, and settles the effect as done.
