@@ -19,12 +19,14 @@ const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_
 // few.
 const SettingsInOrder = "set_config('enable_sort', 'off', true)"
 
-// Sender is a pool, or a connection outside a transaction.
+// Sender is a pool, a connection outside a transaction, or a transaction, in which the settings also
+// apply to later statements.
 type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// ByIndex runs statements that look up rows, each in its own transaction and round trip.
+// ByIndex runs statements that look up rows, each in its own round trip and, unless Sender is a
+// transaction, in its own transaction.
 // Statements that read a complete table are better run directly.
 type ByIndex struct {
 	Sender

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/pipeline"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/internal/retry"
 	"github.com/hooklatch/hooklatch/internal/safetext"
@@ -303,19 +304,47 @@ func (w *dayWriter) endPart(ctx context.Context) error {
 	return nil
 }
 
-// lines reads the next deliveries with their events.
+// lines reads the next deliveries with their events, both as of one moment. Otherwise, if an event
+// was erased between the two reads, its line would have its body, and a row that says that the event
+// is erased. No erasure changes such a line.
 func (w *dayWriter) lines(ctx context.Context, at deliveriesOfDay) ([]*Line, error) {
-	rows, err := w.sql.DeliveriesOfDay.With(at).Query(ctx, w.inOrder())
+	var lines []*Line
+	moment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err := pgx.BeginTxFunc(ctx, w.read, moment, func(tx pgx.Tx) (err error) {
+		if lines, err = w.deliveries(ctx, tx, at); err != nil {
+			return fmt.Errorf("read deliveries: %w", err)
+		}
+		if err := w.addEvents(ctx, tx, lines); err != nil {
+			return fmt.Errorf("read events: %w", err)
+		}
+		return nil
+	})
+	return lines, err
+}
+
+// deliveries reads the next deliveries. It undoes its settings: with SettingsInOrder, Postgres might
+// read a complete index for the statement that follows.
+func (w *dayWriter) deliveries(ctx context.Context, tx pgx.Tx, at deliveriesOfDay) ([]*Line, error) {
+	inner, err := tx.Begin(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read deliveries: %w", err)
+		return nil, err
+	}
+	rows, err := w.sql.DeliveriesOfDay.With(at).Query(ctx, pipeline.ByIndex{Sender: inner, InOrder: true})
+	if err != nil {
+		return nil, err
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Line, error) {
 		line := new(Line)
 		return line, row.Scan(&line.id, &line.Body, &line.Delivery, &line.Copies)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read deliveries: %w", err)
+		return nil, err
 	}
+	return lines, inner.Rollback(ctx)
+}
+
+// addEvents reads the events of deliveries, and adds them to the lines.
+func (w *dayWriter) addEvents(ctx context.Context, tx pgx.Tx, lines []*Line) error {
 	var asked []int64
 	of := map[int64]*Line{}
 	for _, line := range lines {
@@ -327,9 +356,9 @@ func (w *dayWriter) lines(ctx context.Context, at deliveriesOfDay) ([]*Line, err
 			asked, of[e.acceptSeq] = append(asked, e.acceptSeq), line
 		}
 	}
-	rows, err = w.sql.EventDocuments.With(eventDocuments{asked}).Query(ctx, w.look())
+	rows, err := w.sql.EventDocuments.With(eventDocuments{asked}).Query(ctx, pipeline.ByIndex{Sender: tx})
 	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return err
 	}
 	var acceptSeq int64
 	var row, effects, replays json.RawMessage
@@ -344,8 +373,5 @@ func (w *dayWriter) lines(ctx context.Context, at deliveriesOfDay) ([]*Line, err
 		of[acceptSeq].Events = append(of[acceptSeq].Events, e)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	return lines, nil
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -193,6 +194,38 @@ func TestADayThatIsFinishedDuringAnErasureIsErased(t *testing.T) {
 		require.NotContains(t, contents(t, dir), "jenny.rosen")
 		require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 	}
+}
+
+// An event is erased after the export has read its delivery, and before the export reads its row.
+func TestAnErasureBetweenTwoReadsOfAnExportReachesTheExport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.batch(t, "a", map[string]string{"jenny": canary}, "jenny")
+	w.refuse(t, "a", "jenny")
+	today := w.now(t).UTC().Truncate(day)
+	w.passDays(t, 2)
+	// Of the tables that the export reads, only the statement for the events reads event_replays.
+	erasing, err := w.pool.Begin(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = erasing.Rollback(context.WithoutCancel(t.Context())) })
+	_, err = erasing.Exec(t.Context(), `LOCK TABLE hooklatch.event_replays IN ACCESS EXCLUSIVE MODE`)
+	require.NoError(t, err)
+	exported := make(chan error, 1)
+	go func() { exported <- w.Export().Export(t.Context(), today, nil) }()
+	require.Eventually(t, func() bool {
+		return w.count(t, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'hooklatch.event_replays'::regclass
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 1
+	}, 2*time.Minute, 10*time.Millisecond)
+	_, err = erasing.Exec(t.Context(), `SELECT * FROM hooklatch.erase_event('a', 'jenny', 'erased by ann', false)`)
+	require.NoError(t, err)
+	require.NoError(t, erasing.Commit(t.Context()))
+	require.NoError(t, <-exported)
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	require.NoError(t, w.Erasure().Exported(t.Context(), nil))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+	require.Empty(t, w.shown(t, "a", "jenny").Event.Body)
 }
 
 // finish dispatches an accepted event with an effect, and settles the effect as done.
