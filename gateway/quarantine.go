@@ -75,7 +75,7 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 		kept.Target += "?" + original.URL.RawQuery
 	}
 	kept.Headers = src.storedHeaders(rx.request.Header)
-	if shown := shownSecrets(kept.Secrets); len(shown) > 0 {
+	if shown := shownSecrets(src.carried(rx.request)); len(shown) > 0 {
 		for name, values := range kept.Headers {
 			for _, value := range values {
 				if src.repeatsAny(value, shown) {
@@ -94,15 +94,24 @@ const (
 	inQuery  = "query "
 )
 
-// carriedSecrets returns the values of a request that are secrets themselves, by location.
+// carriedSecrets returns the values of a request that are secrets themselves, by location. Only
+// their HMACs are stored, so they have the spelling that restoreSecrets looks for.
 func (s *source) carriedSecrets(request *provider.Request) map[string][]secret.Value {
 	found := make(map[string][]secret.Value)
 	for name, values := range s.carried(request) {
 		for _, value := range values {
-			found[name] = append(found[name], secret.New(value))
+			found[name] = append(found[name], secret.New(s.normal(value)))
 		}
 	}
 	return found
+}
+
+// normal returns a carried value in the spelling that the provider's Sign writes.
+func (s *source) normal(value string) string {
+	if s.Provider.NormalSecret == nil {
+		return value
+	}
+	return s.Provider.NormalSecret(value)
 }
 
 func (s *source) carried(request *provider.Request) map[string][]string {
@@ -129,16 +138,16 @@ const shortestShown = 4
 
 // shownSecrets returns the texts by which a header could repeat a carried secret: the value,
 // the value without the word before it, and the password in a Basic credential.
-func shownSecrets(secrets map[string][]secret.Value) []string {
+func shownSecrets(carried map[string][]string) []string {
 	var texts []string
 	add := func(text string) {
 		if len(text) >= shortestShown {
 			texts = append(texts, spaced(text))
 		}
 	}
-	for _, values := range secrets {
+	for _, values := range carried {
 		for _, value := range values {
-			text := strings.TrimSpace(value.Reveal())
+			text := strings.TrimSpace(value)
 			add(text)
 			bare := text[strings.LastIndexByte(text, ' ')+1:]
 			add(bare)

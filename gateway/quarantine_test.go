@@ -56,21 +56,52 @@ func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	return found
 }
 
+// sendAs sends a request with its own method, path and query.
+func (q *quarantined) sendAs(t *testing.T, sent *provider.Request) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), sent.Method, q.url+sent.URL.RequestURI(), bytes.NewReader(sent.Body))
+	require.NoError(t, err)
+	r.Header = sent.Header.Clone()
+	return q.do(t, r)
+}
+
 // notKept lists the providers whose proof cannot be rebuilt from the secret: their requests
 // carry a token that is always different and is itself a secret.
 var notKept = []string{"google-pubsub", "jwt"}
+
+// retried returns every provider, and those whose options move the proof to another place.
+func retried(t *testing.T) map[string]*provider.Provider {
+	t.Helper()
+	all := map[string]*provider.Provider{}
+	for _, name := range catalog.Names() {
+		described, err := catalog.Describe(name)
+		require.NoError(t, err)
+		all[name] = described.Provider
+	}
+	id := provider.EventID{Pointer: "/id"}
+	for _, c := range []struct {
+		name, why string
+		options   provider.Options
+	}{
+		{"token", "in a query", provider.Options{Query: "token", EventID: id}},
+		{"token", "with another scheme", provider.Options{Header: "X-Api-Key", Prefix: "Token ", EventID: id}},
+		{"okta", "in another header", provider.Options{Header: "X-Api-Key"}},
+	} {
+		p, err := catalog.New(c.name, c.options)
+		require.NoError(t, err)
+		all[c.name+" "+c.why] = p
+	}
+	return all
+}
 
 // Each provider's delivery is refused while the configured secret is wrong, and accepted once
 // after the secret is corrected. The quarantine does not contain a secret that the delivery
 // carried.
 func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
-	for _, name := range catalog.Names() {
+	for name, p := range retried(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			described, err := catalog.Describe(name)
-			require.NoError(t, err)
-			p := described.Provider
 			wrong, ok := testKey(p, "k")
 			right, _ := testKey(p, "x")
 			if !ok {
@@ -87,12 +118,9 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 			signed.URL = mustURL("https://hooks.example.com/webhooks/real?a=b")
 			signed.Method = cmp.Or(signed.Method, http.MethodPost)
 			require.NoError(t, p.Sign(signed, right, time.Now()))
-			r, err := http.NewRequestWithContext(t.Context(), signed.Method, q.url+signed.URL.RequestURI(), bytes.NewReader(signed.Body))
-			require.NoError(t, err)
-			r.Header = signed.Header.Clone()
-			r.Header.Set("X-Forwarded-Uri", signed.URL.RequestURI()) // a proxy repeats the URL, token included
-			r.Header.Set("Cookie", "session=1")
-			require.Equal(t, http.StatusUnauthorized, q.do(t, r).status)
+			signed.Header.Set("X-Forwarded-Uri", signed.URL.RequestURI()) // a proxy repeats the URL, token included
+			signed.Header.Set("Cookie", "session=1")
+			require.Equal(t, http.StatusUnauthorized, q.sendAs(t, signed).status)
 
 			kept := q.kept(t)
 			require.Len(t, kept, 1)
@@ -100,7 +128,7 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 				q.requireNowhere(t, right)
 			}
 			require.NotContains(t, kept[0].Headers, "Cookie")
-			_, err = q.gateway.AcceptAgain(t.Context(), &kept[0])
+			_, err := q.gateway.AcceptAgain(t.Context(), &kept[0])
 			require.Error(t, err, "the secret is still wrong")
 			require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"))
 
@@ -127,13 +155,92 @@ func TestEveryProviderIsAcceptedFromTheQuarantine(t *testing.T) {
 	}
 }
 
+// A quarantined delivery is accepted in every spelling of the secret in which it would have been
+// accepted at once.
+func TestEverySpellingIsAcceptedFromTheQuarantine(t *testing.T) {
+	t.Parallel()
+	const right, wrong = "user:right+secret/0123456789+", "user:wrong+secret/0123456789+"
+	respelled := map[string]int{}
+	for name, p := range retried(t) {
+		if len(p.SecretHeaders)+len(p.SecretQuery) == 0 || p.Keyless || p.CheckSecret(secret.New(right)) != nil {
+			continue
+		}
+		verifies := func(r *provider.Request) bool {
+			_, err := p.Verify(t.Context(), r, []secret.Value{secret.New(right)}, time.Now())
+			return err == nil
+		}
+		var requests []*provider.Request
+		for _, spell := range spellings(p, right) {
+			r := p.Sample(map[string]string{"mollie": "payment"}[name], "", time.Now())
+			r.URL, r.Method = mustURL("https://hooks.example.com/webhooks/real"), http.MethodPost
+			require.NoError(t, p.Sign(r, secret.New(right), time.Now()))
+			if spell(r); verifies(r) {
+				requests = append(requests, r)
+			}
+		}
+		respelled[name] = len(requests)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sourceWith := func(key string) []gateway.Source {
+				return []gateway.Source{{Name: "real", Provider: p, Secrets: []gateway.Secret{{Value: secret.New(key)}}}}
+			}
+			q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) { o.Sources = sourceWith(wrong) })
+			for _, r := range requests {
+				require.Equal(t, http.StatusUnauthorized, q.sendAs(t, r).status)
+			}
+			kept := q.kept(t)
+			require.Len(t, kept, len(requests))
+			q.requireNowhere(t, secret.New(right))
+			require.NoError(t, q.gateway.SetSources(sourceWith(right)))
+			for i := range kept {
+				a, err := q.gateway.AcceptAgain(t.Context(), &kept[i])
+				require.NoError(t, err, "%v %s", requests[i].Header, requests[i].URL.RawQuery)
+				require.Equal(t, 1, a.New())
+			}
+		})
+	}
+	for name, least := range map[string]int{"auth0": 8, "basic": 4, "postmark": 4, "token": 3, "token with another scheme": 3, "token in a query": 2, "mollie": 2} {
+		require.GreaterOrEqual(t, respelled[name], least, name)
+	}
+}
+
+// spellings returns functions that change the spelling of a signed request's secret, in ways that
+// a provider may or may not accept.
+func spellings(p *provider.Provider, text string) []func(*provider.Request) {
+	all := []func(*provider.Request){func(*provider.Request) {}}
+	for _, name := range p.SecretQuery {
+		all = append(all, func(r *provider.Request) { r.URL.RawQuery = name + "=" + text }) // + is not escaped
+	}
+	packed := base64.StdEncoding.EncodeToString([]byte(text))
+	for _, name := range p.SecretHeaders {
+		for _, respell := range []func(scheme, rest string) string{
+			func(scheme, rest string) string { return strings.ToLower(scheme) + " " + rest },
+			func(scheme, rest string) string { return strings.ToUpper(scheme) + "   " + rest },
+			func(scheme, rest string) string { return scheme + " " + strings.TrimRight(rest, "=") },
+			func(string, string) string { return "Basic " + packed },
+			func(string, string) string { return "basic  " + strings.TrimRight(packed, "=") },
+			func(string, string) string {
+				return "Basic " + base64.StdEncoding.EncodeToString([]byte("Bearer "+text))
+			},
+			func(string, string) string { return "bearer " + text },
+			func(string, string) string { return text },
+		} {
+			all = append(all, func(r *provider.Request) {
+				scheme, rest, _ := strings.Cut(r.Header.Get(name), " ")
+				r.Header.Set(name, respell(scheme, rest))
+			})
+		}
+	}
+	return all
+}
+
 // requireNowhere checks that the quarantine does not contain a secret in any form in which a
 // sender may send it.
 func (q *quarantined) requireNowhere(t *testing.T, key secret.Value) {
 	t.Helper()
 	text := key.Reveal()
 	_, password, _ := strings.Cut(text, ":")
-	for _, spelled := range []string{text, password, base64.StdEncoding.EncodeToString([]byte(text))} {
+	for _, spelled := range []string{text, password, strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(text)), "=")} {
 		if spelled == "" {
 			continue
 		}

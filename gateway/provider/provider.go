@@ -89,6 +89,10 @@ type Provider struct {
 	// SecretQuery lists URL parameters that carry the secret itself. If the list is not empty,
 	// no query is stored or logged, nor any header that repeats one of these parameters.
 	SecretQuery []string
+	// NormalSecret returns a value of these headers and parameters in the spelling that Sign writes,
+	// if Verify accepts the value's secret in several spellings. It returns any other value
+	// unchanged. Nil: Verify accepts one spelling.
+	NormalSecret func(value string) string
 
 	// SignsURL is true if the signature covers the called URL. The source must be configured
 	// with that URL, because anyone can choose a request's Host.

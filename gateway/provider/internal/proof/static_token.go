@@ -159,6 +159,25 @@ func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) err
 	return nil
 }
 
+// Normal returns a value that carries a token in the spelling that Sign writes.
+func (t *StaticToken) Normal(value string) string {
+	if t.Query != "" {
+		return strings.ReplaceAll(value, " ", "+") // as Verify does
+	}
+	token, ok := CutPrefix(value, t.Prefix)
+	if !ok {
+		return value
+	}
+	if t.Basic {
+		text, err := Base64.Decode(token)
+		if err != nil {
+			return value
+		}
+		token = Base64.Encode(text)
+	}
+	return t.Prefix + token
+}
+
 // ByToken builds a provider that verifies a token and reads events as the options describe.
 func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
 	g, err := NewOwnEvents(o, Field{})
@@ -177,6 +196,8 @@ func ByToken(o provider.Options, t *StaticToken) (*provider.Provider, error) {
 		CheckSecret: t.CheckConfigured,
 		Sign:        t.Sign,
 		Sample:      g.Sample,
+
+		NormalSecret: t.Normal,
 	}
 	if t.Query != "" {
 		p.SecretQuery = []string{t.Query}

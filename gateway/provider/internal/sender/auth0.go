@@ -59,30 +59,46 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 		Sign:          a.token.Sign,
 		Sample:        sampleAuth0,
 		SecretHeaders: []string{proof.Authorization},
+		NormalSecret:  a.normal,
 		RetryWindow:   7 * time.Second,
 		ResendWindow:  7 * proof.Day,
 	}, nil
 }
 
-// verify accepts the secret in the form that the stream uses: after Bearer, in base64 after
-// Basic, or without a scheme.
 func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
 	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	if text, ok := proof.CutPrefix(token, proof.Basic); ok {
-		decoded, err := proof.Base64.Decode(text)
-		if err != nil {
-			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want Basic <base64>"}
-		}
-		token = string(decoded)
-	}
-	if text, ok := proof.CutPrefix(token, proof.Bearer); ok {
-		token = text
+	if token, err = auth0Token(token); err != nil {
+		return provider.Verified{}, err
 	}
 	index, err := a.token.Match(secrets, token)
 	return provider.Verified{SecretIndex: index}, err
+}
+
+// auth0Token returns the secret in the form that the stream uses: after Bearer, in base64 after
+// Basic, or without a scheme.
+func auth0Token(value string) (string, error) {
+	if text, ok := proof.CutPrefix(value, proof.Basic); ok {
+		decoded, err := proof.Base64.Decode(text)
+		if err != nil {
+			return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "want Basic <base64>"}
+		}
+		value = string(decoded)
+	}
+	if text, ok := proof.CutPrefix(value, proof.Bearer); ok {
+		value = text
+	}
+	return value, nil
+}
+
+func (a *auth0) normal(value string) string {
+	token, err := auth0Token(value)
+	if err != nil {
+		return value
+	}
+	return a.token.Prefix + token
 }
 
 func auth0Events(r *provider.Request) ([]provider.Event, error) {

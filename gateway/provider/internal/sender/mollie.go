@@ -45,6 +45,7 @@ func Mollie(provider.Options) (*provider.Provider, error) {
 		Sign:           m.sign,
 		Sample:         sampleMollie,
 		SecretQuery:    []string{m.classic.Query},
+		NormalSecret:   m.classic.Normal,
 		Deadline:       15 * time.Second,
 		RetryWindow:    26 * time.Hour,
 	}, nil

@@ -25,6 +25,7 @@ func Postmark(provider.Options) (*provider.Provider, error) {
 		Sign:          t.Sign,
 		Sample:        samplePostmark,
 		SecretHeaders: []string{proof.Authorization},
+		NormalSecret:  t.Normal,
 		MaxBody:       50 << 20, // inbound email: 35 MB, in base64
 		Deadline:      2 * time.Minute,
 		RetryWindow:   12 * time.Hour,
