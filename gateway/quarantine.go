@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
@@ -75,6 +76,7 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 		kept.Target += "?" + original.URL.RawQuery
 	}
 	kept.Headers = src.storedHeaders(rx.request.Header)
+	src.keepSignatures(kept.Headers, rx.request.Header)
 	if shown := shownSecrets(src.carried(rx.request)); len(shown) > 0 {
 		for name, values := range kept.Headers {
 			for _, value := range values {
@@ -86,6 +88,21 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 		}
 	}
 	return kept
+}
+
+// keepSignatures adds to the kept headers those that usually carry credentials, but in this
+// request carry only its signature.
+func (s *source) keepSignatures(kept map[string][]string, sent http.Header) {
+	if s.Provider.IsSignature == nil {
+		return
+	}
+	for _, name := range neverStored {
+		values := sent[name]
+		isCredential := func(value string) bool { return !s.Provider.IsSignature(name, value) }
+		if len(values) > 0 && !slices.Contains(s.secretHeaders, name) && !slices.ContainsFunc(values, isCredential) {
+			kept[name] = values
+		}
+	}
 }
 
 // Prefixes that name the location of a secret in a request.

@@ -86,6 +86,7 @@ func retried(t *testing.T) map[string]*provider.Provider {
 		{"token", "in a query", provider.Options{Query: "token", EventID: id}},
 		{"token", "with another scheme", provider.Options{Header: "X-Api-Key", Prefix: "Token ", EventID: id}},
 		{"okta", "in another header", provider.Options{Header: "X-Api-Key"}},
+		{"hmac", "in Authorization", provider.Options{Header: "Authorization", Prefix: "HMAC ", Encoding: "base64", EventID: id}},
 	} {
 		p, err := catalog.New(c.name, c.options)
 		require.NoError(t, err)
@@ -316,6 +317,30 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	require.Equal(t, "no_usable_event", kept[1].Reason)
 	require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries AS r WHERE r::text LIKE '%a-token-of-theirs%'`))
 	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
+}
+
+// The quarantine keeps a signature in the header Authorization, also one that the source does not
+// expect in this form. It keeps no credential in the same header, and an accepted delivery is
+// stored without the header.
+func TestOnlyASignatureIsKeptFromAuthorization(t *testing.T) {
+	t.Parallel()
+	p, err := catalog.New("hmac", provider.Options{Header: "Authorization", Prefix: "HMAC ", Encoding: "base64", EventID: provider.EventID{Pointer: "/id"}})
+	require.NoError(t, err)
+	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
+		o.Sources = []gateway.Source{{Name: "orders", Provider: p, Secrets: []gateway.Secret{{Value: secret.New(testSecret)}}}}
+	})
+	signed := &provider.Request{Header: http.Header{}, Body: []byte(`{"id":"a"}`)}
+	require.NoError(t, p.Sign(signed, secret.New(testSecret), time.Now()))
+	require.Equal(t, http.StatusOK, q.deliver(t, "orders", signed).status)
+	require.Zero(t, q.count(t, "SELECT count(*) FROM hooklatch.deliveries WHERE headers ? 'Authorization'"))
+	for _, value := range []string{"HMAC AAAA", "hmac-sha256 00", "Bearer their-token", "basic dGhlaXI6cHc="} {
+		require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", `{"id":"b"}`, withHeaders("Authorization", value)).status)
+	}
+	var found []string
+	for _, d := range q.kept(t) {
+		found = append(found, d.Headers["Authorization"]...)
+	}
+	require.Equal(t, []string{"HMAC AAAA", "hmac-sha256 00"}, found)
 }
 
 // A delivery without a body is kept if its event is in its URL or in its headers.

@@ -93,6 +93,10 @@ type Provider struct {
 	// if Verify accepts the value's secret in several spellings. It returns any other value
 	// unchanged. Nil: Verify accepts one spelling.
 	NormalSecret func(value string) string
+	// IsSignature reports whether a header that otherwise carries credentials, such as
+	// Authorization, carries a signature of one request. The quarantine keeps such a signature,
+	// because it is no secret. Nil: no such header does.
+	IsSignature func(name, value string) bool
 
 	// SignsURL is true if the signature covers the called URL. The source must be configured
 	// with that URL, because anyone can choose a request's Host.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"hash"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,6 +95,20 @@ func SignedBody(header, prefix string, encoding Encoding) *Scheme {
 func SignedBy(s *Scheme, p *provider.Provider) *provider.Provider {
 	p.Verify, p.CheckSecret, p.Sign = s.Verify, s.CheckSecret, s.Sign
 	return p
+}
+
+// IsSignature reports whether a header's value is not a credential, but a signature of the scheme,
+// even one that is spelled in another way than the scheme expects.
+func (s *Scheme) IsSignature(name, value string) bool {
+	if !slices.ContainsFunc(s.Headers, func(names HeaderNames) bool { return names.Signature == name }) {
+		return false
+	}
+	if _, expected := CutPrefix(value, s.Prefix); expected && s.Prefix != "" {
+		return true
+	}
+	_, basic := CutPrefix(value, Basic)
+	_, bearer := CutPrefix(value, Bearer)
+	return !basic && !bearer
 }
 
 // Claim contains the values of a request's signature headers. None of them is verified yet.

@@ -65,6 +65,7 @@ func HMAC(o provider.Options) (*provider.Provider, error) {
 		},
 		Events:      g.Events,
 		SignsURL:    s.Template.Has(proof.InURL),
+		IsSignature: s.IsSignature,
 		SecretAs:    s.Secret.SecretAs,
 		Sample:      g.Sample,
 		UnsignedID:  g.UnsignedID() && !s.Template.Has(proof.InTimestamp),
