@@ -30,6 +30,7 @@ func TestNames(t *testing.T) {
 	require.EqualValues(t, 75<<20, github.MaxForm)
 	require.Equal(t, 10*time.Second, github.Deadline)
 	require.Equal(t, 72*time.Hour, github.ResendWindow)
+	require.EqualValues(t, 25<<20, provide(t, "gitlab", provider.Options{}).MaxBody)
 }
 
 func TestOptionErrors(t *testing.T) {

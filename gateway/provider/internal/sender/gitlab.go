@@ -64,6 +64,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 				"GitLab does not retry. Resend, in the log of the webhook, keeps the key. Unconfirmed: Resend is available for 7 days.",
 				"GitLab waits 10 s. Unconfirmed: GitLab switches off a webhook temporarily after 4 consecutive failures, and permanently " +
 					"after 40.",
+				"Payloads are up to 25 MB. GitLab does not send a longer one.",
 				"Unconfirmed: self-managed GitLab has the signing token, but a feature flag may hide it.",
 			},
 			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, and POST .../events/:id/resend resends one " +
@@ -83,6 +84,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 		Sample:        sampleGitLab,
 		SecretHeaders: []string{g.token.Header},
 		ReplayToken:   g.signing.ReplayToken,
+		MaxBody:       25 << 20,
 		Deadline:      10 * time.Second,
 		ResendWindow:  7 * proof.Day,
 	}, nil
