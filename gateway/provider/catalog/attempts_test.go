@@ -84,7 +84,7 @@ func TestFloor(t *testing.T) {
 	require.Equal(t, 6*proof.Day, (&provider.Provider{RetryWindow: 3 * proof.Day, ResendWindow: 5 * proof.Day}).Floor())
 	require.Equal(t, 30*proof.Day, (&provider.Provider{RetryWindow: 3 * proof.Day, ResendWindow: 30 * proof.Day}).Floor())
 	for name, want := range map[string]time.Duration{
-		"stripe": 30 * proof.Day, "github": 3 * proof.Day, "shopify": 2 * proof.Day, "slack": 2 * proof.Day, "twilio": time.Hour,
+		"stripe": 30 * proof.Day, "github": 3 * proof.Day, "shopify": 2 * proof.Day, "slack": 2 * proof.Day, "twilio": 8 * time.Hour,
 		"standard-webhooks": 151*time.Hour + 10*time.Minute,
 	} {
 		require.Equal(t, want, provide(t, name, configured(t)[name]).Floor(), name)

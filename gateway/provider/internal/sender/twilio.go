@@ -24,7 +24,8 @@ var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
 // Twilio declares Twilio's webhooks. Twilio signs the public URL followed by a form's fields. For
 // any other body, the URL's query contains the body's hash. Source:
-// twilio.com/docs/usage/webhooks/webhooks-security; twilio-node src/webhooks/webhooks.ts.
+// twilio.com/docs/usage/webhooks/webhooks-security and /docs/events/event-delivery-and-duplication;
+// twilio-node src/webhooks/webhooks.ts.
 func Twilio(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
 		Name:           "twilio",
@@ -54,7 +55,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 				"Callbacks by GET are also accepted. The query of their URL is stored as the body, a form.",
 				"Every status of a message has the same `MessageSid`, which alone is therefore not an event id.",
 				"Requests for TwiML (each step of a call) are answered with an empty response and not stored.",
-				"All of Twilio's retries happen within 15 seconds; after that, the callback is lost.",
+				"Twilio retries a callback only within 15 seconds; after that, the callback is lost. Event Streams retry an event for up to four hours.",
 			},
 			Backfill: "`GET /2010-04-01/Accounts/{sid}/Messages.json` and `/Calls.json` return the current state, not the callbacks.",
 			Docs:     "https://www.twilio.com/docs/usage/webhooks/webhooks-security",
@@ -75,7 +76,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		ReplayToken: twilioReplayToken,
 		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
 		Deadline:    15 * time.Second,
-		RetryWindow: 15 * time.Second, // all retries happen within the deadline
+		RetryWindow: 4 * time.Hour, // of Event Streams; all retries of other callbacks happen within the deadline
 	}, nil
 }
 
