@@ -71,6 +71,7 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src, true), trial: trial,
 	}
 	defer rx.leave()
+	request.Trial = trial
 	restored := src.restoreSecrets(rx, request, kept)
 	answered, refused := rx.judgeSafely(request)
 	switch {

@@ -180,6 +180,9 @@ type Request struct {
 	Client netip.Prefix
 	// Known is true if an earlier delivery from Client was accepted.
 	Known bool
+	// Trial is true if only the outcome is of interest. The rules then change nothing outside
+	// Hooklatch, but may fetch keys.
+	Trial bool
 }
 
 // UnknownType is the type of an event without a readable type.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,29 @@ func TestCases(t *testing.T) {
 				require.Len(t, ids, len(ofKind), "events with different marks have different keys")
 			}
 		})
+	}
+}
+
+// A trial of an endpoint check has the same outcome as the check, but fetches only the documents
+// that the verification needs.
+func TestATrialChangesNothingOutside(t *testing.T) {
+	t.Parallel()
+	for _, name := range Names() {
+		for _, c := range deliveriesOf(t, name).cases {
+			if c.want.answer == nil {
+				continue
+			}
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				c.source.Publishes = maps.Clone(c.source.Publishes)
+				maps.DeleteFunc(c.source.Publishes, func(_, document string) bool { return !strings.HasPrefix(document, "{") })
+				p, secrets, r := c.received(t, name)
+				r.Trial = true
+				answer, err := p.Handshake(t.Context(), r, secrets, c.source.Clock)
+				require.NoError(t, err)
+				require.Equal(t, c.want.answer.Status, answer.Status)
+			})
+		}
 	}
 }
 

@@ -165,15 +165,15 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 // Fetch gets rawURL without the cache, to confirm a subscription. Errors: the same as from
 // Cached.
 func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
-	if err := f.own(rawURL); err != nil {
+	if err := f.Allows(rawURL); err != nil {
 		return nil, err
 	}
 	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
 }
 
-// own refuses a URL that is not one of the sender's: the URL may come from an unverified
-// request.
-func (f *Fetcher) own(rawURL string) error {
+// Allows returns a *VerifyError for a URL that is not one of the sender's: the URL may come from an
+// unverified request.
+func (f *Fetcher) Allows(rawURL string) error {
 	u, err := url.Parse(rawURL)
 	switch {
 	case err != nil || len(rawURL) > maxFetchedURL:
@@ -274,7 +274,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 
 // look returns a URL's cached state, or an error if the URL is not the sender's.
 func (f *Fetcher) look(rawURL string) (kept, error) {
-	if err := f.own(rawURL); err != nil {
+	if err := f.Allows(rawURL); err != nil {
 		return kept{}, err
 	}
 	f.mu.Lock()

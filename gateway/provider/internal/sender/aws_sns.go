@@ -141,7 +141,12 @@ func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secr
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.fetcher.Fetch(ctx, confirm, now); err != nil {
+	if r.Trial {
+		err = s.fetcher.Allows(confirm)
+	} else {
+		_, err = s.fetcher.Fetch(ctx, confirm, now)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("confirm the subscription: %w", err)
 	}
 	return &provider.Answer{Status: http.StatusOK}, nil
