@@ -91,6 +91,7 @@ func retried(t *testing.T) map[string]*provider.Provider {
 		{"token", "in a query", provider.Options{Query: "token", EventID: id}},
 		{"token", "with another scheme", provider.Options{Header: "X-Api-Key", Prefix: "Token ", EventID: id}},
 		{"okta", "in another header", provider.Options{Header: "X-Api-Key"}},
+		{"auth0", "in another header", provider.Options{Header: "X-Api-Key"}},
 		{"hmac", "in Authorization", provider.Options{Header: "Authorization", Prefix: "HMAC ", Encoding: "base64", EventID: id}},
 	} {
 		p, err := catalog.New(c.name, c.options)

@@ -67,12 +67,13 @@ type Options struct {
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
 	// The remaining options describe a custom scheme of provider hmac. Providers token and jwt
-	// also accept Header and Prefix, and okta accepts Header. Providers token, basic and jwt also
-	// accept Each and the options that follow it, up to Probe.
+	// also accept Header and Prefix, and auth0 and okta accept Header. Providers token, basic and
+	// jwt also accept Each and the options that follow it, up to Probe.
 
 	// Header is the name of the header that carries the signature or the token. Required for hmac.
-	// Default: Authorization for okta, and with the prefix "Bearer " for token and jwt. For hmac, a
-	// name that ends in -{n}, such as X-Sig-{n}, stands for several headers, numbered from 1.
+	// Default: Authorization for auth0 and okta, and with the prefix "Bearer " for token and jwt.
+	// For hmac, a name that ends in -{n}, such as X-Sig-{n}, stands for several headers, numbered
+	// from 1.
 	Header string `yaml:"header,omitempty"`
 	// Algorithm of the HMAC: sha1, sha256 or sha512. Default sha256.
 	Algorithm string `yaml:"algorithm,omitempty"`

@@ -27,7 +27,7 @@ type entry struct {
 func entries() []entry {
 	return []entry{
 		{"adyen", nil, sender.Adyen},
-		{"auth0", nil, sender.Auth0},
+		{"auth0", []string{"header"}, sender.Auth0},
 		{"aws-sns", nil, sender.SNS},
 		{"basic", generic(proof.EventOptions), sender.Basic},
 		{"bitbucket", nil, sender.Bitbucket},

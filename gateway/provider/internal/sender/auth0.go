@@ -3,6 +3,7 @@ package sender
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -16,8 +17,16 @@ type auth0 struct{ token proof.StaticToken }
 // Auth0 declares event streams, which send one CloudEvent per request, and log streams, which
 // send lists. Both send a fixed header. Source: github.com/auth0/docs-v2, customize/events and
 // customize/log-streams.
-func Auth0(provider.Options) (*provider.Provider, error) {
+func Auth0(o provider.Options) (*provider.Provider, error) {
 	a := &auth0{token: proof.StaticToken{Header: proof.Authorization, Prefix: proof.Bearer}}
+	if o.Header != "" {
+		if err := proof.ValidateHeader("header", o.Header); err != nil {
+			return nil, err
+		}
+		if name := http.CanonicalHeaderKey(o.Header); name != proof.Authorization {
+			a.token.Header, a.token.Prefix = name, ""
+		}
+	}
 	return &provider.Provider{
 		Name:  "auth0",
 		Title: "Auth0",
@@ -30,12 +39,13 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "Nothing is signed. The header Authorization carries the secret itself, as a bearer token, as basic authentication " +
-				"or without a scheme. The secret is never stored or logged.",
+				"or without a scheme. The header that the option header names carries only the secret. The secret is never stored or logged.",
 			KeyRule: "Event streams: `/id` of the CloudEvent (evt_...). Log streams: `log_id` of each entry.",
 			Setup: []string{
 				"For events, open Dashboard, Event Streams, Create, and choose the type Webhook. Enter the endpoint {url} and the " +
 					"authorization Bearer with a long random token, or basic with user:password. The token, or user:password, is the " +
-					"secret of the source.",
+					"secret of the source. For the method custom header, set `header` of the source to the name of the header; its value is " +
+					"the secret.",
 				"For logs, open Dashboard, Monitoring, Streams, Create, Custom Webhook. Enter the payload URL {url}, the content format " +
 					"JSON Array, and the same authorization token.",
 			},
@@ -58,14 +68,17 @@ func Auth0(provider.Options) (*provider.Provider, error) {
 		CheckSecret:   a.token.Check,
 		Sign:          a.token.Sign,
 		Sample:        sampleAuth0,
-		SecretHeaders: []string{proof.Authorization},
+		SecretHeaders: []string{a.token.Header},
 		NormalSecret:  a.normal,
 		RetryWindow:   7 * time.Second,
 		ResendWindow:  7 * proof.Day,
 	}, nil
 }
 
-func (a *auth0) verify(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (provider.Verified, error) {
+func (a *auth0) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
+	if a.token.Header != proof.Authorization {
+		return a.token.Verify(ctx, r, secrets, now)
+	}
 	token, err := proof.TheHeader(r.Header, proof.Authorization, provider.ReasonMissingToken)
 	if err != nil {
 		return provider.Verified{}, err
@@ -95,7 +108,7 @@ func auth0Token(value string) (string, error) {
 
 func (a *auth0) normal(value string) string {
 	token, err := auth0Token(value)
-	if err != nil {
+	if err != nil || a.token.Header != proof.Authorization {
 		return value
 	}
 	return a.token.Prefix + token
