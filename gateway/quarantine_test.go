@@ -474,6 +474,35 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
+// A delivery that was refused because the source had the wrong Gzip is accepted after the
+// correction only if its signature covers the unpacked body: the quarantine has no other body.
+func TestTheWrongGzipInQuarantine(t *testing.T) {
+	t.Parallel()
+	const body = `{"id":"a","type":"x"}`
+	for _, right := range []gateway.Gzip{gateway.GzipUnpacked, gateway.GzipSent} {
+		t.Run(string(right), func(t *testing.T) {
+			t.Parallel()
+			signed, wrong := body, gateway.GzipSent
+			if right == gateway.GzipSent {
+				signed, wrong = gzipped(t, body), gateway.GzipUnpacked
+			}
+			q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) { o.Sources = []gateway.Source{gzipSource(wrong)} })
+			require.Equal(t, http.StatusUnauthorized, q.sendPacked(t, gzipped(t, body), signed).status)
+			kept := q.kept(t)
+			require.Len(t, kept, 1)
+			require.NoError(t, q.gateway.SetSources([]gateway.Source{gzipSource(right)}))
+			_, err := q.gateway.AcceptAgain(t.Context(), &kept[0])
+			if right == gateway.GzipUnpacked {
+				require.NoError(t, err)
+				return
+			}
+			var refused *gateway.RefusedError
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, "wrong_signature", refused.Reason)
+		})
+	}
+}
+
 // An erasure finds a refused copy by its body, so the quarantine stores the body unpacked.
 // AcceptAgain accepts the unpacked body.
 func TestAPackedBodyIsKeptUnpacked(t *testing.T) {
