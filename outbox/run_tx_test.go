@@ -69,6 +69,9 @@ func TestRunTxRollsBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.withApplied(t)
+	_, err := b.pool.Exec(t.Context(), `CREATE TABLE parents (id text PRIMARY KEY);
+		CREATE TABLE children (parent text REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`)
+	require.NoError(t, err)
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		settlement ledger.Settlement
@@ -81,6 +84,9 @@ func TestRunTxRollsBack(t *testing.T) {
 		"used up":   {ledger.Settlement{GiveUp: true}, boom, ledger.EffectParked, "boom"},
 		"unknown":   {ledger.Settlement{Verdict: ledger.VerdictMaybeApplied, Error: "?"}, nil, ledger.EffectPending, "?"},
 		"statement": {ledger.Settlement{}, nil, ledger.EffectPending, "does not exist"},
+		"commit":    {ledger.Settlement{Verdict: ledger.VerdictDone, ResponseExcerpt: "INSERT 0 1"}, nil, ledger.EffectPending, "the server refused to commit it (SQLSTATE 23503)"},
+		"exhausted": {ledger.Settlement{Verdict: ledger.VerdictDone, GiveUp: true}, nil, ledger.EffectParked, "the server refused to commit it (SQLSTATE 23503)"},
+		"aborted":   {ledger.Settlement{Verdict: ledger.VerdictDone}, nil, ledger.EffectPending, "the server refused to commit it (SQLSTATE 25P02)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,9 +95,16 @@ func TestRunTxRollsBack(t *testing.T) {
 				if _, err := add(ctx, tx, e); err != nil {
 					return ledger.Settlement{}, err
 				}
-				if name == "statement" {
+				switch name {
+				case "statement":
 					_, err := tx.Exec(ctx, `UPDATE nothing SET x = 1`)
 					return ledger.Settlement{}, err
+				case "aborted": // the function hides that its statement failed
+					_, _ = tx.Exec(ctx, `UPDATE nothing SET x = 1`)
+				case "commit", "exhausted":
+					if _, err := tx.Exec(ctx, `INSERT INTO children VALUES ('none')`); err != nil {
+						return ledger.Settlement{}, err
+					}
 				}
 				return c.settlement, c.err
 			})

@@ -99,6 +99,10 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 // inTx applies an effect in a transaction: see destination.Transactional.
 type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
 
+// errNotCommitted ends an attempt whose statement succeeded, but whose transaction the server
+// refused to commit. The effect's own error has the server's code.
+var errNotCommitted = errors.New("the server refused to commit the effect's transaction")
+
 // runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if the
 // result of its COMMIT is unknown.
 func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
@@ -126,6 +130,9 @@ func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, cl
 			endSpan(span, outcomeError, err)
 		}
 		return a.notGranted(ctx, l, t, claimed, err)
+	}
+	if last.outcome.Verdict == ledger.VerdictDone && !settled.Late && settled.State != ledger.EffectDone {
+		last.outcome = destination.Outcome{Verdict: ledger.VerdictNotApplied, Err: errNotCommitted}
 	}
 	return a.end(trace.ContextWithSpan(ctx, span), l, t, span, ended{call: last, began: first, settled: settled})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
+	"github.com/hooklatch/hooklatch/worker/lane"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -225,4 +226,64 @@ func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 			require.Equal(t, c.quoted, strings.Contains(out.Excerpt, "canary") || strings.Contains(out.Excerpt, "731947"), out.Excerpt)
 		})
 	}
+}
+
+// A deferred constraint is checked with its statement, not by the COMMIT. The effect that violates
+// the constraint is refused like others, also by the probe of a breaker. The trigger runs as the
+// destination's role.
+func TestADeferredConstraintRefusesItsEffect(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	role := fmt.Sprintf("books_%d", time.Now().UnixNano())
+	_, err := b.pool.Exec(t.Context(), `CREATE ROLE `+role)
+	require.NoError(t, err)
+	b.books(t, role)
+	b.opts.Destinations[len(b.opts.Destinations)-1].Breaker = lane.Breaker{Probe: time.Millisecond, MaxProbe: 10 * time.Millisecond}
+	_, err = b.pool.Exec(t.Context(), `GRANT INSERT ON public.credits TO `+role+`;
+		CREATE TABLE public.seen (by_role text);
+		GRANT INSERT ON public.seen TO `+role+`;
+		CREATE TABLE public.invoices (id text PRIMARY KEY);
+		INSERT INTO public.invoices VALUES ('evt_good');
+		ALTER TABLE public.credits ADD FOREIGN KEY (invoice) REFERENCES public.invoices DEFERRABLE INITIALLY DEFERRED;
+		CREATE FUNCTION public.look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.seen VALUES (current_user); RETURN NULL; END $$;
+		CREATE CONSTRAINT TRIGGER look AFTER INSERT ON public.credits DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.look()`)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // an error is harmless: the cluster ends with the tests
+	})
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	require.NoError(t, failure(b.outbox.Fleet().Trip(t.Context(), "books", "it was down", time.Millisecond)))
+	b.start(t, w)
+	b.take(t, incoming{id: "evt_bad", body: `{"cents":500,"tags":null}`})
+	b.take(t, incoming{id: "evt_good", body: `{"cents":500,"tags":null}`})
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE event_id = 'evt_bad' AND state = 'failed' AND attempt = 1 AND error LIKE '%"credits_invoice_fkey" (SQLSTATE 23503)'`)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE event_id = 'evt_good' AND state = 'done'`)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'books' AND breaker_state = 'closed'`)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM public.seen WHERE by_role = $1`, role))
+}
+
+// hidesFailure is a Transactional sender that reports success although its statement failed.
+type hidesFailure struct{ fakeSender }
+
+func (hidesFailure) Run(ctx context.Context, tx pgx.Tx, _ *ledger.Effect) (destination.Outcome, error) {
+	_, _ = tx.Exec(ctx, `UPDATE nothing SET x = 1`)
+	return destination.Outcome{Verdict: ledger.VerdictDone}, nil
+}
+
+// An attempt whose transaction cannot be committed counts as an attempt.
+func TestATransactionThatCannotBeCommittedIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opts.Destinations = []DestinationOptions{{
+		Name: "app", Sender: hidesFailure{fakeSender(destination.KindHTTP)}, Timeout: time.Minute,
+		Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 2},
+	}}
+	b.opts.Routes = []route.Route{{Name: "everything", From: []string{"*"}, To: "app"}}
+	events := b.start(t, b.worker(t))
+	b.accept(t, "evt_1", false)
+	job := next(t, events, riverjob.KindEffect, river.EventKindJobFailed)
+	require.Equal(t, "pending", outputOf(t, job).Outcome)
+	require.Contains(t, job.Errors[0].Error, errNotCommitted.Error())
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND attempt = 2 AND error LIKE '%SQLSTATE 25P02%'`)
 }

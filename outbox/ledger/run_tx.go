@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
@@ -25,7 +26,8 @@ var errRolledBack = errors.New("rolled back")
 // only for a granted claim. It calls run again if a temporary fault rolled back the transaction or
 // its outcome is unknown. The writes of run are committed only with VerdictDone. With another
 // verdict, or an error, everything is rolled back. A separate transaction then records the attempt
-// as refused or as not applied. The function run must finish within the claim's lease, which limits
+// as refused or as not applied. If the server refuses to commit a done effect, as a deferred
+// constraint can, RunTx records the attempt as not applied. The function run must finish within the claim's lease, which limits
 // each of its statements. An effect with Request.Late is recorded as not applied, and run is not
 // called. Errors: ErrUnavailable.
 func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
@@ -36,7 +38,9 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	var settled Settled
 	var settlement Settlement
 	var failure error
+	ran := false // true if the last try applied the effect and had only to be settled and committed
 	err := l.db.Do(ctx, "run_effect", commit.Limits{Timeout: c.Lease + runSlack, Foreign: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+		ran = false
 		if repeated {
 			if committed, err := l.ranBefore(ctx, tx, c); err != nil || committed {
 				return err // claimed and settled have the values that the earlier try set
@@ -54,6 +58,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 		if failure != nil || settlement.Verdict != VerdictDone {
 			return errRolledBack // unless the connection is lost: then the whole transaction is retried
 		}
+		ran = true
 		results, err := l.settleBatch(ctx, tx, []Settlement{settlement})
 		if err != nil {
 			return err
@@ -64,10 +69,22 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	switch {
 	case errors.Is(err, errRolledBack):
 		return l.settleRolledBack(ctx, c, settlement, failure)
+	case ran && err != nil && !errors.Is(err, commit.ErrUnavailable):
+		settlement.Verdict, settlement.ResponseExcerpt = VerdictNotApplied, ""
+		return l.settleRolledBack(ctx, c, settlement, notCommitted(err))
 	case err != nil:
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)
 	}
 	return claimed, settled, nil
+}
+
+// notCommitted returns the error of an attempt whose transaction the server refused to commit. The
+// server's message may quote values of rows, so the error contains only its code.
+func notCommitted(err error) error {
+	if pg, answered := sqlstate.Of(err); answered {
+		return fmt.Errorf("the server refused to commit it (SQLSTATE %s)", pg.Code)
+	}
+	return err
 }
 
 // runGranted calls run with the complete request and the lease as the timeout of its statements.

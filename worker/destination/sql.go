@@ -148,6 +148,11 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 	if err != nil {
 		return "", err
 	}
+	// A deferred constraint would otherwise fail only at COMMIT, when the attempt is settled as done.
+	// Its triggers belong to the statement, so they also run as the destination's role.
+	if _, err := tx.Exec(ctx, "SET CONSTRAINTS ALL IMMEDIATE"); err != nil {
+		return "", err
+	}
 	if s.role != "" {
 		// The ledger settles the attempt in the same transaction, as its own role.
 		if _, err := tx.Exec(ctx, "RESET ROLE"); err != nil {
