@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/repair"
+	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -245,6 +246,38 @@ func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE args ->> 'event_id' = 'evt_2'`))
 	for _, key := range []string{"pending", "with-a-job", "started", "in-doubt"} {
 		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'effect' AND args ->> 'key' = $1`, key), key)
+	}
+}
+
+// The jobs of some events are not read, because others precede them. They are not missing, and the
+// event keeps the time of its next run.
+func TestReconcileKnowsWhichJobsItDidNotRead(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]string{
+		"fetched": `WITH old AS (
+				UPDATE hooklatch.river_job AS j SET priority = 4, scheduled_at = p.received_at
+				FROM hooklatch.processed_events AS p WHERE p.event_id = j.args ->> 'event_id' RETURNING j.queue
+			)
+			INSERT INTO hooklatch.river_job (state, args, kind, max_attempts, queue, scheduled_at)
+			SELECT 'available', '{"source": "stripe", "event_id": "live"}', 'dispatch', 25, max(queue), now() FROM old`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const look = 8
+			b := setup(t)
+			for i := range 20 {
+				b.accepted(t, "stripe", fmt.Sprint("evt_", i))
+			}
+			_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = now() - interval '2 hours' + accept_seq * interval '1 second'`)
+			require.NoError(t, err)
+			_, err = b.pool.Exec(t.Context(), change)
+			require.NoError(t, err)
+			tag, err := b.Outbox.sql.EventsWithoutJob.With(eventsWithoutJob{
+				Source: "stripe", Queues: []string{riverjob.QueueDispatch}, GraceSeconds: 30, Look: look,
+			}).Exec(t.Context(), b.pool)
+			require.NoError(t, err)
+			require.Zero(t, tag.RowsAffected())
+		})
 	}
 }
 

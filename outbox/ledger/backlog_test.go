@@ -161,26 +161,29 @@ func (e explained) Query(ctx context.Context, text string, args ...any) (pgx.Row
 	return e.Tx.Query(ctx, e.prefix+text, args...)
 }
 
+// reconcile returns the number of effects that Reconcile enqueues again.
+func (b *ledgerBundle) reconcile(t *testing.T, look int) int {
+	t.Helper()
+	n, err := b.Reconcile(t.Context(), 0, look, func(ctx context.Context, run slice) error {
+		return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+			_, enqueue, err := run(ctx, tx)
+			if err != nil {
+				return err
+			}
+			return enqueue(ctx, tx)
+		})
+	})
+	require.NoError(t, err)
+	return n
+}
+
 // An effect that lost its job in a long queue is found when its turn arrives, and gets its former
 // position in the queue. An ordered effect is found only if all jobs of the queue were read.
 func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t))
 	backlog{paused: 5, resumed: 50, order: 20, orders: 30, later: 5}.fill(t, b)
-	reconcile := func(look int) int {
-		t.Helper()
-		n, err := b.Reconcile(t.Context(), 0, look, func(ctx context.Context, run slice) error {
-			return pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
-				_, enqueue, err := run(ctx, tx)
-				if err != nil {
-					return err
-				}
-				return enqueue(ctx, tx)
-			})
-		})
-		require.NoError(t, err)
-		return n
-	}
+	reconcile := func(look int) int { return b.reconcile(t, look) }
 	jobs := func(destination string) int {
 		return b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE args ->> 'destination' = $1 AND args ->> 'key' = 'key_7'`, destination)
 	}
@@ -200,4 +203,21 @@ func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	b.pause(t, false)
 	require.Equal(t, 1, reconcile(100), "the effect whose destination was paused")
 	require.Zero(t, reconcile(100))
+}
+
+// Jobs of fetched events go last, so they are old when all jobs before them are recent. Jobs that
+// were not read for this reason are not missing.
+func TestReconcileKnowsThatFetchedEventsGoLast(t *testing.T) {
+	t.Parallel()
+	b := newLedger(t, pgtest.New(t))
+	backlog{resumed: 20}.fill(t, b)
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET priority = 4`)
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `INSERT INTO hooklatch.river_job (state, args, kind, max_attempts, queue, scheduled_at)
+		VALUES ('available', '{"scope": "r:resumed", "key": "live", "generation": 1}', 'effect', 10000, 'dst_resumed', now())`)
+	require.NoError(t, err)
+	require.Zero(t, b.reconcile(t, 5), "five jobs of fetched events precede key_7")
+	require.Equal(t, 1, b.reconcile(t, 8))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE args ->> 'key' = 'key_7'`))
+	require.Zero(t, b.reconcile(t, 8))
 }

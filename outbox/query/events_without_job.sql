@@ -3,7 +3,9 @@
 -- the replay, not since the event was received, so replayed events are returned only if every job
 -- was read.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
-    SELECT {{known_until}} AS until
+    -- The time up to which job is complete.
+    SELECT COALESCE(min(CASE WHEN list.state = 'available' THEN list.last WHEN list.last > now() + interval '10 minutes' THEN 'infinity' ELSE '-infinity' END), 'infinity') AS until
+    FROM {{full_lists}} AS list
 ), undispatched AS MATERIALIZED (
     -- Later events are checked once the earlier events are dispatched.
     SELECT p.source, p.event_id, p.event_type, p.origin, p.received_at, p.queue, p.traceparent, p.generation

@@ -7,10 +7,5 @@ COALESCE((
         WHEN list.last > now() + interval '10 minutes' THEN 'infinity'
         ELSE '-infinity'
     END)
-    FROM (
-        SELECT job.queue, job.state, max(job.scheduled_at) AS last
-        FROM job
-        GROUP BY job.queue, job.state
-        HAVING count(*) >= CASE job.state WHEN 'running' THEN 10 ELSE 1 END * :look::bigint
-    ) AS list
+    FROM {{full_lists}} AS list
 ), 'infinity')

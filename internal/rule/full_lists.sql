@@ -1,0 +1,8 @@
+-- The lists of job that were not read to their end, each with the time of its last job. River runs
+-- the jobs of a queue by priority first, so each priority is a list of its own.
+(
+    SELECT job.queue, job.state, job.priority, max(job.scheduled_at) AS last
+    FROM job
+    GROUP BY job.queue, job.state, job.priority
+    HAVING count(*) >= CASE job.state WHEN 'running' THEN 10 ELSE 1 END * :look::bigint
+)
