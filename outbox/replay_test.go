@@ -254,6 +254,7 @@ func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 func TestReconcileKnowsWhichJobsItDidNotRead(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
+		"retried later": `UPDATE hooklatch.river_job SET state = 'retryable', scheduled_at = now() + interval '6 hours'`,
 		"fetched": `WITH old AS (
 				UPDATE hooklatch.river_job AS j SET priority = 4, scheduled_at = p.received_at
 				FROM hooklatch.processed_events AS p WHERE p.event_id = j.args ->> 'event_id' RETURNING j.queue
