@@ -48,9 +48,9 @@ func (o *Outbox) reconcile(ctx context.Context, grace time.Duration) (Reconciled
 	return o.lacking(ctx, grace, o.enqueueSlice)
 }
 
-// slice is one step of Reconcile. It returns the number of events or effects without a job, and a
+// slice is one step of Reconcile. It returns the keys of events or effects without a job, and a
 // function that enqueues jobs for them.
-type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
+type slice = func(ctx context.Context, in statement.DB) (lacking []string, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
 
 // inSlice runs a slice and decides what to do with its result.
 type inSlice = func(ctx context.Context, run slice) error
@@ -111,13 +111,26 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 }
 
 // enqueueLacking repeats the work of Reconcile until nothing is left to enqueue, and returns the
-// totals.
+// totals. It also ends when a round enqueues only what an earlier round enqueued: those jobs do not
+// last, and another round would not change that.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
+	enqueued := map[string]bool{}
 	for {
-		done, err := o.lacking(ctx, reconcileGrace, o.enqueueSliceInTurn)
-		all.Events, all.Effects = all.Events+done.Events, all.Effects+done.Effects
-		if err != nil || done == (Reconciled{}) {
+		before := len(enqueued)
+		done, err := o.lacking(ctx, reconcileGrace, func(ctx context.Context, run slice) error {
+			return o.enqueueSliceInTurn(ctx, func(ctx context.Context, in statement.DB) ([]string, func(context.Context, pgx.Tx) error, error) {
+				lacking, enqueue, err := run(ctx, in)
+				for _, key := range lacking {
+					enqueued[key] = true
+				}
+				return lacking, enqueue, err
+			})
+		})
+		if len(enqueued) > before {
+			all.Events, all.Effects = all.Events+done.Events, all.Effects+done.Effects
+		}
+		if err != nil || len(enqueued) == before {
 			return all, err
 		}
 	}
@@ -145,10 +158,14 @@ func (o *Outbox) reconcileEvents(ctx context.Context, grace time.Duration, run i
 	var errs []error
 	for _, source := range sources {
 		found := 0
-		if err := run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
+		if err := run(ctx, func(ctx context.Context, in statement.DB) ([]string, func(context.Context, pgx.Tx) error, error) {
 			jobs, err := o.eventsWithoutJob(ctx, in, source, grace)
 			found = len(jobs)
-			return found, func(ctx context.Context, tx pgx.Tx) error { return o.jobs.InsertDispatches(ctx, tx, jobs) }, err
+			keys := make([]string, 0, found)
+			for _, j := range jobs {
+				keys = append(keys, j.Event.String())
+			}
+			return keys, func(ctx context.Context, tx pgx.Tx) error { return o.jobs.InsertDispatches(ctx, tx, jobs) }, err
 		}); err != nil {
 			errs = append(errs, fmt.Errorf("events of %s without a job: %w", source.Name, err))
 			if ctx.Err() != nil || !sqlstate.Answered(err) {

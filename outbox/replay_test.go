@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -366,6 +367,30 @@ func TestARepairWaitsForTheReconciler(t *testing.T) {
 	require.NoError(t, other.Rollback(t.Context()))
 	require.NoError(t, <-ended)
 	require.Equal(t, repair.Jobs{Events: 1}, done)
+}
+
+// If jobs vanish as soon as they are inserted, a repair ends nevertheless.
+func TestARepairEndsAlthoughItsJobsVanish(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.accepted(t, "stripe", "waiting")
+	b.dispatched(t, "done", ledger.AtLeastOnce)
+	for _, statement := range []string{
+		`DELETE FROM hooklatch.river_job`,
+		`UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`,
+		`UPDATE hooklatch.effects SET next_attempt_at = next_attempt_at - interval '1 hour'`,
+		`CREATE FUNCTION vanish() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`,
+		`CREATE TRIGGER vanish BEFORE INSERT ON hooklatch.river_job FOR EACH ROW EXECUTE FUNCTION vanish()`,
+	} {
+		_, err := b.pool.Exec(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done, err := b.Outbox.Repair().Enqueue(ctx, ann)
+	require.NoError(t, err)
+	require.NoError(t, ctx.Err())
+	require.Equal(t, repair.Jobs{Events: 1, Effects: 1}, done)
 }
 
 func TestEnqueueTx(t *testing.T) {

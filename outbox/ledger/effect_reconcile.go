@@ -18,9 +18,9 @@ import (
 // ordersInPage is the maximum number of a destination's orders that one statement reads.
 const ordersInPage = 1000
 
-// slice is one step of Reconcile. It finds effects without a job and returns their number.
+// slice is one step of Reconcile. It finds effects without a job and returns their keys.
 // enqueue inserts their jobs in the transaction in which they were found.
-type slice = func(ctx context.Context, in statement.DB) (lacking int, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
+type slice = func(ctx context.Context, in statement.DB) (lacking []string, enqueue func(ctx context.Context, tx pgx.Tx) error, err error)
 
 // inSlice runs a slice and decides whether to enqueue the effects it finds.
 type inSlice = func(ctx context.Context, run slice) error
@@ -83,12 +83,13 @@ func (l *Ledger) reconcileDestination(ctx context.Context, lacking withoutJob, r
 // former position in the queue. next is the order after which the next page begins, or nil after
 // the last page.
 func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run inSlice) (found int, next *orderKey, err error) {
-	err = run(ctx, func(ctx context.Context, in statement.DB) (int, func(context.Context, pgx.Tx) error, error) {
+	err = run(ctx, func(ctx context.Context, in statement.DB) ([]string, func(context.Context, pgx.Tx) error, error) {
 		var jobs []riverjob.EffectJob
+		var keys []string
 		found, next = 0, nil
 		rows, err := lacking.Query(ctx, in)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		var j riverjob.EffectJob
 		var order orderKey
@@ -101,14 +102,14 @@ func (l *Ledger) enqueueAgain(ctx context.Context, lacking statement.Bound, run 
 			if isEnd {
 				next = &orderKey{Scope: j.ID.Scope, OrderKey: order.OrderKey}
 			} else {
-				jobs = append(jobs, j)
+				jobs, keys = append(jobs, j), append(keys, j.ID.IdempotencyKey())
 			}
 			return nil
 		}); err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		found = len(jobs)
-		return found, func(ctx context.Context, tx pgx.Tx) error { return l.jobs.InsertEffects(ctx, tx, jobs) }, nil
+		return keys, func(ctx context.Context, tx pgx.Tx) error { return l.jobs.InsertEffects(ctx, tx, jobs) }, nil
 	})
 	if err != nil {
 		return 0, nil, err
