@@ -77,13 +77,16 @@ Postgres together with the job that will process it, and only then answers 2xx.
 Workers then perform the effects, each under its own idempotency key.
 
 Start with: ` + p.name + ` dev`,
-		Annotations:      map[string]string{cobra.CommandDisplayNameAnnotation: p.name},
-		Args:             cobra.NoArgs,
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		PersistentPreRun: func(*cobra.Command, []string) { p.started = true },
-		RunE:             needsCommand,
-		Version:          readBuild().String(),
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: p.name},
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			p.started = true
+			return refuseEmpty(cmd)
+		},
+		RunE:    needsCommand,
+		Version: readBuild().String(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(p.stdin)
