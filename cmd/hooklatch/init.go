@@ -80,11 +80,19 @@ func (i *initial) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := i.detect(firstrun.ReadDotenv(earlier)); err != nil {
-		return err
-	}
 	if !i.yes {
 		i.ask = i.questions()
+	}
+	if i.ask != nil {
+		if i.answers, err = i.ask.Choose(ctx, i.answers); err != nil {
+			return err
+		}
+		if earlier, err = i.refuseExisting(); err != nil { // the target may have more files
+			return err
+		}
+	}
+	if err := i.detect(firstrun.ReadDotenv(earlier)); err != nil {
+		return err
 	}
 	if i.ask != nil {
 		if i.answers, err = i.ask.Complete(ctx, i.answers); err != nil {
@@ -126,7 +134,7 @@ func (i *initial) place() {
 // refuseExisting returns an error if a file exists that init would write, unless --force is set. It
 // returns the text of .env, which may exist, because the application may have one.
 func (i *initial) refuseExisting() (dotenv string, err error) {
-	for _, name := range append([]string{i.name}, firstrun.Others(firstrun.Target(i.target))...) {
+	for _, name := range append([]string{i.name}, firstrun.Others(i.answers.Target)...) {
 		if _, err := os.Lstat(filepath.Join(i.dir, name)); err == nil && !i.force {
 			return "", fmt.Errorf("%s exists: edit it, add a source to it with `%s`, or overwrite it with --force", filepath.Join(i.dir, name), i.command("init add PROVIDER"))
 		}

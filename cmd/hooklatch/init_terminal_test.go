@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -102,4 +103,44 @@ func TestInitAsksOnATerminal(t *testing.T) {
 	require.Zero(t, c.run(t.Context(), append([]string{"init", "stripe", "github", "--database", "postgres://127.0.0.1:1/none"}, flag...)...), c.stderr.String())
 	require.Equal(t, readIn(t, byFlags, config.DefaultPath), readIn(t, dir, config.DefaultPath))
 	require.Equal(t, random.ReplaceAllString(readIn(t, byFlags, firstrun.Dotenv), "$1"), random.ReplaceAllString(readIn(t, dir, firstrun.Dotenv), "$1"))
+}
+
+// A target that is chosen in the dialogue has the same effect as --for. A file that exists is not
+// overwritten, and compose.yaml has its own Postgres, whatever the environment says.
+func TestInitTreatsAnAnswerAsAFlag(t *testing.T) {
+	t.Parallel()
+	const own = "whsec_0123456789abcdefghijklmnopqrstuv"
+	asked := func(t *testing.T, flag []string, target firstrun.Target) (*syncBuffer, error) {
+		t.Helper()
+		operator, terminal := openTerminal(t)
+		p := newProgram(t, append([]string{"init"}, flag...)...)
+		p.cmd.Env = append(p.cmd.Env, "DATABASE_URL=postgres://db.invalid/none", "STRIPE_WEBHOOK_SECRET="+own)
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = terminal, &p.stdout, &p.stderr
+		go func() { _, _ = io.Copy(io.Discard, operator) }()
+		_, err := fmt.Fprintf(operator, "stripe\n%s\n\n\n\n\n", target) // the default answer to all other questions
+		require.NoError(t, err)
+		return &p.stderr, p.cmd.Run()
+	}
+	for target, name := range map[firstrun.Target]string{firstrun.Compose: firstrun.ComposeFile, firstrun.Systemd: "credentials.conf"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, flag := initFolder(t)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600))
+			said, err := asked(t, flag, target)
+			require.Error(t, err)
+			require.Contains(t, said.String(), name+" exists: ")
+			require.NotContains(t, said.String(), "Which URL", "the dialogue ends")
+			require.Equal(t, "mine", readIn(t, dir, name))
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Len(t, entries, 1, "nothing was written")
+		})
+	}
+	dir, flag := initFolder(t)
+	said, err := asked(t, flag, firstrun.Compose)
+	require.NoError(t, err, "%s", said)
+	require.NotContains(t, said.String(), "Secret of Stripe", "the environment has it")
+	require.Contains(t, readIn(t, dir, firstrun.Dotenv), "STRIPE_WEBHOOK_SECRET="+own+"\n")
+	require.NotContains(t, readIn(t, dir, firstrun.Dotenv), "db.invalid")
+	require.Contains(t, readIn(t, dir, firstrun.ComposeFile), "\n  postgres:\n")
 }

@@ -29,10 +29,9 @@ type Questions struct {
 // maxRepeats is the maximum number of times that a question is asked if its answer is not allowed.
 const maxRepeats = 3
 
-// Complete asks at most five questions for missing answers, then asks for each sender's missing
-// secret. It returns all answers.
-func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
-	var err error
+// Choose asks for the providers and the target if they are missing. Together they determine which
+// files are written, and which other answers are known already.
+func (q *Questions) Choose(ctx context.Context, a Answers) (Answers, error) {
 	if len(a.Providers) == 0 {
 		names, err := q.ask(ctx, "Which services send you webhooks? Names, such as stripe github", "", func(text string) error {
 			if text == "" {
@@ -61,6 +60,16 @@ func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 			return a, err
 		}
 		a.Target = Target(target)
+	}
+	return a, nil
+}
+
+// Complete asks at most five questions for missing answers, including those of Choose, then asks for
+// each sender's missing secret. It returns all answers.
+func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
+	a, err := q.Choose(ctx, a)
+	if err != nil {
+		return a, err
 	}
 	if a.To == "" {
 		a.To, err = q.ask(ctx, "Which URL of your application receives the events?", DefaultTo(a.Target), func(text string) error { return CheckURL("this URL", text) })
