@@ -22,7 +22,7 @@ const maxReadiness = 64 << 10
 // adminListener calls the admin listener of a running process.
 type adminListener struct {
 	base   *url.URL
-	token  secret.Value // empty if there is none
+	tokens []secret.Value // of the configuration; the process may know none of them
 	client *http.Client
 }
 
@@ -35,9 +35,9 @@ func adminURL(cfg *config.Config) *url.URL {
 	return at
 }
 
-// newListener returns a client of the admin listener at base. It sends no token if token is empty.
-func newListener(base *url.URL, token secret.Value, certificates *tls.Config) adminListener {
-	return adminListener{base: base, token: token, client: &http.Client{
+// newListener returns a client of the admin listener at base.
+func newListener(base *url.URL, certificates *tls.Config) adminListener {
+	return adminListener{base: base, client: &http.Client{
 		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: certificates}),
 	}}
 }
@@ -45,26 +45,38 @@ func newListener(base *url.URL, token secret.Value, certificates *tls.Config) ad
 // listenerOf returns a client of the configured admin listener on this machine. The listener's
 // certificate is not verified, because it names the console's host and not the loopback address.
 func listenerOf(cfg *config.Config) adminListener {
-	base, token := adminURL(cfg), cfg.Admin.Token
-	if token.IsZero() && len(cfg.Admin.Tokens) > 0 {
-		token = cfg.Admin.Tokens[0].Token
+	var certificates *tls.Config
+	if cfg.Admin.TLS != nil {
+		certificates = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // our own listener, on this machine
 	}
-	if cfg.Admin.TLS == nil {
-		return newListener(base, token, nil)
+	l := newListener(adminURL(cfg), certificates)
+	if !cfg.Admin.Token.IsZero() {
+		l.tokens = append(l.tokens, cfg.Admin.Token)
 	}
-	return newListener(base, token, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // our own listener, on this machine
+	for _, one := range cfg.Admin.Tokens {
+		l.tokens = append(l.tokens, one.Token)
+	}
+	return l
 }
 
-// ready returns the response of /readyz, whatever its status.
+// ready returns the response of /readyz to the first token, whatever its status.
 func (l adminListener) ready(ctx context.Context) (admin.Readiness, error) {
+	if len(l.tokens) == 0 {
+		return l.readyAs(ctx, secret.Value{})
+	}
+	return l.readyAs(ctx, l.tokens[0])
+}
+
+// readyAs is like ready with the given token. It sends no token if token is empty.
+func (l adminListener) readyAs(ctx context.Context, token secret.Value) (admin.Readiness, error) {
 	var got admin.Readiness
 	at := l.base.JoinPath("readyz")
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
 	if err != nil {
 		return got, err
 	}
-	if !l.token.IsZero() {
-		r.Header.Set("Authorization", "Bearer "+l.token.Reveal())
+	if !token.IsZero() {
+		r.Header.Set("Authorization", "Bearer "+token.Reveal())
 	}
 	response, err := l.client.Do(r)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // readyTimeout is longer than the 2 seconds that /readyz takes at most.
@@ -62,7 +60,7 @@ func (c *cli) adminListener(given string) (adminListener, error) {
 		return adminListener{}, err
 	}
 	if base != nil {
-		return newListener(base, secret.Value{}, nil), nil
+		return newListener(base, nil), nil
 	}
 	cfg, err := c.loadConfig()
 	if err != nil {

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -58,6 +62,91 @@ func TestAServiceManagerIsToldHowItWent(t *testing.T) {
 	p.signal(t, syscall.SIGTERM)
 	require.NoError(t, p.cmd.Wait(), p.stderr.String())
 	require.Contains(t, fails("ready"), "connection refused")
+}
+
+// The command reads the new configuration, whose tokens the process does not know before the reload.
+// Behind a proxy that authenticates users, there are no tokens.
+func TestReloadDoesNotNeedATokenThatTheProcessKnows(t *testing.T) {
+	t.Parallel()
+	const former, next = "former-token-0123456789", "next-token-0123456789"
+	database := pgtest.URL(t, pgtest.New(t))
+	for name, signIn := range map[string][2]string{
+		"another token": {"token: " + former, "token: " + next},
+		"other tokens":  {"tokens: [{name: ann, token: " + former + ", role: admin}]", "tokens: [{name: bob, token: " + next + ", role: admin}]"},
+		"only a proxy": {
+			"auth: {proxy: {trusted_proxies: [10.0.0.0/8], user: X-User}, roles: {admin: 'user == \"ann\"'}}",
+			"auth: {proxy: {trusted_proxies: [10.0.0.0/8], user: X-User}, roles: {admin: 'user == \"ann\"'}}",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			free, err := freeport.Addresses(1)
+			require.NoError(t, err)
+			path := writeServedConfig(t, database)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			written := func(signIn string) string {
+				return strings.NewReplacer("localhost:0", free[0], "\nadmin:\n", "\nadmin:\n  "+signIn+"\n").Replace(string(text))
+			}
+			write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
+			write(written(signIn[0]))
+			p := startProgram(t, "serve", "--config", path, "--log-format", "text")
+			p.says(t, "msg=ready")
+			pid := strconv.Itoa(p.cmd.Process.Pid)
+			write(written(signIn[1]))
+			require.Equal(t, "process "+pid+" has reloaded "+path+"\n", must(t, "reload", pid, "--config", path))
+			require.Equal(t, "process "+pid+" has reloaded "+path+"\n", must(t, "reload", "--config", path))
+			require.NotContains(t, p.stderr.String(), "admin request refused")
+
+			refused := written(signIn[0])
+			write(refused[:strings.Index(refused, "\nroutes:")] + "\n")
+			var c command
+			require.Equal(t, exitFailed, c.run(t.Context(), "reload", pid, "--config", path))
+			require.Contains(t, c.stderr.String(), "the reload failed: see the log of process "+pid)
+			p.signal(t, syscall.SIGTERM)
+			require.NoError(t, p.cmd.Wait(), p.stderr.String())
+		})
+	}
+}
+
+// A process whose listener is not on a loopback address reports its reloads only to owners of its
+// tokens.
+func TestReloadOfAProcessThatReportsNothing(t *testing.T) { // not parallel: this process receives SIGHUP
+	for _, signIn := range []string{"token: next-token-0123456789", "auth: {proxy: {trusted_proxies: [10.0.0.0/8], user: X-User}, roles: {admin: 'user == \"ann\"'}}"} {
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGHUP)
+		var reloaded atomic.Bool
+		listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if len(asked) > 0 {
+				reloaded.Store(true)
+			}
+			answer := `{"ready":true}`
+			if reloaded.Load() && r.Header.Get("Authorization") != "" {
+				answer = `{"ready":true,"reloads":{"pid":1,"tried":1}}`
+			}
+			_, _ = io.WriteString(w, answer)
+		}))
+		path := writeConfig(t, "postgres://127.0.0.1:1/none")
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		served := strings.NewReplacer("localhost:0", listener.Listener.Addr().String(), "\nadmin:\n", "\nadmin:\n  "+signIn+"\n").Replace(string(text))
+		require.NoError(t, os.WriteFile(path, []byte(served), 0o600))
+		var c command
+		require.Equal(t, exitFailed, c.run(t.Context(), "reload", "--config", path))
+		require.Contains(t, c.stderr.String(), "does not report its PID")
+		require.Empty(t, asked)
+		requireMisused(t, "reload", "x", "--config", path)
+		pid := strconv.Itoa(os.Getpid())
+		said := must(t, "reload", pid, "--config", path)
+		if strings.HasPrefix(signIn, "token") {
+			require.Equal(t, "process "+pid+" has reloaded "+path+"\n", said)
+		} else {
+			require.Equal(t, "process "+pid+" was asked to reload "+path+"; its log has the result\n", said)
+		}
+		require.Equal(t, os.Signal(syscall.SIGHUP), <-asked)
+		signal.Stop(asked)
+		listener.Close()
+	}
 }
 
 // Another program may listen at the address.

@@ -70,8 +70,8 @@ type Options struct {
 	// Warnings returns problems that do not stop this process's work; /readyz shows them to
 	// authenticated callers. If nil, there are no warnings.
 	Warnings func() []string
-	// Reloads returns the result of reloads, which /readyz shows to authenticated callers. If
-	// nil, /readyz shows no reloads.
+	// Reloads returns the result of reloads, which /readyz shows to authenticated callers and,
+	// without the error, to callers on this machine. If nil, /readyz shows no reloads.
 	Reloads func() Reloads
 	// Metrics serves /metrics. If nil, the response is 404.
 	Metrics http.Handler

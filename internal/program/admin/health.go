@@ -14,12 +14,15 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
 	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/loopback"
 )
 
 // readyTimeout limits Options.Ready.
 const readyTimeout = 2 * time.Second
 
-// Readiness is the response of /readyz. Only authenticated callers get Warnings and Reloads.
+// Readiness is the response of /readyz. Only authenticated callers get Warnings. Callers on this
+// machine also get Reloads, but without Error: `hooklatch reload` may have no token that the process
+// knows yet, or none at all.
 type Readiness struct {
 	Ready    bool     `json:"ready"`
 	Reason   string   `json:"reason,omitempty"`
@@ -33,6 +36,8 @@ type Reloads struct {
 	PID int `json:"pid"`
 	// Tried is the number of reloads, including those that failed.
 	Tried int `json:"tried"`
+	// Failed reports whether the last reload failed.
+	Failed bool `json:"failed,omitempty"`
 	// Error is the error of the last reload. It is empty if that reload succeeded, or if there was
 	// no reload.
 	Error string `json:"error,omitempty"`
@@ -60,9 +65,12 @@ func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	if known && a.opts.Warnings != nil {
 		answer.Warnings = a.opts.Warnings()
 	}
-	if known && a.opts.Reloads != nil {
+	if a.opts.Reloads != nil && (known || loopback.From(r)) {
 		reloads := a.opts.Reloads()
-		reloads.Error = redact(reloads.Error)
+		reloads.Failed, reloads.Error = reloads.Error != "", redact(reloads.Error)
+		if !known {
+			reloads.Error = ""
+		}
 		answer.Reloads = &reloads
 	}
 	status := http.StatusOK

@@ -58,6 +58,22 @@ func TestReadyz(t *testing.T) {
 	}
 }
 
+// A program on this machine learns whether a reload failed, even without a token. Only callers with
+// the token learn why.
+func TestReadyzReportsReloads(t *testing.T) {
+	t.Parallel()
+	a := newAdmin(t, func(o *admin.Options) {
+		withToken(o)
+		o.Reloads = func() admin.Reloads { return admin.Reloads{PID: 7, Tried: 2, Error: "source x: password=" + token} }
+	})
+	here := func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:4711", "localhost:8081" }
+	require.JSONEq(t, `{"ready":true}`, get(t, a, "/readyz").Body.String())
+	require.JSONEq(t, `{"ready":true}`, get(t, a, "/readyz", here, func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") }).Body.String())
+	require.JSONEq(t, `{"ready":true,"reloads":{"pid":7,"tried":2,"failed":true}}`, get(t, a, "/readyz", here).Body.String())
+	require.JSONEq(t, `{"ready":true,"reloads":{"pid":7,"tried":2,"failed":true,"error":"source x: password=<secret>"}}`,
+		get(t, a, "/readyz", func(r *http.Request) { r.SetBasicAuth("", token) }).Body.String())
+}
+
 func TestReadyzHasTwoSeconds(t *testing.T) {
 	t.Parallel()
 	for name, heedsContext := range map[string]bool{"heeds its context": true, "does not": false} {

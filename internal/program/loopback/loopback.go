@@ -26,6 +26,14 @@ func Called(r *http.Request) bool {
 	return Is(host)
 }
 
+// From reports whether a program on this machine sent a request itself: Called is true, the address of
+// the client is a loopback address, and no proxy has added a header about its own client.
+func From(r *http.Request) bool {
+	client, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && client.Addr().Unmap().IsLoopback() && Called(r) &&
+		r.Header.Get("Forwarded") == "" && r.Header.Get("X-Forwarded-For") == ""
+}
+
 // Reachable returns the address at which this machine reaches a listener. For a listener on all
 // addresses, Reachable returns a loopback address.
 func Reachable(listen string) string {

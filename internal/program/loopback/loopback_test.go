@@ -20,3 +20,23 @@ func TestCalledByANameOfThisMachine(t *testing.T) {
 		require.Equal(t, want, loopback.Called(&http.Request{Host: host}), host)
 	}
 }
+
+func TestFromThisMachine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		client, host string
+		header       http.Header
+		want         bool
+	}{
+		{"127.0.0.1:1", "localhost:8081", nil, true},
+		{"[::1]:1", "[::1]:8081", nil, true},
+		{"[::ffff:127.0.0.1]:1", "127.0.0.1", nil, true},
+		{"10.0.0.1:1", "localhost:8081", nil, false},
+		{"127.0.0.1:1", "ops.example.com", nil, false},
+		{"127.0.0.1:1", "localhost:8081", http.Header{"X-Forwarded-For": {"127.0.0.1"}}, false},
+		{"127.0.0.1:1", "localhost:8081", http.Header{"Forwarded": {"for=127.0.0.1"}}, false},
+		{"", "localhost:8081", nil, false},
+	} {
+		require.Equal(t, c.want, loopback.From(&http.Request{RemoteAddr: c.client, Host: c.host, Header: c.header}), c)
+	}
+}
