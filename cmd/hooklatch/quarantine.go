@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
@@ -170,10 +171,21 @@ func (c *cli) showRefused(d *quarantine.Delivery) error {
 	return nil
 }
 
+// refusedPreview is the preview of an action on refused deliveries, as --json prints it.
+type refusedPreview struct {
+	Action   ledger.Action      `json:"action"`
+	Preview  bool               `json:"preview"` // always true: nothing was done
+	Selected int64              `json:"selected"`
+	Shares   []quarantine.Share `json:"shares"`
+}
+
 // printShares prints the number of selected deliveries by source and reason, and how to carry out
 // the action.
-func (c *cli) printShares(shares []quarantine.Share, doing string) error {
+func (c *cli) printShares(shares []quarantine.Share, action ledger.Action, doing string) error {
 	total := totalOf(shares)
+	if c.asJSON {
+		return printJSON(c.stdout, refusedPreview{Action: action, Preview: true, Selected: total, Shares: listed(shares)})
+	}
 	fmt.Fprintf(c.stdout, "%s selected\n", refusedCount(total))
 	if total == 0 {
 		return nil

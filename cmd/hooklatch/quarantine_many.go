@@ -57,7 +57,7 @@ func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 		case len(args) == 1:
 			return one(cmd.Context(), o, q, filter.ID, f.by.operator())
 		case !f.yes:
-			return c.printShares(shares, cmd.Name())
+			return c.printShares(shares, f.action, cmd.Name())
 		}
 		m := manyOrder{cli: c, runFlags: f.runFlags, cmd: cmd, by: f.by.operator(), order: runs.Order{
 			Action: f.action, Quarantine: filter.UntilNow(shares), Name: f.label, PerSecond: f.rate, Counted: totalOf(shares),
