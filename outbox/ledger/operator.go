@@ -23,8 +23,9 @@ type Operator struct {
 	Via string `json:"via"`
 	// Reason is the operator's reason. It may be empty.
 	Reason string `json:"reason,omitzero"`
-	// RequestID identifies the request. All rows of one request share it. If the response to COMMIT
-	// was lost, the next try recognises its own row by this id. Empty: one is generated.
+	// RequestID identifies the request. All rows of one request share it. A request that is repeated
+	// with the same id does not apply the same action to the same target again. Empty: one is
+	// generated.
 	RequestID string `json:"request_id"`
 }
 
@@ -95,19 +96,21 @@ type Consequence struct {
 
 // Act runs f, which performs the action, and records the action and its operator in the same
 // transaction. The transaction is retried until its outcome is known. A retry that finds an earlier
-// try committed does not run f again. f must therefore store its results only when it returns nil.
+// try committed does not run f again, and neither does a request with the RequestID of an earlier
+// one. f must therefore store its results only when it returns nil.
 func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(ctx context.Context, tx pgx.Tx) (Consequence, error)) error {
 	if err := by.Validate(); err != nil {
 		return err
 	}
-	if by.RequestID == "" {
+	known := by.RequestID != "" // by the caller, who may have sent it before
+	if !known {
 		by.RequestID = uuid.NewString()
 	}
 	return l.db.Do(ctx, commit.Name(what.Action), commit.Limits{}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if _, err := l.sql.LockRequest.With(lockRequest{RequestID: by.RequestID}).Exec(ctx, tx); err != nil {
 			return fmt.Errorf("lock request: %w", err)
 		}
-		if repeated {
+		if repeated || known {
 			var committed bool
 			did := operatorDid{RequestID: by.RequestID, Action: what.Action, Target: what.Target}
 			if err := l.sql.OperatorDid.With(did).QueryRow(ctx, tx).Scan(&committed); err != nil {

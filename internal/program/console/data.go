@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
@@ -71,6 +73,9 @@ func (c *Console) orderOf(e entry) page {
 		form, err := api.ReadOrder(r.w, r.Request, takes)
 		if wrong, is := errors.AsType[*api.OrderError](err); is {
 			return &problem{status: wrong.Status, heading: "This request cannot be read", text: wrong.Why}
+		}
+		if once := form.Get("once"); once != "" && uuid.Validate(once) != nil {
+			return &problem{status: http.StatusBadRequest, heading: "This request cannot be read", text: "\"once\" must be a UUID."}
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -186,6 +188,7 @@ type confirmPage struct {
 
 	Wrong  string // why the form was not accepted
 	Reason string
+	Once   string // id of the request, so that a form that is sent twice is carried out once
 }
 
 // data returns an error that gives a program the reason why its action was not carried out.
@@ -195,7 +198,13 @@ func (p confirmPage) data() (any, error) {
 
 // ask renders the confirmation.
 func (r *request) ask(section string, what asked) error {
-	return r.render(http.StatusOK, "confirm", confirmPage{view: r.view(section, what.Heading), asked: what})
+	return r.confirm(http.StatusOK, section, what, "", "")
+}
+
+func (r *request) confirm(status int, section string, what asked, reason, wrong string) error {
+	return r.render(status, "confirm", confirmPage{
+		view: r.view(section, what.Heading), asked: what, Reason: reason, Wrong: wrong, Once: uuid.NewString(),
+	})
 }
 
 // carryOut carries out a confirmed action, records the operator in the same transaction, and
@@ -206,10 +215,7 @@ func (r *request) carryOut(section string, what asked) error {
 	}
 	reason := strings.TrimSpace(r.PostForm.Get("reason"))
 	if what.Doubt != "" && r.PostForm.Get("looked") == "" {
-		return r.render(http.StatusUnprocessableEntity, "confirm", confirmPage{
-			view: r.view(section, what.Heading), asked: what, Reason: reason,
-			Wrong: "Confirm that you have checked the receiver: this may apply the effect twice.",
-		})
+		return r.confirm(http.StatusUnprocessableEntity, section, what, reason, "Confirm that you have checked the receiver: this may apply the effect twice.")
 	}
 	terms := desk.Terms{NewKeys: what.TakesNewKeys && r.PostForm.Get("new_keys") != ""}
 	if what.TakesPace {
@@ -232,9 +238,8 @@ func (r *request) carryOut(section string, what asked) error {
 			if r.asData {
 				return err
 			}
-			return r.render(http.StatusUnprocessableEntity, "confirm", confirmPage{view: r.view(section, what.Heading), asked: what, Reason: reason, Wrong: sentence(err.Error())})
+			return r.confirm(http.StatusUnprocessableEntity, section, what, reason, sentence(err.Error()))
 		}
-		by.RequestID = onceOf(r.PostForm, by.RequestID)
 		what.Back = effectPath(ledger.ResentKey(what.target.Name, by.RequestID))
 	}
 	if err := what.Do(r.Context(), r.opts.Outbox, what.target, terms, by); err != nil {

@@ -159,13 +159,14 @@ func (r *request) local(given string) string {
 	return r.base + strings.TrimPrefix(signin.Local(given), r.base)
 }
 
-// operator returns the user for the operator log.
+// operator returns the user for the operator log. Repeated submissions of a form share their
+// request id, so that the action is carried out once.
 func (r *request) operator(reason string) ledger.Operator {
 	via := "console"
 	if r.asData {
 		via = "api"
 	}
-	return ledger.Operator{Who: r.person.Name, Role: string(r.person.Role), Via: via, Reason: reason, RequestID: r.id}
+	return ledger.Operator{Who: r.person.Name, Role: string(r.person.Role), Via: via, Reason: reason, RequestID: onceOf(r.PostForm, r.id)}
 }
 
 // seen returns the caller's view of a source.

@@ -15,7 +15,6 @@ type editable struct {
 	Headers     string // one header per line
 	Body        string
 	WhyNot      string // why the body cannot be edited on a page; empty if it can
-	Once        string // id of the resend, so that a form that is sent twice creates one effect
 }
 
 // editing returns the request of an effect for editing, as stored or with the changes in a form,
@@ -38,7 +37,7 @@ func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
 			return nil, e, err
 		}
 	}
-	shown := &editable{Method: e.Request.Method, URL: e.Request.URL, Headers: desk.HeaderLines(e.Request), Once: uuid.NewString()}
+	shown := &editable{Method: e.Request.Method, URL: e.Request.URL, Headers: desk.HeaderLines(e.Request)}
 	switch {
 	case !stored:
 		shown.WhyNot = "The body is not stored."

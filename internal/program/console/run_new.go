@@ -196,9 +196,7 @@ func beginRun(r *request) error {
 			return again(fmt.Sprintf("This run selects more than %d %s. Type the word %s to start it.", moreThan, desk.By(o.Action).On, word))
 		}
 	}
-	by := r.operator(reason)
-	by.RequestID = onceOf(r.PostForm, by.RequestID)
-	run, err := r.runs.Begin(r.Context(), o, by)
+	run, err := r.runs.Begin(r.Context(), o, r.operator(reason))
 	if errors.Is(err, commit.ErrUnavailable) {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
@@ -120,6 +122,7 @@ type selectedPage struct {
 	Doubt  string        // why the operator must check the last of these rows
 	From   string        // path and query of the list
 	Reason string
+	Once   string // id of the request, so that a form that is sent twice is carried out once
 }
 
 // Action returns the path that carries out the action, relative to the console's path.
@@ -197,6 +200,7 @@ func (d door) orderSelected(r *request) error {
 		}
 	}
 	shown.view = r.view(string(d.on), shown.Heading())
+	shown.Once = uuid.NewString()
 	shown.Here = shown.From // this page cannot be requested again
 	return r.render(status, "selected", &shown)
 }

@@ -147,7 +147,9 @@ func sendEvent(r *request) error {
 		target = ref.String() // the event's page lists this action
 	}
 	what := ledger.Instruction{Action: desk.ActionSendEvent, Target: target}
-	if err := r.ledger.Act(r.Context(), r.operator(strings.TrimSpace(r.PostForm.Get("reason"))), what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {
+	by := r.operator(strings.TrimSpace(r.PostForm.Get("reason")))
+	by.RequestID = r.id // each test event is sent, and must be recorded
+	if err := r.ledger.Act(r.Context(), by, what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {
 		return ledger.Consequence{Result: "test event sent to " + e.URL, Affected: 1}, nil
 	}); err != nil {
 		return err
