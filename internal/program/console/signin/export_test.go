@@ -13,3 +13,6 @@ func (q Questions) Allow(remote string) bool { return q.of.allow(remote) }
 
 // Proven calls proven.
 func (q Questions) Proven(remote string) { q.of.proven(remote) }
+
+// SetPatience changes the time limit of calls.
+func (l *Logins) SetPatience(d time.Duration) { l.patience = d }

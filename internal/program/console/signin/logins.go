@@ -22,13 +22,17 @@ const (
 	touchEvery = time.Minute // precision of the stored time of the last request
 	// dropAtOnce is the number of expired logins that each new login deletes.
 	dropAtOnce = 100
+	// patience limits the statements of one call. A frozen server would never respond, and neither would
+	// a COMMIT that waits for a synchronous standby.
+	patience = 3 * time.Second
 )
 
 // Logins stores the signed-in users, with one login per browser. The database contains only hashes
 // of cookies, so read access to the database does not allow signing in.
 type Logins struct {
-	db  pipeline.ByIndex
-	sql statements
+	db       pipeline.ByIndex
+	sql      statements
+	patience time.Duration // a constant, except in tests
 }
 
 // NewLogins returns the Logins for a database.
@@ -40,7 +44,7 @@ func NewLogins(pool *pgxpool.Pool, name schema.Name) (*Logins, error) {
 	if err != nil {
 		return nil, fmt.Errorf("logins: %w", err)
 	}
-	return &Logins{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
+	return &Logins{db: pipeline.ByIndex{Sender: pool}, sql: sql, patience: patience}, nil
 }
 
 // login is one sign-in.
@@ -69,6 +73,8 @@ func hashOf(cookie string) ofLogin {
 
 // begin signs a user in, and deletes some expired logins.
 func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reliesOn string) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	_, err := l.sql.BeginLogin.With(beginLogin{hashOf(cookie), ofPerson{p.Name, p.Way, token}, p.Role, basisOf(cookie, p, token, reliesOn)}).Exec(ctx, l.db)
 	if err == nil {
 		_, err = l.sql.DropLogins.With(dropLogins{idleFor.Seconds(), dropAtOnce}).Exec(ctx, l.db)
@@ -81,6 +87,8 @@ func (l *Logins) begin(ctx context.Context, cookie string, p Person, token, reli
 
 // find returns a cookie's login, or false if there is none or it has expired.
 func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	of := hashOf(cookie)
 	var stale bool
 	err = l.sql.FindLogin.With(findLogin{of, touchEvery.Seconds(), idleFor.Seconds(), longest.Seconds()}).QueryRow(ctx, l.db).
@@ -100,6 +108,8 @@ func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool,
 
 // end signs out the browser that has the cookie.
 func (l *Logins) end(ctx context.Context, cookie string) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	if _, err := l.sql.EndLogin.With(hashOf(cookie)).Exec(ctx, l.db); err != nil {
 		return fmt.Errorf("end login: %w", err)
 	}
@@ -108,6 +118,8 @@ func (l *Logins) end(ctx context.Context, cookie string) error {
 
 // endAll ends all logins that have the same person, way and token as a login.
 func (l *Logins) endAll(ctx context.Context, of login) error {
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	if _, err := l.sql.EndLogins.With(ofPerson{of.Name, of.Way, of.token}).Exec(ctx, l.db); err != nil {
 		return fmt.Errorf("end logins: %w", err)
 	}
