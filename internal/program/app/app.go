@@ -216,7 +216,7 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := errors.Join(a.countOutputs(), a.countDeprecated()); err != nil {
 		return err
 	}
-	if err := a.loadCertificates(); err != nil {
+	if err := a.loadCertificates(ctx); err != nil {
 		return err
 	}
 	if err := a.openDatabase(ctx); err != nil {

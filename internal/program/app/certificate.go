@@ -1,9 +1,11 @@
 package app
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +50,7 @@ func (c certificates) scheme(path string) string {
 }
 
 // loadCertificates reads the certificates that the process starts with.
-func (a *App) loadCertificates() error {
+func (a *App) loadCertificates(ctx context.Context) error {
 	pairs, err := KeyPairs(a.opts.Config)
 	if err != nil {
 		return err
@@ -57,7 +59,7 @@ func (a *App) loadCertificates() error {
 	for path, pair := range pairs {
 		a.certificates[path] = &certificate{}
 		if clock.Now().After(pair.Ends()) {
-			a.opts.Logger.Warn("certificate has expired", slog.String(logkey.Path, path))
+			a.warnOfExpired(ctx, path)
 		}
 	}
 	a.certificates.use(pairs)
@@ -68,6 +70,11 @@ func (a *App) loadCertificates() error {
 // connection begins.
 type certificate struct {
 	pair atomic.Pointer[tls.Certificate]
+}
+
+// presents reports whether new connections get this certificate.
+func (c *certificate) presents(k KeyPair) bool {
+	return slices.EqualFunc(c.pair.Load().Certificate, k.Pair.Certificate, slices.Equal)
 }
 
 // KeyPair is the certificate that a configuration sets for a listener.
@@ -99,12 +106,20 @@ func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
 }
 
 // refuseExpired prevents a reload from replacing a certificate with an expired one, which no client
-// accepts.
-func refuseExpired(cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
+// accepts. A certificate that has expired in use keeps no other change out.
+func (a *App) refuseExpired(ctx context.Context, cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
 	for path, pair := range pairs {
-		if now.After(pair.Ends()) {
+		switch one := a.certificates[path]; {
+		case !now.After(pair.Ends()):
+		case one != nil && one.presents(pair):
+			a.warnOfExpired(ctx, path)
+		default:
 			return cfg.Problem(path+".cert_file", "expired on "+pair.Ends().UTC().Format(time.DateTime))
 		}
 	}
 	return nil
+}
+
+func (a *App) warnOfExpired(ctx context.Context, path string) {
+	a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "certificate has expired", slog.String(logkey.Path, path))
 }

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,38 @@ func TestStartRefusesACertificateThatIsNotThere(t *testing.T) {
 	require.NoError(t, err)
 	_, err = app.New(t.Context(), app.Options{Config: cfg, Gateway: true})
 	require.ErrorContains(t, err, f.path+":2: gateway.tls: cannot be used: open ")
+}
+
+// A certificate that expired in use, and that nobody has replaced, keeps out neither new secrets nor
+// a reload.
+func TestAnExpiredCertificateKeepsNoSecretOut(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	dir := filepath.Dir(f.path)
+	now := time.Now()
+	certify(t, dir, now.Add(-2*time.Hour), now.Add(-time.Hour))
+	secrets := func(one string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "stripe"), []byte(one), 0o600))
+	}
+	secrets("the-first-secret")
+	require.NoError(t, os.WriteFile(f.path, fmt.Appendf(nil, `
+database: {url: %q, allow: [fsync_off]}
+gateway: {listen: "127.0.0.1:0"}
+admin: {listen: "127.0.0.1:0", tls: {cert_file: tls.crt, key_file: tls.key}}
+sources: {stripe: {provider: stripe, secrets_file: stripe}}
+`, f.database), 0o600))
+	var logs syncBuffer
+	a := started(t, f, &logs, func(o *app.Options) { o.FilesEvery = often })
+	deliver(t, a, "stripe", "the-first-secret")
+
+	secrets("the-second-secret")
+	logged(t, &logs, `are in effect" path=sources.stripe.secrets`)
+	deliver(t, a, "stripe", "the-second-secret")
+	secrets("the-third-secret")
+	require.NoError(t, a.Reload(t.Context()))
+	deliver(t, a, "stripe", "the-third-secret")
+	require.Greater(t, strings.Count(logs.String(), `"certificate has expired" path=admin.tls`), 1)
+
+	certify(t, dir, now.Add(-3*time.Hour), now.Add(-time.Hour))
+	require.ErrorContains(t, a.Reload(t.Context()), "expired on ", "another expired certificate is refused")
 }

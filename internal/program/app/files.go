@@ -75,7 +75,7 @@ func (a *App) rereadFiles(ctx context.Context) error {
 func (c certificates) changed(pairs map[string]KeyPair) []string {
 	var paths []string
 	for path, one := range c {
-		if next, ok := pairs[path]; ok && !slices.EqualFunc(one.pair.Load().Certificate, next.Pair.Certificate, slices.Equal) {
+		if next, ok := pairs[path]; ok && !one.presents(next) {
 			paths = append(paths, path)
 		}
 	}

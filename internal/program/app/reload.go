@@ -54,7 +54,7 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseExpired(next, pairs, clock.Now()); err != nil {
+	if err := a.refuseExpired(ctx, next, pairs, clock.Now()); err != nil {
 		return err
 	}
 	old := a.config.Load().Whole()

@@ -24,14 +24,18 @@ routes: [{name: all, from: stripe, to: app}]
 `
 
 // started returns a ready App on a test database.
-func started(t *testing.T, f *file, logs *syncBuffer) *app.App {
+func started(t *testing.T, f *file, logs *syncBuffer, change ...func(*app.Options)) *app.App {
 	t.Helper()
 	cfg, err := f.load()
 	require.NoError(t, err)
-	a, err := app.New(t.Context(), app.Options{
+	opts := app.Options{
 		Config: cfg, Gateway: true, Worker: true, Load: f.load,
 		Logger: slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelInfo})),
-	})
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	a, err := app.New(t.Context(), opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
 	require.NoError(t, a.Start(t.Context()))
