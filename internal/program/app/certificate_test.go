@@ -3,7 +3,9 @@ package app_test
 import (
 	"crypto/tls"
 	"fmt"
+	"io"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,4 +125,32 @@ sources: {stripe: {provider: stripe, secrets_file: stripe}}
 
 	certify(t, dir, now.Add(-3*time.Hour), now.Add(-time.Hour))
 	require.ErrorContains(t, a.Reload(t.Context()), "expired on ", "another expired certificate is refused")
+}
+
+// A test event reaches a gateway with TLS. Its certificate names the public host, and no authority
+// that this machine trusts has signed it.
+func TestATestEventReachesAGatewayWithTLS(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	now := time.Now()
+	certify(t, filepath.Dir(f.path), now, now.Add(time.Hour))
+	require.NoError(t, os.WriteFile(f.path, fmt.Appendf(nil, `
+database: {url: %q, allow: [fsync_off]}
+gateway: {listen: "127.0.0.1:0", public_url: "https://hooks.example.com", tls: {cert_file: tls.crt, key_file: tls.key}}
+admin: {listen: "127.0.0.1:0", token: the-long-admin-token}
+sources: {stripe: {provider: stripe, secrets: [the-secret]}}
+`, f.database), 0o600))
+	a := started(t, f, &syncBuffer{})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+a.AdminAddr().String()+"/api/sources/stripe/send", strings.NewReader("{}"))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer the-long-admin-token")
+	r.Close = true
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	said, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, string(said))
+	require.Contains(t, string(said), `"result":"accepted"`)
 }
