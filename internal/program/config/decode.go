@@ -38,8 +38,10 @@ type decoder struct {
 	anchors map[string]ast.Node
 	// noAliases refuses aliases.
 	noAliases bool
-	problems  Problems
-	warnings  Problems // warnings about secret files
+	// noFiles decodes a file as unreadText, because a user without access to the machine named it.
+	noFiles  bool
+	problems Problems
+	warnings Problems // warnings about secret files
 
 	deprecated Problems // deprecated keys, which apply nevertheless
 

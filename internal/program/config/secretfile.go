@@ -15,6 +15,9 @@ import (
 // maxSecretFile is far above the size of any secret; a larger file is not a secret file.
 const maxSecretFile = 64 << 10
 
+// unreadText replaces the text of a file that must not be read.
+const unreadText = "text-of-a-file-that-was-not-read"
+
 // fileEntry is a key that names a file with one or more secrets.
 type fileEntry struct {
 	path   string // path of the key
@@ -34,6 +37,10 @@ func (d *decoder) secretFile(f fileEntry) {
 		return
 	}
 	d.origin.files[f.value] = f.name
+	if d.noFiles {
+		f.target.Set(reflect.ValueOf(secret.New(unreadText)))
+		return
+	}
 	text := strings.TrimRight(d.readFile(f.path, f.name), "\r\n")
 	d.origin.sums[f.value] = sha256.Sum256([]byte(text))
 	if f.target.Type() == secretType {

@@ -14,11 +14,13 @@ const trialName = "route"
 
 // WithRoute returns the configuration with a single route, which a user typed: as a mapping, as a
 // list with one route, or below routes. The positions of problems are lines of the text.
-// Environment variables are not expanded, because their values may be secrets. Errors: Problems.
+// Environment variables are not expanded, and secret files are not read, because a caller must not
+// learn anything about them. Errors: Problems.
 func (c *Config) WithRoute(text string) (*Config, error) {
 	o := &origin{file: trialName, lines: map[string]int{}, files: map[string]string{}, deprecatedKeys: c.origin.deprecatedKeys}
 	d := newDecoder(o, func(name string) (string, bool) { return "${" + name + "}", true })
 	d.noAliases = true // a short text with aliases can stand for millions of values
+	d.noFiles = true
 	var wrapped struct {
 		Routes []route.Route `yaml:"routes"`
 	}

@@ -70,3 +70,27 @@ func TestATypedRouteOfAnyTextIsReadCheaply(t *testing.T) {
 		}
 	}
 }
+
+// A typed route may name a secret file. The file is not read, so that a caller cannot learn whether
+// it exists.
+func TestATypedRouteReadsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("database: {url: \"postgres://localhost/none\"}\ndestinations: {app: {http: {url: \"https://app.example.com\"}}}\n"), 0o600))
+	c, err := config.Load(path, func(string) (string, bool) { return "", false })
+	require.NoError(t, err)
+	readable := filepath.Join(dir, "token")
+	require.NoError(t, os.WriteFile(readable, []byte("the-token"), 0o600))
+	var bearers []string
+	for _, file := range []string{readable, filepath.Join(dir, "missing"), dir} {
+		typed, err := c.WithRoute("{name: r, from: '*', to: app, http: {body: \"{'a': 1}\"}, refetch: {url: \"'https://api.example.com/' + id\", bearer_file: " + file + "}}")
+		require.NoError(t, err, file)
+		bearers = append(bearers, typed.Routes[0].Refetch.Bearer.Reveal())
+	}
+	require.NotContains(t, bearers, "the-token")
+	require.Equal(t, []string{bearers[0], bearers[0], bearers[0]}, bearers)
+	require.NotEmpty(t, bearers[0], "the file counts as given")
+	_, err = c.WithRoute("{name: r, from: '*', to: app, http: {body: \"{'a': 1}\"}, refetch: {url: \"'https://api.example.com/' + id\", bearer: x, bearer_file: " + readable + "}}")
+	require.ErrorContains(t, err, "at most one of bearer and bearer_file may be given")
+}
