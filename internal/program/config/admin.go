@@ -48,8 +48,8 @@ type Admin struct {
 	// Base URL of the gateway to which the console delivers test events, such as
 	// http://gateway:8080, or off. Defaults to the address in gateway.listen.
 	TestEvents string `yaml:"test_events,omitempty"`
-	// Maximum number of events or effects in an operator's bulk run. Admins may exceed it.
-	// Defaults to 10000.
+	// Maximum number of events, effects or refused deliveries in an operator's bulk run. Admins may
+	// exceed it. Defaults to 10000.
 	MaxRun int64 `yaml:"max_run,omitempty"`
 }
 

@@ -79,7 +79,7 @@ type Options struct {
 	// https://ops.example.com/hooklatch. Links begin with this URL's path, whether a proxy keeps or
 	// strips the path.
 	URL string
-	// MaxRun is the maximum number of events or effects in an operator's bulk run.
+	// MaxRun is the maximum number of rows in an operator's bulk run.
 	MaxRun int64
 	// Sight defines the roles that see payloads.
 	Sight desk.Sight

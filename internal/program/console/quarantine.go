@@ -88,6 +88,16 @@ func listQuarantine(r *request) error {
 	return r.render(http.StatusOK, "quarantine", shown)
 }
 
+// readOrder reads the deliveries to verify again, and refuses more of them than the caller's role
+// allows.
+func readOrder(r *request) (quarantinePage, error) {
+	shown, err := readQuarantine(r)
+	if most := r.maxRun(); err == nil && most > 0 && shown.All > most {
+		err = refusedRun(&runs.ManyError{Most: most})
+	}
+	return shown, err
+}
+
 // verifyOrder returns the action that verifies the selected deliveries again.
 func verifyOrder(shown quarantinePage) asked {
 	of := "everything in quarantine"
@@ -106,7 +116,7 @@ func verifyOrder(shown quarantinePage) asked {
 }
 
 func askVerify(r *request) error {
-	shown, err := readQuarantine(r)
+	shown, err := readOrder(r)
 	if err != nil {
 		return err
 	}
@@ -117,7 +127,7 @@ func orderVerify(r *request) error {
 	if err := r.ParseForm(); err != nil {
 		return unreadableForm()
 	}
-	shown, err := readQuarantine(r)
+	shown, err := readOrder(r)
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,16 @@ func runQuery(r *request) (o runs.Order, q query, err error) {
 		q = readQuery(effectFields(r), values)
 		err = runOfEffects(r, q, &o)
 	}
-	if !r.person.Role.May(signin.Admin) {
-		o.Most = r.opts.MaxRun
-	}
+	o.Most = r.maxRun()
 	return o, q, err
+}
+
+// maxRun returns the maximum number of rows of a run for the caller's role; 0 for no limit.
+func (r *request) maxRun() int64 {
+	if r.person.Role.May(signin.Admin) {
+		return 0
+	}
+	return r.opts.MaxRun
 }
 
 // actionsOf lists the bulk run verbs, as in a URL.

@@ -287,3 +287,27 @@ func TestARunIsSteeredFromItsPage(t *testing.T) {
 	require.Equal(t, "enough", log[0].Reason)
 	require.Len(t, log, 5)
 }
+
+// Verifying refused deliveries again is a bulk run: its size is limited by the caller's role, and a
+// form that is submitted twice starts one run.
+func TestTheRunOverTheQuarantineIsLimitedAndStartsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *console.Options) { o.MaxRun = 1 })
+	b.refuse(t, "one", "two")
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		got := b.sent(signin.Operator, method, "/quarantine/verify?source=stripe", nil)
+		require.Equal(t, http.StatusForbidden, got.Code, got.Body)
+		require.Contains(t, got.Body.String(), "requires the role admin")
+	}
+	form := url.Values{"once": {hidden(t, b.page(t, "/quarantine/verify?source=stripe"), "once")}}
+	var leads []string
+	for range 2 {
+		got := b.post("/quarantine/verify?source=stripe", form)
+		require.Equal(t, http.StatusSeeOther, got.Code, got.Body)
+		leads = append(leads, got.Header().Get("Location"))
+	}
+	require.Equal(t, leads[0], leads[1])
+	all, err := b.runs(t).List(t.Context(), 0, 0)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+}
