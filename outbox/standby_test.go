@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -175,6 +176,18 @@ func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	r := onReplicated(t, func(opts *Options) { opts.AcceptTimeout = 500 * time.Millisecond })
 	id := r.dispatched(t, "evt_1", ledger.AtLeastOnce)
 	r.waitsTwice(t, func(ctx context.Context) error { return r.Ledger().Cancel(ctx, id.IdempotencyKey(), ann) })
+}
+
+// A request that is repeated, such as after a lost response, also waits for the standby.
+func TestRequestThatIsRepeatedWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	r := onReplicated(t)
+	id := r.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	by := ann
+	by.RequestID = uuid.NewString()
+	cancel := func(ctx context.Context) error { return r.Ledger().Cancel(ctx, id.IdempotencyKey(), by) }
+	require.NoError(t, cancel(t.Context()))
+	r.waitsTwice(t, cancel)
 }
 
 // waitsTwice requires that two tries of f wait for an unavailable standby, before f returns.

@@ -117,6 +117,9 @@ func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(
 				return fmt.Errorf("look up action: %w", err)
 			}
 			if committed {
+				if _, err := l.sql.WaitForStandby.Exec(ctx, tx); err != nil {
+					return fmt.Errorf("wait for standby: %w", err)
+				}
 				return nil
 			}
 		}
