@@ -168,7 +168,7 @@ func shownSecrets(carried map[string][]string) []string {
 			add(text)
 			bare := text[strings.LastIndexByte(text, ' ')+1:]
 			add(bare)
-			if pair, err := base64.StdEncoding.DecodeString(bare); err == nil {
+			if pair, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(bare, "=")); err == nil {
 				_, password, _ := strings.Cut(string(pair), ":")
 				add(password)
 			}

@@ -182,6 +182,9 @@ func TestEverySpellingIsAcceptedFromTheQuarantine(t *testing.T) {
 			r.URL, r.Method = mustURL("https://hooks.example.com/webhooks/real"), http.MethodPost
 			require.NoError(t, p.Sign(r, secret.New(right), time.Now()))
 			if spell(r); verifies(r) {
+				if name != "meta" && name != "whatsapp" { // their deliveries are signed and carry no secret
+					r.Header.Set("X-Copy", right)
+				}
 				requests = append(requests, r)
 			}
 		}
