@@ -146,6 +146,9 @@ func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 		return fmt.Errorf("decide which alerts to send: %w", err)
 	}
 	for _, m := range told {
+		if !m.created {
+			continue
+		}
 		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "alert sent",
 			slog.String(logkey.Alert, m.Alert.Name), slog.String(logkey.Subject, m.Alert.Subject),
 			slog.String(logkey.Status, string(m.What)), slog.String(logkey.Destination, a.opts.To[m.target].Destination))
@@ -162,6 +165,6 @@ func (a *Alarm) enqueue(ctx context.Context, tx pgx.Tx, m *Message) (string, err
 		return "", err
 	}
 	key := m.key(to.Destination)
-	_, err = a.opts.Enqueue(ctx, tx, outbox.Enqueue{Destination: to.Destination, Key: identity.Key(key), Request: request, Policy: ledger.AtLeastOnce})
+	m.created, err = a.opts.Enqueue(ctx, tx, outbox.Enqueue{Destination: to.Destination, Key: identity.Key(key), Request: request, Policy: ledger.AtLeastOnce})
 	return key, err
 }

@@ -30,16 +30,17 @@ type Message struct {
 	BeganAt time.Time
 	At      time.Time
 
-	target int
-	times  int
-	to     string
-	state  *state
+	target  int
+	times   int
+	to      string
+	created bool // false if the message was sent before
+	state   *state
 }
 
-// key returns the effect key for sending the message to a destination. Equal messages have equal
-// keys.
+// key returns the effect key for sending the message to its target. Equal messages have equal keys.
+// Several targets may share a destination, for example with different recipients.
 func (m *Message) key(destination string) string {
-	return destination + " " + m.incident() + " " + string(m.What) + " " + strconv.Itoa(m.times)
+	return destination + " " + m.incident() + " " + string(m.What) + " " + strconv.Itoa(m.times) + " " + strconv.Itoa(m.target)
 }
 
 // incident returns an id that all messages of one firing alert share.
