@@ -125,7 +125,7 @@ func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 		if err != nil {
 			return err
 		}
-		d := decision{now: now, to: a.targetsOf, targets: len(a.opts.To), lasts: a.opts.For, repeat: a.opts.Repeat, muted: muted}
+		d := decision{now: now, to: a.targetsOf, destinations: a.destinations(), lasts: a.opts.For, repeat: a.opts.Repeat, muted: muted}
 		keep, gone := d.decide(states, found)
 		for i := range d.messages {
 			m := &d.messages[i]
@@ -154,6 +154,15 @@ func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 			slog.String(logkey.Status, string(m.What)), slog.String(logkey.Destination, a.opts.To[m.target].Destination))
 	}
 	return nil
+}
+
+// destinations returns the destination of each target.
+func (a *Alarm) destinations() []string {
+	names := make([]string, 0, len(a.opts.To))
+	for _, to := range a.opts.To {
+		names = append(names, to.Destination)
+	}
+	return names
 }
 
 // enqueue creates the effect that sends a message, and returns its key.

@@ -36,12 +36,12 @@ func (s *state) key() stateKey { return stateKey{s.Name, s.Subject} }
 
 // decision collects the messages to send at one moment.
 type decision struct {
-	now     time.Time
-	to      func(Alert) []int // indexes of the targets to notify
-	targets int               // number of targets
-	lasts   time.Duration
-	repeat  time.Duration
-	muted   map[string]bool // muted conditions
+	now          time.Time
+	to           func(Alert) []int // indexes of the targets to notify
+	destinations []string          // the destination of each target
+	lasts        time.Duration
+	repeat       time.Duration
+	muted        map[string]bool // muted conditions
 
 	messages []Message
 }
@@ -57,8 +57,8 @@ func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []
 		one, still := now[s.key()]
 		delete(now, s.key())
 		if !still && d.now.Sub(s.SeenAt) >= goneFor {
-			if s.TimesTold > 0 && s.Target < d.targets {
-				d.tell(s, Ended)
+			if s.TimesTold > 0 {
+				d.end(s)
 			}
 			gone = append(gone, s.key())
 			continue
@@ -91,7 +91,7 @@ func (d *decision) update(s *state) {
 		s.Target = to[0]
 		s.TimesTold++
 	case !s.Came && d.now.Sub(s.ToldAt) >= comesWithin:
-		next := slices.Index(to, s.Target) + 1
+		next := slices.Index(to, d.notified(s)) + 1
 		if next >= len(to) {
 			return
 		}
@@ -105,6 +105,29 @@ func (d *decision) update(s *state) {
 		what = Began
 	}
 	d.tell(s, what)
+}
+
+// end tells the target that was notified that the alert has resolved. If the configuration no longer
+// has that target, end tells the alert's first target.
+func (d *decision) end(s *state) {
+	if s.Target = d.notified(s); s.Target < 0 {
+		to := d.to(s.Alert)
+		if len(to) == 0 {
+			return
+		}
+		s.Target = to[0]
+	}
+	d.tell(s, Ended)
+}
+
+// notified returns the current index of the last notified target, or -1. The list of targets may
+// have changed since, so the target's destination decides, not its former index.
+func (d *decision) notified(s *state) int {
+	destination := destinationOf(s.EffectKey)
+	if s.Target < len(d.destinations) && d.destinations[s.Target] == destination {
+		return s.Target
+	}
+	return slices.Index(d.destinations, destination)
 }
 
 // tell adds a message to a state's target.

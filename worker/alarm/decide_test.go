@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -11,15 +12,23 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // story follows one alert over time.
 type story struct {
-	states []*state
-	muted  map[string]bool
-	for_   time.Duration
+	states  []*state
+	muted   map[string]bool
+	for_    time.Duration
+	targets []string // destinations; nil: a and b
 }
 
 // at decides at a time after noon, and returns the messages with their targets. The argument so is
 // true if the condition holds at that time.
 func (s *story) at(after time.Duration, so bool) (told []string) {
-	d := decision{now: noon.Add(after), to: func(Alert) []int { return []int{0, 1} }, targets: 2, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
+	targets, all := s.targets, []int(nil)
+	if targets == nil {
+		targets = []string{"a", "b"}
+	}
+	for i := range targets {
+		all = append(all, i)
+	}
+	d := decision{now: noon.Add(after), to: func(Alert) []int { return all }, destinations: targets, lasts: DefaultFor, repeat: DefaultRepeat, muted: s.muted}
 	var found []Alert
 	if so {
 		found = []Alert{{Name: "breaker_open", Subject: "crm", For: s.for_}}
@@ -27,7 +36,7 @@ func (s *story) at(after time.Duration, so bool) (told []string) {
 	s.states, _ = d.decide(s.states, found)
 	for _, m := range d.messages {
 		told = append(told, string(m.What)+" to "+string(rune('0'+m.target)))
-		m.state.Came = false
+		m.state.Came, m.state.EffectKey = false, m.key(targets[m.target])
 	}
 	return told
 }
@@ -91,6 +100,38 @@ func TestTheNextOneIsTold(t *testing.T) {
 	require.Equal(t, []string{"began to 1"}, s.at(3*time.Minute, true))
 	require.Empty(t, s.at(10*time.Minute, true), "there is no other target")
 	require.Equal(t, []string{"ended to 1"}, s.at(20*time.Minute, false))
+}
+
+// The list of targets changes while an alert fires. Its end, and the search for the next target,
+// follow the target that was notified.
+func TestTheEndGoesToTheOneThatWasTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		targets     []string
+		next, ended string
+	}{
+		"before it":  {[]string{"b", "a"}, "", "ended to 1"},
+		"around it":  {[]string{"b", "a", "c"}, "began to 2", "ended to 1"},
+		"without it": {[]string{"b", "c"}, "began to 0", "ended to 0"},
+		"shorter":    {[]string{"a"}, "", "ended to 0"},
+		"nobody":     {[]string{}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, came := range []bool{true, false} {
+				s := &story{targets: []string{"a"}}
+				s.at(0, true)
+				require.Equal(t, []string{"began to 0"}, s.at(2*time.Minute, true))
+				s.targets = c.targets
+				if came {
+					s.came()
+					require.Equal(t, c.ended, strings.Join(s.at(20*time.Minute, false), ", "))
+				} else {
+					require.Equal(t, c.next, strings.Join(s.at(20*time.Minute, true), ", "))
+				}
+			}
+		})
+	}
 }
 
 func TestNobodyIsToldOfWhatIsMuted(t *testing.T) {

@@ -43,6 +43,13 @@ func (m *Message) key(destination string) string {
 	return destination + " " + m.incident() + " " + string(m.What) + " " + strconv.Itoa(m.times) + " " + strconv.Itoa(m.target)
 }
 
+// destinationOf returns the destination of an effect key that Message.key returned. The statement
+// states.sql reads it in the same way.
+func destinationOf(key string) string {
+	destination, _, _ := strings.Cut(key, " ")
+	return destination
+}
+
 // incident returns an id that all messages of one firing alert share.
 func (m *Message) incident() string {
 	return m.Alert.Name + "/" + m.Alert.Subject + "/" + strconv.FormatInt(m.BeganAt.UnixMilli(), 10)
