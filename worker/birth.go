@@ -168,8 +168,10 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()
+	claim := x.claim
+	claim.Repeated = true
 	for range (retry.Pauses{First: 100 * time.Millisecond, Max: time.Second}).Until(asking) {
-		switch made := b.attempts.runClaim(ctx, x.of, task{id: x.claim.ID, keepsJob: b.keepsJobs, called: x.slot.Called}, x.claim).(type) {
+		switch made := b.attempts.runClaim(ctx, x.of, task{id: x.claim.ID, keepsJob: b.keepsJobs, called: x.slot.Called}, claim).(type) {
 		case unanswered:
 		case denied:
 			// A stop does not wait: if the effect appears later, its job takes over after the lease.

@@ -10,15 +10,18 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/fault"
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
@@ -181,6 +184,29 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	w.running.Wait()
 	require.Equal(t, 3, b.count(t, effectDone))
 	require.Zero(t, w.lanes["app"].Taken())
+}
+
+// A first attempt that is asked for again is not taken back. Otherwise it could be settled as not
+// applied while its call is in flight.
+func TestABirthThatIsAskedForIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	sound := setup(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	f := new(fault.Fault)
+	f.Apply(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := onPool(t, pool)
+	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Timeout = time.Minute })
+	w := b.bearing(t)
+	_, expected, _ := b.born(t, w, "evt_1")
+	f.Arm(fault.Hang, 1) // the first claim of ask is committed, but not answered
+	expected.begin(t.Context(), outbox.Dispatched{}, nil)
+	w.running.Wait()
+	require.Equal(t, 1, f.Count())
+	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 1`))
 }
 
 func TestStopWaitsForWhatWasBorn(t *testing.T) {

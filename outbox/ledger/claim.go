@@ -36,6 +36,9 @@ type Claim struct {
 	// The attempt is not counted, unless another effect of the destination has succeeded since this
 	// effect failed: see Claimed.OwnFault.
 	Probe bool
+	// Repeated is true if the caller repeats the claim, with the same ClaimID, until it is answered.
+	// An unanswered claim is then not taken back, because a repetition may be granted meanwhile.
+	Repeated bool
 }
 
 // ClaimStatus is the result of a claim.

@@ -148,7 +148,14 @@ type endedRow struct {
 
 type settleArgs struct{ Ended []endedRow }
 
-type settledBefore struct{ Ended []attemptID }
+// attemptOf is an attempt and its claim.
+type attemptOf struct {
+	attemptID
+
+	ClaimID uuid.UUID
+}
+
+type settledBefore struct{ Ended []attemptOf }
 
 // settleBatch is the second half of T3 for all settlements of a batch.
 func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
@@ -201,9 +208,9 @@ func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement)
 		return nil, err
 	}
 	if len(settled) < len(batch) {
-		attempts := make([]attemptID, 0, len(batch))
+		attempts := make([]attemptOf, 0, len(batch))
 		for _, s := range batch {
-			attempts = append(attempts, s.attempt())
+			attempts = append(attempts, attemptOf{attemptID: s.attempt(), ClaimID: s.Effect.claimID})
 		}
 		rows, err := l.sql.SettledBefore.With(settledBefore{Ended: attempts}).Query(ctx, tx)
 		if err != nil {

@@ -45,8 +45,13 @@ func newUnanswered(takeBack func(context.Context, Claim) error, logger *slog.Log
 	return u
 }
 
-// add takes a claim whose transactions have ended, with or without a commit.
+// add takes a claim whose transactions have ended, with or without a commit. It leaves out a claim
+// that its caller repeats: a settlement by its ClaimID could end the attempt that a repetition
+// started, while that attempt calls its receiver.
 func (u *unanswered) add(c Claim) {
+	if c.Repeated {
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.claims) == maxUnanswered {

@@ -45,6 +45,44 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, sound.count(t, `SELECT count(*) FROM hooklatch.all_attempts WHERE attempt = 1 AND applied = 'no' AND NOT lost`))
 }
 
+// A caller that repeats an unanswered claim gets the attempt. Nothing takes the attempt back while
+// the caller calls the receiver.
+func TestARepeatedClaimIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	sound := ledgerOn(t)
+	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	f := new(fault.Fault)
+	f.Apply(config)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	b := newLedger(t, pool)
+	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
+	granted := make(chan struct{})
+	b.unanswered.takeBack = func(ctx context.Context, c Claim) error {
+		<-granted
+		return b.takeBack(ctx, c)
+	}
+	c := claiming(sound.added(t, "evt_1", AtLeastOnce))
+	c.Repeated = true
+	f.Arm(fault.Hang, 1)
+	_, err = b.Claim(t.Context(), c)
+	require.ErrorIs(t, err, commit.ErrUnavailable)
+	var claimed Claimed
+	require.Eventually(t, func() bool {
+		claimed, err = b.Claim(t.Context(), c)
+		return err == nil
+	}, 2*time.Minute, time.Millisecond)
+	require.Equal(t, ClaimGranted, claimed.Status)
+	close(granted)
+	require.NoError(t, b.unanswered.stop(t.Context()))
+	settled, err := b.Settle(t.Context(), Settlement{Effect: claimed.Effect, Verdict: VerdictDone})
+	require.NoError(t, err)
+	require.Equal(t, EffectDone, settled.State)
+	require.False(t, settled.Late)
+}
+
 // A claim is committed after its caller has given up. The process takes the claim back.
 func TestClaimNobodyWaitsForIsTakenBack(t *testing.T) {
 	t.Parallel()
@@ -90,6 +128,11 @@ func TestTakingBackLeavesOtherClaimsAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, EffectDone, settled.State)
 	require.NoError(t, b.takeBack(t.Context(), lost))
+
+	e.claimID = lost.ClaimID
+	settled, err = b.Settle(t.Context(), Settlement{Effect: e, Verdict: VerdictNotApplied})
+	require.NoError(t, err)
+	require.Equal(t, Settled{Late: true, State: EffectDone, NextAttemptAt: settled.NextAttemptAt}, settled, "another claim made the attempt")
 }
 
 // A claim is taken back while its transaction is still running. The settlement waits for the row's

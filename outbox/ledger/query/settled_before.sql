@@ -6,7 +6,7 @@ SELECT
     COALESCE(a.state, e.state) AS state,
     e.next_attempt_at,
     a.attempt IS NULL AS late
-FROM :ended AS ended (scope text, key text, generation integer, attempt integer)
+FROM :ended AS ended (scope text, key text, generation integer, attempt integer, claim_id uuid)
 CROSS JOIN LATERAL (
     SELECT e.state, e.next_attempt_at
     FROM hooklatch.effects AS e
@@ -22,6 +22,7 @@ LEFT JOIN LATERAL (
         AND a.key = ended.key
         AND a.generation = ended.generation
         AND a.attempt = ended.attempt
+        AND a.claim_id = ended.claim_id
         AND NOT a.lost
     OFFSET 0
 ) AS a ON true
