@@ -151,6 +151,16 @@ func TestImportedKeysAreKnown(t *testing.T) {
 
 	_, sent := s.sendJSON(t, "stripe", "--id", "evt_1")
 	require.Equal(t, 1, sent.Duplicates)
+	for id, text := range map[string]string{ // spreadsheets begin a file with a byte order mark
+		"evt_marked": "\ufeffevt_marked,2026-11-01T08:00:00Z\n",
+		"evt_quoted": "\ufeff\"evt_quoted\",2026-11-01T08:00:00Z\n",
+		"evt_headed": "\ufeff\"event_id\",\"received_at\"\nevt_headed,2026-11-01T08:00:00Z\n",
+	} {
+		write(text)
+		require.Equal(t, "1 key imported, 0 were already stored\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...), id)
+		_, sent := s.sendJSON(t, "stripe", "--id", id)
+		require.Equal(t, 1, sent.Duplicates, id)
+	}
 	require.Contains(t, must(t, s.args("events", "list", "--state", "imported")...), "evt_2")
 	text := must(t, s.args("events", "show", "stripe", "evt_1")...)
 	require.Contains(t, text, "another system accepted the event, and its key was imported")

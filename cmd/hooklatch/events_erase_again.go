@@ -76,7 +76,7 @@ func (r *eraser) readList(name string) (refs []identity.EventRef, effects []stri
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	lines := bufio.NewScanner(in)
+	lines := bufio.NewScanner(withoutMark(in))
 	for lines.Scan() {
 		line := strings.TrimPrefix(lines.Text(), erasedLine)
 		switch {

@@ -53,7 +53,7 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	require.Regexp(t, `"when": "event.id == sha256:[0-9a-f]{16}"`, filter)
 
 	name := filepath.Join(t.TempDir(), "erased.txt")
-	require.NoError(t, os.WriteFile(name, []byte("erased github/id-1\n"+list+"github/id-9\n"), 0o600))
+	require.NoError(t, os.WriteFile(name, []byte("\ufefferased github/id-1\n"+list+"github/id-9\n"), 0o600))
 	require.Equal(t, "3 listed\nerase them again with the same command and --yes\n", must(t, s.args("events", "erase", "--again", name)...))
 	require.Equal(t, "2 of 3 erased again, 1 not found, 0 unfinished\n", must(t, s.args("events", "erase", "--again", name, "--yes")...))
 	audit := must(t, s.args("audit")...)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -100,6 +101,17 @@ func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.
 // keyColumns is the optional header of a key file.
 var keyColumns = []string{"event_id", "received_at"}
 
+// withoutMark returns a reader of a text file without its byte order mark, which some programs write
+// at the beginning.
+func withoutMark(file io.Reader) io.Reader {
+	const mark = "\ufeff"
+	r := bufio.NewReader(file)
+	if first, _ := r.Peek(len(mark)); string(first) == mark { // a short file has no mark, and Read returns other errors
+		_, _ = r.Discard(len(mark))
+	}
+	return r
+}
+
 // readKeys parses a key file. Its errors contain the line number.
 func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) {
 	from := c.stdin
@@ -111,7 +123,7 @@ func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) 
 		defer file.Close()
 		from = file
 	}
-	reader := csv.NewReader(from)
+	reader := csv.NewReader(withoutMark(from))
 	reader.FieldsPerRecord, reader.ReuseRecord = len(keyColumns), true
 	var keys []inbox.ImportedKey
 	for first := true; ; first = false {
@@ -122,7 +134,7 @@ func (c *cli) readKeys(path string, now time.Time) ([]inbox.ImportedKey, error) 
 		if err != nil {
 			return nil, fmt.Errorf("read keys: %w", err)
 		}
-		if first && strings.EqualFold(strings.TrimPrefix(record[0], "\ufeff"), keyColumns[0]) && strings.EqualFold(record[1], keyColumns[1]) {
+		if first && strings.EqualFold(record[0], keyColumns[0]) && strings.EqualFold(record[1], keyColumns[1]) {
 			continue
 		}
 		key, err := keyOf(record, now)
