@@ -21,7 +21,7 @@ import (
 // allocation fail. GOMEMLIMIT, which the runtime has already read, takes precedence over the
 // system's limit. limitMemory returns the controller of collections, or nil if GOGC is set.
 func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) (c *collections) {
-	limit, from := memoryLimit(os.DirFS("/"))
+	limit, from := memoryLimit(os.DirFS("/"), kernelMemory)
 	if _, given := env("GOMEMLIMIT"); given {
 		limit, from = debug.SetMemoryLimit(-1), "GOMEMLIMIT"
 	} else if limit > 0 {
@@ -44,12 +44,18 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 // memoryLimit derives a soft limit from the system files below root. It is nine tenths of the
 // control group's limit, which leaves room for memory that the runtime does not count. Without such
 // a limit, it is three quarters of the machine's memory, which other processes use too. If neither
-// is known, it is 0. from names the source of the limit, for the log.
-func memoryLimit(root fs.FS) (limit int64, from string) {
+// is known, it is 0. The function kernel returns the machine's memory, or 0, if a file of the system
+// does not: the unit of the packages hides /proc/meminfo (ProcSubset=pid). from names the source of
+// the limit, for the log.
+func memoryLimit(root fs.FS, kernel func() int64) (limit int64, from string) {
 	if group := groupLimit(root); group < math.MaxInt64 {
 		return group / 10 * 9, "control_group"
 	}
-	if total := machineMemory(root); total > 0 {
+	total := machineMemory(root)
+	if total <= 0 {
+		total = kernel()
+	}
+	if total > 0 {
 		return total / 4 * 3, "machine"
 	}
 	return 0, ""
