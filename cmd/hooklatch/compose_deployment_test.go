@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -114,6 +115,8 @@ func (d *deployment) createRoles(t *testing.T) {
 	const script = "docs/examples/compose/database.sh"
 	require.Contains(t, d.compose.Services["postgres"].Volumes, "./"+script+":/docker-entrypoint-initdb.d/database.sh:ro")
 	d.script(t, "postgres", "sh", filepath.Join(repository, script))
+	password := cmp.Or(d.env["POSTGRES_PASSWORD"], interpolate(d.compose.Services["postgres"].Environment["POSTGRES_PASSWORD"]))
+	d.server.User = url.UserPassword(d.server.User.Username(), password)
 }
 
 func (d *deployment) grant(t *testing.T) {

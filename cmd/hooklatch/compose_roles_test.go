@@ -3,11 +3,13 @@ package main_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/stretchr/testify/require"
@@ -82,6 +84,40 @@ func TestTheRolesOfComposeSuffice(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.StatusCode)
 	require.Contains(t, d.logs.String(), "hooklatch_worker has all rights that a worker needs")
 	require.NotContains(t, d.logs.String(), "permission denied")
+}
+
+// A changed password in .env is in effect after the script, and the former one is not. That includes
+// the superuser's password.
+func TestTheScriptOfComposeChangesPasswords(t *testing.T) {
+	t.Parallel()
+	d := deploy(t)
+	d.createRoles(t)
+	accepted := func(role, password string) bool {
+		at := *d.server
+		at.User = url.UserPassword(role, password)
+		conn, err := pgx.Connect(t.Context(), at.String())
+		if err != nil {
+			require.ErrorContains(t, err, "(SQLSTATE 28P01)") // invalid_password
+			return false
+		}
+		require.NoError(t, conn.Close(t.Context()))
+		return true
+	}
+	set := d.compose.Services["postgres"].Environment
+	roles := map[string]string{
+		"POSTGRES_PASSWORD": d.server.User.Username(), "HOOKLATCH_PASSWORD": "hooklatch", "HOOKLATCH_GATEWAY_PASSWORD": "hooklatch_gateway",
+		"HOOKLATCH_WORKER_PASSWORD": "hooklatch_worker", "HOOKLATCH_RIVERUI_PASSWORD": "hooklatch_riverui",
+	}
+	for variable := range set {
+		require.Contains(t, roles, variable)
+		require.True(t, accepted(roles[variable], interpolate(set[variable])), variable)
+		d.env[variable] = "changed " + variable
+	}
+	d.createRoles(t)
+	for variable, role := range roles {
+		require.False(t, accepted(role, interpolate(set[variable])), variable)
+		require.True(t, accepted(role, "changed "+variable), variable)
+	}
 }
 
 // No service of compose.yaml has more rights than it needs.
