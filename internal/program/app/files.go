@@ -67,7 +67,21 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	if err := a.put(ctx, next); err != nil {
 		return err
 	}
-	a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "changed files of secrets and certificates are in effect", slog.String(logkey.Path, strings.Join(changed, ", ")))
+	kept := a.config.Load().Whole()
+	var used, waiting []string
+	for _, path := range changed {
+		if kept.SameAt(next, path) {
+			used = append(used, path)
+		} else {
+			waiting = append(waiting, path)
+		}
+	}
+	if len(used) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "changed files of secrets and certificates are in effect", slog.String(logkey.Path, strings.Join(used, ", ")))
+	}
+	if len(waiting) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed files of secrets take effect after a restart", slog.String(logkey.Path, strings.Join(waiting, ", ")))
+	}
 	return nil
 }
 

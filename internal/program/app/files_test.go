@@ -105,6 +105,54 @@ routes: [{name: all, from: stripe, to: app}]
 	}
 }
 
+// A reload changed settings that need a restart. A changed file is in effect if the running process
+// uses it; otherwise the log says that it needs a restart too.
+func TestFilesThatNeedARestartAreNamed(t *testing.T) {
+	t.Parallel()
+	bearers := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		bearers <- r.Header.Get("Authorization")
+	}))
+	t.Cleanup(receiver.Close)
+	url := pgtest.URL(t, pgtest.New(t))
+	f := newFile(t, url)
+	m := mount{t.TempDir()}
+	files := map[string]string{"url": url, "bearer": "the-first-bearer", "heartbeat": "https://beats.example.com/first", "redis": "redis://127.0.0.1:1/0"}
+	m.replace(t, files)
+	write := func(timeout, path string) {
+		require.NoError(t, os.WriteFile(f.path, []byte(`
+database: {url_file: `+m.dir+`/url, allow: [fsync_off]}
+gateway: {listen: "127.0.0.1:0", seen_cache: {redis_file: `+m.dir+`/redis}}
+admin: {listen: "127.0.0.1:0"}
+alerts: {heartbeat_file: `+m.dir+`/heartbeat}
+sources: {stripe: {provider: stripe, secrets: the-secret}}
+destinations: {app: {timeout: `+timeout+`, http: {url: "`+receiver.URL+path+`", bearer_file: `+m.dir+`/bearer}}}
+routes: [{name: all, from: stripe, to: app}]
+`), 0o600))
+	}
+	write("5s", "")
+	var logs syncBuffer
+	a := started(t, f, &logs, func(o *app.Options) { o.FilesEvery = often })
+
+	write("6s", "")
+	require.NoError(t, a.Reload(t.Context()))
+	logged(t, &logs, `"destinations changed; they take effect after a restart" destination=app`)
+	files["bearer"] = "the-second-bearer"
+	m.replace(t, files)
+	logged(t, &logs, `are in effect" path=destinations.app.http.bearer`)
+	deliver(t, a, "stripe", "the-secret")
+	require.Equal(t, "Bearer the-second-bearer", <-bearers, "the new secret is sent although the time limit needs a restart")
+
+	write("6s", "/elsewhere")
+	require.NoError(t, a.Reload(t.Context()))
+	files["bearer"], files["heartbeat"], files["redis"], files["url"] = "the-bearer-of-elsewhere", "https://beats.example.com/second", "redis://127.0.0.1:2/0", url+"&application_name=other"
+	m.replace(t, files)
+	logged(t, &logs, `"changed files of secrets take effect after a restart" path="alerts.heartbeat, database.url, destinations.app.http.bearer, gateway.seen_cache.redis"`)
+	require.Equal(t, 1, strings.Count(logs.String(), "changed files of secrets and certificates are in effect"), "no other change is in effect")
+	deliver(t, a, "stripe", "the-secret")
+	require.Equal(t, "Bearer the-second-bearer", <-bearers, "a secret for another URL is not sent to this one")
+}
+
 func logged(t *testing.T, logs *syncBuffer, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(logs.String(), text) }, patience, often, text)

@@ -58,12 +58,13 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 		return err
 	}
 	old := a.config.Load().Whole()
+	kept := inEffect(old, next)
 	var renewals []func()
 	for _, one := range a.all() {
 		if one.destinations == nil {
 			continue
 		}
-		renew, err := one.destinations.renewal(next, renewed(old, next))
+		renew, err := one.destinations.renewal(kept, slices.Sorted(maps.Keys(renewed(old, next))))
 		if err != nil {
 			return err
 		}
@@ -76,7 +77,6 @@ func (a *App) put(ctx context.Context, next *config.Config) error {
 		renew()
 	}
 	a.certificates.use(pairs)
-	kept := inEffect(old, next)
 	for _, one := range a.all() {
 		one.config.Store(kept.InCell(one.cell))
 	}
@@ -150,15 +150,17 @@ func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	return next
 }
 
-// renewed returns the destinations that differ only in their secrets.
-func renewed(old, next *config.Config) []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(next.Destinations)) {
-		if _, known := old.Destinations[name]; known && !same(old.Destinations[name], next.Destinations[name]) && old.SameButSecrets(next, name) {
-			names = append(names, name)
+// renewed returns the destinations whose secrets change, with their new secrets. Their other settings
+// need a restart.
+func renewed(old, next *config.Config) map[string]config.Destination {
+	changed := map[string]config.Destination{}
+	for name := range next.Destinations {
+		former, known := old.Destinations[name]
+		if merged, ok := old.WithSecrets(next, name); known && ok && !same(former, merged) {
+			changed[name] = merged
 		}
 	}
-	return names
+	return changed
 }
 
 // inEffect returns the configuration with which a process continues after a reload. Parts that need
@@ -184,9 +186,7 @@ func inEffect(old, next *config.Config) *config.Config {
 		kept.Admin.Auth.OIDC = &oidc
 	}
 	kept.Destinations = maps.Clone(old.Destinations)
-	for _, name := range renewed(old, next) {
-		kept.Destinations[name] = next.Destinations[name]
-	}
+	maps.Copy(kept.Destinations, renewed(old, next))
 	return &kept
 }
 

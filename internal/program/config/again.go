@@ -4,6 +4,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Again parses the configuration's original text again, and rereads the files that the text names.
@@ -42,12 +44,60 @@ func (c *Config) ChangedFiles(other *Config) []string {
 	return changed
 }
 
-// SameButSecrets reports whether a destination has the same settings in other, apart from its
-// secrets.
-func (c *Config) SameButSecrets(other *Config, destination string) bool {
-	shown := func(c *Config) any {
-		p := printer{files: c.origin.files}
-		return p.value(join("destinations", destination), reflect.ValueOf(c.Destinations[destination]))
+// SameAt reports whether c and other have the same value at a path, such as sources.stripe.secrets.
+func (c *Config) SameAt(other *Config, path string) bool {
+	mine, theirs := valueAt(reflect.ValueOf(*c), "", path), valueAt(reflect.ValueOf(*other), "", path)
+	return mine.IsValid() && theirs.IsValid() && reflect.DeepEqual(mine.Interface(), theirs.Interface())
+}
+
+// valueAt returns the value at a path; v is the value at the path at. The result is not valid if there
+// is no such value.
+func valueAt(v reflect.Value, at, path string) reflect.Value {
+	rest, below := strings.CutPrefix(path, at)
+	switch {
+	case rest == "" && below:
+		return v
+	case !below || at != "" && rest[0] != '.' && rest[0] != '[':
+		return reflect.Value{}
 	}
-	return reflect.DeepEqual(shown(c), shown(other))
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return valueAt(v.Elem(), at, path)
+		}
+	case reflect.Struct:
+		for _, f := range fieldsOf(v.Type()) {
+			if found := valueAt(v.FieldByIndex(f.Index), join(at, f.Name), path); found.IsValid() && f.File == "" {
+				return found
+			}
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			if found := valueAt(v.MapIndex(key), join(at, key.String()), path); found.IsValid() {
+				return found
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if found := valueAt(v.Index(i), at+"["+strconv.Itoa(i)+"]", path); found.IsValid() {
+				return found
+			}
+		}
+	default:
+	}
+	return reflect.Value{}
+}
+
+// WithSecrets returns a destination with its secrets in other. ok is false if more than secrets differs
+// in the section that says where and how it sends, such as http: the secrets may be meant for another
+// receiver.
+func (c *Config) WithSecrets(other *Config, destination string) (merged Destination, ok bool) {
+	merged, next := c.Destinations[destination], other.Destinations[destination]
+	shown := func(c *Config, d Destination) any {
+		p := printer{files: c.origin.files}
+		return p.value(join("destinations", destination), reflect.ValueOf(d))
+	}
+	former := shown(c, merged)
+	merged.HTTP, merged.SMTP, merged.SQL, merged.NATS, merged.RabbitMQ = next.HTTP, next.SMTP, next.SQL, next.NATS, next.RabbitMQ
+	return merged, reflect.DeepEqual(former, shown(other, merged))
 }
