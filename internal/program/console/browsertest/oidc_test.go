@@ -122,12 +122,15 @@ func (p *party) begin(t *testing.T) (state, nonce string) {
 }
 
 // flow returns the cookie of a sign-in that is in progress.
-func (p *party) flow(t *testing.T) string {
+func (p *party) flow(t *testing.T) string { return p.cookie(t, "hooklatch-oidc") }
+
+// cookie returns the value of one of the browser's cookies, or "".
+func (p *party) cookie(t *testing.T, name string) string {
 	t.Helper()
 	at, err := url.Parse(p.site)
 	require.NoError(t, err)
 	for _, cookie := range p.client.Jar.Cookies(at) {
-		if cookie.Name == "hooklatch-oidc" {
+		if cookie.Name == name {
 			return cookie.Value
 		}
 	}
@@ -184,6 +187,7 @@ func TestSigningInByOIDC(t *testing.T) {
 		_, who, _ := p.get(t, location)
 		require.Equal(t, c.who, who)
 		require.Empty(t, p.flow(t), "the flow is used up")
+		require.NotEmpty(t, p.cookie(t, "hooklatch-known"), "the browser has a share of later sign-ins")
 	}
 	require.Equal(t, 1, p.logins(t), "a browser has one login")
 }
@@ -203,6 +207,7 @@ func TestWhoHasNoRoleIsRefused(t *testing.T) {
 		require.Contains(t, text, "and have no role here")
 	}
 	require.Zero(t, p.logins(t))
+	require.Empty(t, p.cookie(t, "hooklatch-known"))
 }
 
 // A redirect is refused if it does not belong to a sign-in in this browser.

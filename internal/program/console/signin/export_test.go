@@ -9,10 +9,15 @@ type Questions struct{ of *questions }
 func NewQuestions(now func() time.Time) Questions { return Questions{newQuestions(now)} }
 
 // Allow calls allow.
-func (q Questions) Allow(remote string) bool { return q.of.allow(remote) }
+func (q Questions) Allow(remote string) bool { return q.of.allow(remote, false) }
 
 // Proven calls proven.
 func (q Questions) Proven(remote string) { q.of.proven(remote) }
 
 // SetPatience changes the time limit of calls.
 func (l *Logins) SetPatience(d time.Duration) { l.patience = d }
+
+// KnownBrowser returns the cookie of a browser with which a user has signed in.
+func (g *Guard) KnownBrowser() (name, value string) {
+	return g.knownCookie(), g.oidc.knownSince(g.opts.Now())
+}

@@ -21,11 +21,14 @@ type flow struct {
 	Begun    int64  `json:"begun"` // Unix time in seconds
 }
 
-// flowKey returns the key that seals flows. All processes with the same configuration have the same
-// key, which changes with the client secret.
-func (p *relyingParty) flowKey() []byte {
+// flowKey returns the key that seals flows.
+func (p *relyingParty) flowKey() []byte { return p.keyOf("flow") }
+
+// keyOf returns the key for one purpose. All processes with the same configuration have the same key,
+// which changes with the client secret.
+func (p *relyingParty) keyOf(purpose string) []byte {
 	key := hmac.New(sha256.New, []byte(p.secret.Load().Reveal()))
-	_, _ = key.Write([]byte("hooklatch OIDC flow\x00" + p.opts.Issuer + "\x00" + p.opts.ClientID)) // never fails
+	_, _ = key.Write([]byte("hooklatch OIDC " + purpose + "\x00" + p.opts.Issuer + "\x00" + p.opts.ClientID)) // never fails
 	return key.Sum(nil)
 }
 
@@ -66,14 +69,13 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// takeFlow returns the flow that this browser started, and deletes its cookie. It returns false for
-// a flow that is forged, too old, or already completed.
-func (g *Guard) takeFlow(w http.ResponseWriter, r *http.Request) (begun flow, ok bool) {
+// flowOf returns the flow that this browser started. It returns false for a flow that is forged, too
+// old, or already completed.
+func (g *Guard) flowOf(r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {
 		return flow{}, false
 	}
-	g.setFlow(w, "", -1)
 	begun, ok = unseal(g.oidc.flowKey(), cookie.Value, g.opts.Now())
 	if !ok || !hmac.Equal([]byte(begun.State), []byte(r.URL.Query().Get("state"))) {
 		return flow{}, false

@@ -157,19 +157,20 @@ func (g *Guard) startOIDC(w http.ResponseWriter, r *http.Request) {
 
 // endOIDC handles the redirect back from the provider.
 func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
-	begun, ok := g.takeFlow(w, r)
-	next := Local(begun.Next)
+	begun, ok := g.flowOf(r)
+	next, refused := Local(begun.Next), r.URL.Query().Get("error")
+	if ok && refused == "" && !g.oidc.asks.allow(r.RemoteAddr, g.knowsBrowser(r)) {
+		w.Header().Set("Retry-After", "10") // the flow stays, so that the browser can repeat the request
+		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many users are signing in, or too many requests come from this address. Reload this page in a moment."})
+		return
+	}
+	g.setFlow(w, "", -1)
 	if !ok {
 		g.refuseFlow(w, r)
 		return
 	}
-	if refused := r.URL.Query().Get("error"); refused != "" {
+	if refused != "" {
 		g.show(w, r, Page{Status: http.StatusForbidden, Next: next, Wrong: g.oidc.host() + " refused: " + refused[:min(len(refused), 100)] + "."})
-		return
-	}
-	if !g.oidc.asks.allow(r.RemoteAddr) {
-		w.Header().Set("Retry-After", "10")
-		g.show(w, r, Page{Status: http.StatusTooManyRequests, Next: next, Wrong: "Too many users are signing in, or too many requests come from this address. Try again in a moment."})
 		return
 	}
 	if !g.oidc.used.add(begun) { // another request with this flow came at the same time
@@ -189,6 +190,7 @@ func (g *Guard) endOIDC(w http.ResponseWriter, r *http.Request) {
 		g.refuseRoleless(w, r, person)
 		return
 	}
+	g.noteBrowser(w)
 	g.begin(w, r, person, "", g.oidcBasis(), next)
 }
 

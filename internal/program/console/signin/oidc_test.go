@@ -62,12 +62,15 @@ func atProvider(t *testing.T, p *countedProvider, now *time.Time, more ...func(*
 }
 
 // visit requests a path like a browser at an address, and returns the response.
-func (d *door) visit(remote, path, cookie string) *http.Response {
+func (d *door) visit(remote, path, cookie string, more ...*http.Cookie) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
 	r.RemoteAddr = remote + ":1"
 	r.Header.Set("Accept", "text/html")
 	if cookie != "" {
 		r.AddCookie(&http.Cookie{Name: "hooklatch-oidc", Value: cookie})
+	}
+	for _, one := range more {
+		r.AddCookie(one)
 	}
 	recorder := httptest.NewRecorder()
 	d.Handler(http.NotFoundHandler()).ServeHTTP(recorder, r)
@@ -176,6 +179,44 @@ func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	require.Equal(t, 20, allowed)
 	require.True(t, q.Allow("192.0.2.1:1"))
 	require.False(t, q.Allow("192.0.2.2:1"))
+}
+
+// Behind a proxy all clients have one address. Attackers can use up its requests, except for those
+// reserved for browsers with which a user has signed in. Other users may repeat their requests.
+func TestAKnownBrowserSignsInBesideStrangers(t *testing.T) {
+	t.Parallel()
+	const proxy = "192.0.2.1"
+	p, now := newCountedProvider(t), time.Now()
+	d := atProvider(t, p, &now)
+	name, value := d.KnownBrowser()
+	returning := &http.Cookie{Name: name, Value: value}
+	status := http.StatusBadGateway // of the provider, which refuses every code
+	for status == http.StatusBadGateway {
+		cookie, state := d.begun(t, proxy)
+		status = d.visit(proxy, back(state), cookie).StatusCode
+	}
+	require.Equal(t, http.StatusTooManyRequests, status)
+
+	cookie, state := d.begun(t, proxy)
+	require.Equal(t, http.StatusBadGateway, d.visit(proxy, back(state), cookie, returning).StatusCode)
+	for name, forged := range map[string]string{"no seal": strings.Split(value, ".")[0], "another time": "9" + value, "nothing": ""} {
+		cookie, state = d.begun(t, proxy)
+		require.Equal(t, http.StatusTooManyRequests, d.visit(proxy, back(state), cookie, &http.Cookie{Name: returning.Name, Value: forged}).StatusCode, name)
+	}
+
+	answer := d.visit(proxy, back(state), cookie)
+	require.Equal(t, http.StatusTooManyRequests, answer.StatusCode)
+	require.Empty(t, answer.Cookies(), "the browser keeps the flow")
+	now = now.Add(30 * time.Second)
+	require.Equal(t, http.StatusBadGateway, d.visit(proxy, back(state), cookie).StatusCode)
+
+	now = now.Add(30 * 24 * time.Hour)
+	before := p.exchanges.Load()
+	for range 20 {
+		cookie, state = d.begun(t, proxy)
+		d.visit(proxy, back(state), cookie, returning)
+	}
+	require.EqualValues(t, 5, p.exchanges.Load()-before, "the browser was known for 30 days")
 }
 
 // A provider that fails is queried again after discoverAgain, not for every sign-in.

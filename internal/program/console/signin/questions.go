@@ -16,13 +16,15 @@ import (
 
 const (
 	// questionsASecond and questionsAtOnce limit the requests to a provider for unknown addresses,
-	// and separately the requests for addresses from which a user has signed in before.
+	// and separately the requests for addresses and for browsers from which a user has signed in
+	// before.
 	questionsASecond = 2
 	questionsAtOnce  = 20
 	// ofAddress and ofAddressAtOnce limit the requests for each unknown address.
 	ofAddress       = rate.Limit(0.2)
 	ofAddressAtOnce = 5
-	// provedFor is the minimum time for which an address stays known.
+	// provedFor is the minimum time for which an address stays known, and the time for which a browser
+	// does.
 	provedFor = 30 * 24 * time.Hour
 	// discoverAgain is the minimum time before a provider that failed is queried again.
 	discoverAgain = 5 * time.Second
@@ -30,23 +32,29 @@ const (
 
 // questions limits how often unauthenticated clients can cause requests to the provider. The
 // provider has its own limits, beyond which no user could sign in. Some of the requests are
-// reserved for known addresses.
+// reserved for known addresses. Others are reserved for known browsers, because behind a proxy all
+// clients may have one address.
 type questions struct {
-	now              func() time.Time
-	each             *paced
-	strangers, known *rate.Limiter
-	proved           *strangers.Known[netip.Prefix]
+	now                        func() time.Time
+	each                       *paced
+	strangers, known, browsers *rate.Limiter
+	proved                     *strangers.Known[netip.Prefix]
 }
 
 func newQuestions(now func() time.Time) *questions {
 	return &questions{
 		now: now, each: newPaced(now, ofAddress, ofAddressAtOnce), proved: strangers.NewKnown[netip.Prefix](maxAddresses, provedFor, now),
 		strangers: rate.NewLimiter(questionsASecond, questionsAtOnce), known: rate.NewLimiter(questionsASecond, questionsAtOnce),
+		browsers: rate.NewLimiter(questionsASecond, questionsAtOnce),
 	}
 }
 
-// allow records a request for an address, and reports whether it is within the limits.
-func (q *questions) allow(remote string) bool {
+// allow records a request for an address, and reports whether it is within the limits. knownBrowser
+// is true if a user has signed in with this browser before.
+func (q *questions) allow(remote string, knownBrowser bool) bool {
+	if knownBrowser && q.browsers.AllowN(q.now(), 1) {
+		return true
+	}
 	if q.proved.Has(addressOf(remote)) {
 		return q.known.AllowN(q.now(), 1)
 	}

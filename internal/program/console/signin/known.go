@@ -1,0 +1,38 @@
+package signin
+
+import (
+	"crypto/hmac"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (g *Guard) knownCookie() string { return g.cookieName() + "-known" }
+
+// knownSince returns the cookie of a browser with which a user signed in at a time. It identifies no
+// user and gives no access: only the sign-in of a known browser is not held up by those of strangers.
+func (p *relyingParty) knownSince(at time.Time) string {
+	text := strconv.FormatInt(at.Unix(), 10)
+	return text + "." + base64.RawURLEncoding.EncodeToString(macOf(p.keyOf("known browser"), text))
+}
+
+// noteBrowser makes a browser known.
+func (g *Guard) noteBrowser(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure if browsers use HTTPS
+		Name: g.knownCookie(), Value: g.oidc.knownSince(g.opts.Now()), Path: "/", MaxAge: int(provedFor.Seconds()), Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// knowsBrowser reports whether a user has signed in with a request's browser.
+func (g *Guard) knowsBrowser(r *http.Request) bool {
+	cookie, err := r.Cookie(g.knownCookie())
+	if err != nil {
+		return false
+	}
+	text, _, _ := strings.Cut(cookie.Value, ".")
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	at := time.Unix(seconds, 0)
+	return err == nil && hmac.Equal([]byte(cookie.Value), []byte(g.oidc.knownSince(at))) && g.opts.Now().Sub(at) < provedFor
+}
