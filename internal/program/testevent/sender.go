@@ -56,9 +56,9 @@ func New(cfg *config.Config, source string, base *url.URL, parallel int) (*Sende
 	if err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: parallel, MaxConnsPerHost: parallel, DisableCompression: true}
+	var certificates *tls.Config
 	if base == nil { // the certificate of our own listener names the public host, not the loopback address
-		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // our own listener, on this machine
+		certificates = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // our own listener, on this machine
 	}
 	key, ok := s.CurrentSecret(time.Now())
 	if !ok && len(s.Secrets) > 0 {
@@ -69,7 +69,7 @@ func New(cfg *config.Config, source string, base *url.URL, parallel int) (*Sende
 		client: &http.Client{
 			Timeout:       timeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport:     roundtrip.Bounded(transport),
+			Transport:     roundtrip.Bounded(&http.Transport{MaxIdleConnsPerHost: parallel, MaxConnsPerHost: parallel, DisableCompression: true, TLSClientConfig: certificates}),
 		},
 	}, nil
 }
