@@ -111,7 +111,7 @@ func TestReloadDoesNotNeedATokenThatTheProcessKnows(t *testing.T) {
 
 // A process whose listener is not on a loopback address reports its reloads only to owners of its
 // tokens.
-func TestReloadOfAProcessThatReportsNothing(t *testing.T) { // not parallel: this process receives SIGHUP
+func TestReloadOfAProcessThatReportsNothing(t *testing.T) { //nolint:paralleltest // this process receives SIGHUP
 	for _, signIn := range []string{"token: next-token-0123456789", "auth: {proxy: {trusted_proxies: [10.0.0.0/8], user: X-User}, roles: {admin: 'user == \"ann\"'}}"} {
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGHUP)
