@@ -92,7 +92,7 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		"GET /api/quarantine/{id}": {path: "/quarantine/" + refused}, "POST /api/quarantine/{id}/verify": {"/quarantine/" + refused + "/verify", `{}`},
 	}
 	wrong := map[string][]asking{
-		"400": {{path: "/audit?to=soon"}, {path: "/numbers?span=year"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/runs?before=x"}, {path: "/runs/new?of=sources"}, {path: "/find"}, {"/runs/new?of=effects&state=done", `{}`}},
+		"400": {{path: "/audit?to=soon"}, {path: "/numbers?span=year"}, {path: "/events?state=lost"}, {path: "/events?before=hl_1"}, {path: "/effects?when=body.("}, {path: "/runs?before=x"}, {path: "/runs/new?of=sources"}, {path: "/find"}, {"/runs/new?of=effects&state=done", `{}`}, {"/runs/new?of=effects&destination=", `{}`}, {"/quarantine/verify?source=", `{}`}},
 		"404": {
 			{path: "/events/stripe/none"}, {path: "/events/stripe/none/raw"}, {path: "/effects/hl_0"}, {path: "/effects/hl_0/body"}, {"/effects/hl_0/retry", `{}`},
 			{path: "/destinations/none"}, {path: "/routes/none"}, {"/try", `{"route": "true", "event": "stripe/none"}`}, {"/destinations/app/explode", `{}`}, {path: "/sources/none"}, {"/sources/none/backfill", `{}`}, {"/sources/none/send", `{}`},

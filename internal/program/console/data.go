@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -79,6 +80,13 @@ func (c *Console) orderOf(e entry) page {
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()
+		// A page's form has empty fields, but a program's variable may be unset: without its filter, the
+		// action would select every row.
+		for name, values := range r.Form {
+			if slices.Contains(values, "") {
+				return &problem{status: http.StatusBadRequest, heading: "This request cannot be read", text: fmt.Sprintf("The parameter %q is empty: give a value or omit the parameter.", name)}
+			}
+		}
 		return e.page(r)
 	}
 }
