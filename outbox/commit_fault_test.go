@@ -22,13 +22,7 @@ import (
 func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
 	t.Helper()
 	sound = setup(t)
-	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
-	require.NoError(t, err)
-	f = new(fault.Fault)
-	f.Apply(config)
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
 	return onPool(t, pool, options...), sound, f
 }
 

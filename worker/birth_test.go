@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
@@ -191,13 +190,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 func TestABirthThatIsAskedForIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
-	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
-	require.NoError(t, err)
-	f := new(fault.Fault)
-	f.Apply(config)
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
 	b := onPool(t, pool)
 	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Timeout = time.Minute })
 	w := b.bearing(t)

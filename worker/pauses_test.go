@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
@@ -145,20 +144,14 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
-	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound.pool))
-	require.NoError(t, err)
-	f := new(fault.Fault)
-	f.Apply(config)
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
 	b := onPool(t, pool)
 	b.to(t, failing(0))
 	w := b.worker(t)
 	b.start(t, w)
 	w.pauses.stop()
 	b.accept(t, "evt_1", true) // an event for the search for work without a job
-	_, err = sound.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
+	_, err := sound.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
 	require.NoError(t, err)
 
 	f.Arm(fault.Hang, 1000)

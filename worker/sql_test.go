@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
@@ -92,13 +91,7 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 			const effects, faults = 12, 20
 			b := setup(t)
 			b.books(t, "")
-			config, err := pgxpool.ParseConfig(pgtest.URL(t, b.pool))
-			require.NoError(t, err)
-			f := new(fault.Fault)
-			f.Apply(config)
-			pool, err := pgxpool.NewWithConfig(t.Context(), config)
-			require.NoError(t, err)
-			t.Cleanup(pool.Close)
+			pool, f := fault.NewPool(t, pgtest.URL(t, b.pool))
 			faulty, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 			require.NoError(t, err)
 			sound := b.outbox

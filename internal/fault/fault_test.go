@@ -25,13 +25,7 @@ func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	sound = pgtest.New(t, pgtest.Empty())
 	_, err := sound.Exec(t.Context(), "CREATE TABLE cells (value text)")
 	require.NoError(t, err)
-	config, err := pgxpool.ParseConfig(pgtest.URL(t, sound))
-	require.NoError(t, err)
-	f = &fault.Fault{}
-	f.Apply(config)
-	broken, err = pgxpool.NewWithConfig(t.Context(), config)
-	require.NoError(t, err)
-	t.Cleanup(broken.Close)
+	broken, f = fault.NewPool(t, pgtest.URL(t, sound))
 	return broken, sound, f
 }
 

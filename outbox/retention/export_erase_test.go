@@ -205,7 +205,7 @@ func TestAnErasureBetweenTwoReadsOfAnExportReachesTheExport(t *testing.T) {
 	w.refuse(t, "a", "jenny")
 	today := w.now(t).UTC().Truncate(day)
 	w.passDays(t, 2)
-	// Of the tables that the export reads, only the statement for the events reads event_replays.
+	// Only the statement that reads the events reads event_replays.
 	erasing, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = erasing.Rollback(context.WithoutCancel(t.Context())) })
