@@ -93,7 +93,7 @@ func TestStartRefusesACertificateThatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, f.path+":2: gateway.tls: cannot be used: open ")
 }
 
-// A certificate that expired in use, and that nobody has replaced, keeps out neither new secrets nor
+// A certificate that expired in use and was not replaced keeps out neither new secrets nor
 // a reload.
 func TestAnExpiredCertificateKeepsNoSecretOut(t *testing.T) {
 	t.Parallel()
