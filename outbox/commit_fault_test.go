@@ -22,7 +22,9 @@ import (
 func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
 	t.Helper()
 	sound = setup(t)
-	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
+	pool, f, err := fault.NewPool(t.Context(), pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
 	return onPool(t, pool, options...), sound, f
 }
 

@@ -190,7 +190,9 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 func TestABirthThatIsAskedForIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
-	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
+	pool, f, err := fault.NewPool(t.Context(), pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
 	b := onPool(t, pool)
 	b.to(t, func(http.ResponseWriter, *http.Request) {}, func(d *DestinationOptions) { d.Timeout = time.Minute })
 	w := b.bearing(t)

@@ -144,14 +144,16 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
-	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
+	pool, f, err := fault.NewPool(t.Context(), pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
 	b := onPool(t, pool)
 	b.to(t, failing(0))
 	w := b.worker(t)
 	b.start(t, w)
 	w.pauses.stop()
 	b.accept(t, "evt_1", true) // an event for the search for work without a job
-	_, err := sound.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
+	_, err = sound.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '1 hour'`)
 	require.NoError(t, err)
 
 	f.Arm(fault.Hang, 1000)

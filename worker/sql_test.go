@@ -91,7 +91,9 @@ func TestSQLEffectSurvivesALostCommit(t *testing.T) {
 			const effects, faults = 12, 20
 			b := setup(t)
 			b.books(t, "")
-			pool, f := fault.NewPool(t, pgtest.URL(t, b.pool))
+			pool, f, err := fault.NewPool(t.Context(), pgtest.URL(t, b.pool))
+			require.NoError(t, err)
+			t.Cleanup(pool.Close)
 			faulty, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 			require.NoError(t, err)
 			sound := b.outbox

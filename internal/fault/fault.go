@@ -57,6 +57,19 @@ func (f *Fault) Apply(config *pgxpool.Config) {
 	}
 }
 
+// NewPool returns a pool whose connections go through a fault, and the fault. The caller must close
+// the pool.
+func NewPool(ctx context.Context, url string) (*pgxpool.Pool, *Fault, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := new(Fault)
+	f.Apply(config)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	return pool, f, err
+}
+
 // Arm breaks the next n COMMITs in the given mode, on any connections. It replaces the
 // previous Arm; n = 0 disarms.
 func (f *Fault) Arm(mode Mode, n int) { f.ArmAfter(0, mode, n) }

@@ -25,7 +25,9 @@ func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	sound = pgtest.New(t, pgtest.Empty())
 	_, err := sound.Exec(t.Context(), "CREATE TABLE cells (value text)")
 	require.NoError(t, err)
-	broken, f = fault.NewPool(t, pgtest.URL(t, sound))
+	broken, f, err = fault.NewPool(t.Context(), pgtest.URL(t, sound))
+	require.NoError(t, err)
+	t.Cleanup(broken.Close)
 	return broken, sound, f
 }
 

@@ -23,12 +23,14 @@ import (
 func TestUnansweredClaimIsTakenBack(t *testing.T) {
 	t.Parallel()
 	sound := ledgerOn(t)
-	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
+	pool, f, err := fault.NewPool(t.Context(), pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
 	b := newLedger(t, pool)
 	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
 	id := sound.added(t, "evt_1", AtMostOnce)
 	f.Arm(fault.Hang, 1)
-	_, err := b.Claim(t.Context(), claiming(id))
+	_, err = b.Claim(t.Context(), claiming(id))
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	require.Equal(t, 1, f.Count())
 	require.Eventually(t, func() bool { return sound.stands(t, id).State == EffectPending }, 2*time.Minute, time.Millisecond)
@@ -43,7 +45,9 @@ func TestUnansweredClaimIsTakenBack(t *testing.T) {
 func TestARepeatedClaimIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	sound := ledgerOn(t)
-	pool, f := fault.NewPool(t, pgtest.URL(t, sound.pool))
+	pool, f, err := fault.NewPool(t.Context(), pgtest.URL(t, sound.pool))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
 	b := newLedger(t, pool)
 	b.claims = commit.NewGroup(b.db, "claim", commit.GroupOptions[Claim, Claimed]{Run: b.claimBatch, Unheard: b.unanswered.add, Timeout: 2 * time.Second})
 	granted := make(chan struct{})
@@ -54,7 +58,7 @@ func TestARepeatedClaimIsNotTakenBack(t *testing.T) {
 	c := claiming(sound.added(t, "evt_1", AtLeastOnce))
 	c.Repeated = true
 	f.Arm(fault.Hang, 1)
-	_, err := b.Claim(t.Context(), c)
+	_, err = b.Claim(t.Context(), c)
 	require.ErrorIs(t, err, commit.ErrUnavailable)
 	var claimed Claimed
 	require.Eventually(t, func() bool {
