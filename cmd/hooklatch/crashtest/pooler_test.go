@@ -101,11 +101,15 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 }
 
 // With listen: false, a process needs no connection that bypasses the pooler. The schema was
-// migrated over a direct connection.
+// migrated over a direct connection. All effects succeed: River notifies when the time of a retry has
+// come.
 func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
 	t.Parallel()
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
 	pool := pgtest.New(t, pgtest.MaxConns(2))
 	g := newProcess(t, pool, "serve", forward)
+	g.reconfigure(t, "http://127.0.0.1:9/", receiver.URL)
 	direct := pgtest.URL(t, pool)
 	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q, listen: false", pgbouncer.Start(t, direct)))
 	listener, err := pool.Acquire(t.Context())
@@ -120,7 +124,7 @@ func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 	}
 	require.Eventually(t, func() bool {
-		return count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`) == deliveries
+		return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == deliveries
 	}, patience, 10*time.Millisecond)
 	require.NotContains(t, g.log.String(), "prepared statement")
 	g.stop(t)
