@@ -67,7 +67,7 @@ var (
 )
 
 // find returns the given events if all of them are committed in the current database, and false
-// otherwise. The identity of that database was checked at most a second ago. find also adds the
+// otherwise. The identity of that database was confirmed within the last second. find also adds the
 // events to this process's Cache.
 func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (events []recent.Event, ok bool) {
 	if s == nil {

@@ -100,7 +100,7 @@ func TestOperatorActionsLeaveKeptJobsAlone(t *testing.T) {
 }
 
 // An erasure also deletes the event's kept jobs, because they contain the event's id, and their
-// errors contain texts of receivers. The jobs of other events stay.
+// errors may quote receivers' responses. The jobs of other events stay.
 func TestErasedEventsLeaveNoTraceInKeptJobs(t *testing.T) {
 	t.Parallel()
 	const canary, other = "jane@example.com", "joe@example.com"

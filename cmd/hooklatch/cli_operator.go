@@ -13,7 +13,7 @@ type operatorFlags struct{ as, reason string }
 
 func (f *operatorFlags) register(cmd *cobra.Command) {
 	f.registerWho(cmd)
-	cmd.Flags().StringVar(&f.reason, "reason", "", "`reason` of the action, stored in the operator log")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "`reason` for the action, stored in the operator log")
 }
 
 // registerWho declares only --as, for actions that are recorded without a reason.

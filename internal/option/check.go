@@ -95,7 +95,7 @@ func (c *Check) Name(field, given string) {
 	}
 }
 
-// Address reports a value that is not a host:port to listen on, and returns its host.
+// Address parses a host:port to listen on, and returns its host. It reports any other value.
 func (c *Check) Address(field, given string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(given)
 	if err == nil {

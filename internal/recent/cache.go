@@ -108,8 +108,8 @@ func (c *Cache) Keep(in Life, ref identity.EventRef, e Event) {
 	c.events.Set(ref, entry{Event: e, life: in, keptAt: time.Since(c.began)})
 }
 
-// Find returns an event that is committed in the current database, as known at most a second
-// ago. An event that it does not find may still be committed.
+// Find returns an event that is committed in the current database, if the identity of that database
+// was confirmed within the last second. An event that it does not find may still be committed.
 func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	e, found := c.events.GetIfPresent(ref)
 	if !found {
@@ -122,8 +122,8 @@ func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	return e.Event, known && e.life == life
 }
 
-// Current returns the current life and its name, as known at most a second ago. If they are not
-// known, it returns false and queries the database in the background.
+// Current returns the current life and its name, if the database confirmed them within the last
+// second. Otherwise it returns false and queries the database in the background.
 func (c *Cache) Current() (name string, life Life, known bool) {
 	now, state := time.Since(c.began), c.state.Load()
 	if !state.answered || now-state.askedAt > vouched {

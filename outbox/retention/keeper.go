@@ -128,7 +128,7 @@ type run struct {
 	*Keeper
 
 	order    Order
-	look     int       // number of rows in a slice that deletes many rows
+	look     int       // number of rows that a slice reads if all of them may be deleted
 	now      time.Time // the database's time
 	settings Settings  // settings in effect
 	tasks    []*task

@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/.tools/mutants/mutant"
 )
 
-// shop is a module with one statement, which it reads as the real module does.
+// shop has the files of a module. The module embeds one SQL statement and reads it in the same way
+// as the real module.
 var shop = map[string]string{
 	"go.mod": "module example.com/shop\n\ngo 1.26.0\n",
 	"main.go": `package main

@@ -46,7 +46,7 @@ func (j *judge) pausesHold() {
 // of its own transaction as both the start and the end of the attempt.
 func (a attemptRow) isClamped() bool { return a.Lost && a.StartedAt == a.FinishedAt }
 
-// firstCallSince returns when the receiver got the first call for the effect since a time, or
+// firstCallSince returns the time of the receiver's first call for the effect since a time, or
 // forever.
 func (j *judge) firstCallSince(e *effect, since int64) int64 {
 	first := int64(forever)
@@ -58,7 +58,7 @@ func (j *judge) firstCallSince(e *effect, since int64) int64 {
 	return first
 }
 
-// claimedAt returns when the transition to an attempt was written, or the start of the
+// claimedAt returns the time at which the transition to an attempt was written, or the start of the
 // attempt if no transition is recorded.
 func (e *effect) claimedAt(a attemptRow) instant {
 	for _, t := range e.transitions {

@@ -106,7 +106,7 @@ func (h *Hunt) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the Postgres. It may be called again, and before Start.
+// Stop stops the Postgres server. Stop may be called more than once, and before Start.
 func (h *Hunt) Stop(ctx context.Context) error {
 	if h.server == nil {
 		return nil

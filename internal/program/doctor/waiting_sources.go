@@ -110,7 +110,7 @@ func (w *waiting) configurations() {
 		case worked:
 			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; processes with an older configuration, which leave these events to it: %s",
 				newest.id, w.since(newest.since), strings.Join(older, ", ")),
-				"reload or stop the older processes; if both are meant to run, give each its own sources")
+				"reload or stop the processes with an older configuration; if several configurations are meant to run, give each its own sources")
 		default:
 			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; workers wait %s for such a worker, then dispatch with their older routes: %s",
 				newest.id, w.since(newest.since), fleet.GatewayPatience, strings.Join(older, ", ")),

@@ -1,4 +1,4 @@
-// Package shop is the code that the mutants of the command's tests change.
+// Package shop provides the code that the mutants of the command's tests change.
 package shop
 
 import _ "embed"

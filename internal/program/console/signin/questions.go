@@ -23,8 +23,7 @@ const (
 	// ofAddress and ofAddressAtOnce limit the requests for each unknown address.
 	ofAddress       = rate.Limit(0.2)
 	ofAddressAtOnce = 5
-	// provedFor is the minimum time for which an address stays known, and the time for which a browser
-	// does.
+	// provedFor is how long a browser stays known. An address stays known for at least this long.
 	provedFor = 30 * 24 * time.Hour
 	// discoverAgain is the minimum time before a provider that failed is queried again.
 	discoverAgain = 5 * time.Second
