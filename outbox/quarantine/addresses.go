@@ -140,7 +140,7 @@ func (k *Keeper) syncAddresses(ctx context.Context) error {
 		rows[i] = addressRow{Source: s.source, Address: s.address.String()}
 	}
 	var stored map[sender]bool
-	err := k.db.Do(ctx, "known_addresses", commit.Limits{Timeout: keepTimeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := k.db.Do(ctx, "known_addresses", commit.Limits{Timeout: k.timeout}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		if len(rows) > 0 {
 			if _, err := k.sql.NoteAddresses.With(noteAddresses{Addresses: rows}).Exec(ctx, tx); err != nil {
 				return err

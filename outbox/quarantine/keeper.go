@@ -73,6 +73,7 @@ type Keeper struct {
 	lost      metric.Int64Counter
 	tidied    time.Time // used by the runner only
 	now       func() time.Time
+	timeout   time.Duration // keepTimeout, or more in tests
 
 	mu       sync.Mutex
 	known    *line
@@ -92,7 +93,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 		opts.MeterProvider = otel.GetMeterProvider()
 	}
 	k := &Keeper{
-		logger: opts.Logger, addresses: newAddresses(), now: time.Now, allowing: make(allowances),
+		logger: opts.Logger, addresses: newAddresses(), now: time.Now, timeout: keepTimeout, allowing: make(allowances),
 		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
 	}
 	k.runner = ondemand.NewRunner(turn, k.work)
@@ -168,7 +169,7 @@ func (k *Keeper) Start() { k.runner.Wake() }
 
 // work is one turn of the runner.
 func (k *Keeper) work() {
-	ctx, cancel := context.WithTimeout(context.Background(), keepTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), k.timeout)
 	defer cancel()
 	if err := k.syncAddresses(ctx); err != nil {
 		k.logger.Warn("addresses of senders not kept", slog.Any(logkey.Err, err))

@@ -53,6 +53,7 @@ func (b *bundle) restart(t *testing.T) {
 	var err error
 	b.keeper, err = quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
 	require.NoError(t, err)
+	b.keeper.Allow(time.Minute) // a turn that takes longer loses its requests
 	stop := b.keeper.Stop
 	t.Cleanup(func() { require.NoError(t, stop(context.Background())) })
 }

@@ -54,7 +54,7 @@ func (k *Keeper) write(ctx context.Context, batch []*pending) error {
 	}
 	slices.Sort(sources)
 	trim := trimRejected{Sources: slices.Compact(sources), Rows: maxRows / 2, Bytes: maxBytes / 2}
-	limits := commit.Limits{Timeout: keepTimeout}
+	limits := commit.Limits{Timeout: k.timeout}
 	err := k.db.Do(ctx, "keep_rejected", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var key []byte
 		if err := k.sql.LockQuarantine.QueryRow(ctx, tx).Scan(&key); err != nil {
