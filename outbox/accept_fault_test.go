@@ -16,7 +16,7 @@ import (
 // is not refused.
 func TestAcceptWithoutPartitionIsUnavailable(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(opts *Options) { opts.AcceptTimeout = 5 * time.Second })
+	b := setup(t)
 	_, err := b.pool.Exec(t.Context(), `DO $$ DECLARE part regclass; BEGIN
 		FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'hooklatch.deliveries'::regclass LOOP
 			EXECUTE 'DROP TABLE ' || part;

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -62,7 +63,7 @@ func ExampleOutbox_Accept() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
 	defer done()
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func ExampleOutbox_Dispatch() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
 	defer done()
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func ExampleOutbox_DispatchTx() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx)
 	defer done()
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -15,7 +16,7 @@ import (
 // start returns an outbox, and a function that stops it.
 func start(ctx context.Context) (box *outbox.Outbox, stop func()) {
 	pool, done := pgtest.Example(ctx)
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}
