@@ -34,7 +34,7 @@ type relocation struct {
 
 // backlog is the number of waiting events above which send pauses. A fence lasts a few seconds, and
 // even a slow machine must be able to dispatch all waiting events in that time.
-const backlog = 50
+const backlog = 10
 
 func newRelocation(t *testing.T) *relocation {
 	t.Helper()
@@ -173,7 +173,8 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 	working.Go(func() { r.dispatch(ctx, t, r.old) })
 	working.Go(func() { r.dispatch(ctx, t, r.new) })
 
-	for interrupted := 0; ; interrupted++ {
+	// Under a fence of a few seconds, a slow machine dispatches only some of the early events.
+	for interrupted, began := 0, time.Now(); ; interrupted++ {
 		moving, interrupt := context.WithCancel(t.Context())
 		left := rand.IntN(8)
 		err := r.move(func(moves.Step) {
@@ -185,7 +186,7 @@ func TestASourceMovesWhileItsEventsArrive(t *testing.T) {
 		if err == nil {
 			break
 		}
-		require.Less(t, interrupted, 40, "%v", err)
+		require.True(t, interrupted < 40 || time.Since(began) < 10*time.Minute, "%v", err)
 	}
 	require.Same(t, r.new, r.stored(t))
 	sent := r.sent.Load()
@@ -263,10 +264,12 @@ func TestAnInterruptedMoveLeavesTheSourceOpen(t *testing.T) {
 	require.Equal(t, 1, r.old.count(t, "SELECT count(*) FROM hooklatch.source_moves WHERE fenced_until = '2026-01-01'"), "without a fence")
 	_, err = r.old.Accept(t.Context(), delivery(string(mover), "next"))
 	require.NoError(t, err)
-	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = now() + interval '5 seconds'")
+	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = now() + interval '1 hour'")
 	require.NoError(t, err)
 	_, err = r.old.Accept(t.Context(), delivery(string(mover), "fenced"))
 	require.True(t, moves.Refused(err), "%v", err)
+	_, err = r.old.pool.Exec(t.Context(), "UPDATE hooklatch.source_moves SET fenced_until = now() + interval '1 second'")
+	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := r.old.Accept(t.Context(), delivery(string(mover), "fenced"))
 		return err == nil
