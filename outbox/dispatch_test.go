@@ -62,8 +62,11 @@ func TestTwoEventsOfOneKeyMakeOneEffect(t *testing.T) {
 	var mu sync.Mutex
 	created, suppressed := 0, 0
 	var all sync.WaitGroup
-	for i := range events {
-		e := b.accepted(t, "stripe", fmt.Sprintf("evt_%d", i))
+	accepted := make([]*inbox.Event, events)
+	for i := range accepted {
+		accepted[i] = b.accepted(t, "stripe", fmt.Sprintf("evt_%d", i))
+	}
+	for _, e := range accepted {
 		all.Go(func() {
 			d, err := b.Dispatch(context.Background(), Dispatch{Event: e, Effects: []ledger.NewEffect{planned(e, "in_1"), planned(e, "in_2")}})
 			if err != nil {

@@ -22,7 +22,7 @@ import (
 // ErrNotInstalled is returned by Start if this machine has no redis-server.
 var ErrNotInstalled = errors.New("redis-server is not installed: Debian has it in a package of that name")
 
-// patience is the maximum time that a busy machine may take to start a server.
+// patience is the maximum time that a busy machine may take to start a server or to respond.
 const patience = time.Minute
 
 // Server is a Redis server that stores nothing on disk. Its port stays the same.
@@ -83,12 +83,12 @@ func (s *Server) Restart(ctx context.Context) error {
 
 // Command sends a command without arguments, such as FLUSHALL, and waits for its response.
 func (s *Server) Command(ctx context.Context, name string) error {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", s.address)
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", s.address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(conn, name+"\r\n"); err != nil {
