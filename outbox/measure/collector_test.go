@@ -70,8 +70,11 @@ func (p *process) collects(t *testing.T) bool {
 func TestGaugesAreExported(t *testing.T) {
 	t.Parallel()
 	p := start(t, waits(t))
-	require.Eventually(t, func() bool { return p.collects(t) }, patience, tick)
-	values := p.exported(t)
+	var values map[string]float64
+	require.Eventually(t, func() bool {
+		values = p.exported(t)
+		return len(values) > 0
+	}, patience, tick)
 	for name, want := range map[string]float64{
 		"hooklatch.effects{destination=crm,state=pending}":         300,
 		"hooklatch.effects{destination=crm,state=failed}":          7,
