@@ -51,15 +51,24 @@ func (r *replicated) standbys(t *testing.T, names string) {
 }
 
 // away makes the server require a standby that is unavailable, and returns when COMMITs
-// wait for it.
+// wait for it. A busy machine may also delay a COMMIT until Accept gives up.
 func (r *replicated) away(t *testing.T) {
 	t.Helper()
 	r.standbys(t, "never_there")
 	n := 0
 	require.Eventually(t, func() bool {
 		n++
-		_, err := r.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
-		return errors.Is(err, commit.ErrUnavailable)
+		accepted := make(chan error, 1)
+		go func() {
+			_, err := r.Accept(context.Background(), delivery("stripe", fmt.Sprintf("new_%d", n)))
+			accepted <- err
+		}()
+		waits := false
+		for len(accepted) == 0 && !waits {
+			err := r.admin.QueryRow(context.Background(), `SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`).Scan(&waits)
+			require.NoError(t, err)
+		}
+		return errors.Is(<-accepted, commit.ErrUnavailable) && waits
 	}, 2*time.Minute, 10*time.Millisecond)
 }
 
