@@ -31,7 +31,7 @@ func setup(t testing.TB, options ...func(*Options)) *bundle {
 
 func onPool(t testing.TB, pool *pgxpool.Pool, options ...func(*Options)) *bundle {
 	t.Helper()
-	opts := Options{Pool: pool, ConsoleURL: "http://console.test/"}
+	opts := Options{Pool: pool, ConsoleURL: "http://console.test/", noteTimeout: time.Minute}
 	for _, option := range options {
 		option(&opts)
 	}

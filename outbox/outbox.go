@@ -82,6 +82,8 @@ type Options struct {
 	Logger *slog.Logger
 	// MeterProvider creates the meters. Defaults to the global provider.
 	MeterProvider metric.MeterProvider
+
+	noteTimeout time.Duration // the constant noteTimeout, or more in tests
 }
 
 func (opts Options) withDefaults() Options {
@@ -90,6 +92,7 @@ func (opts Options) withDefaults() Options {
 	opts.ReadPool = cmp.Or(opts.ReadPool, opts.Pool)
 	opts.AcceptTimeout = cmp.Or(opts.AcceptTimeout, defaultAcceptTimeout)
 	opts.SharedTTL = cmp.Or(opts.SharedTTL, DefaultSharedTTL)
+	opts.noteTimeout = cmp.Or(opts.noteTimeout, noteTimeout)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -153,6 +156,7 @@ type Outbox struct {
 	planner    atomic.Pointer[Planner] // planner of this process, if it has one
 
 	planTimeout time.Duration // the constant planTimeout, or more in tests
+	noteTimeout time.Duration // Options.noteTimeout
 }
 
 // New returns an Outbox on a migrated database. It starts nothing: committers run only while they
@@ -162,7 +166,7 @@ func New(opts Options) (*Outbox, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("outbox options: %w", err)
 	}
-	o := &Outbox{readPool: opts.ReadPool, schema: opts.Schema, logger: opts.Logger, planTimeout: planTimeout}
+	o := &Outbox{readPool: opts.ReadPool, schema: opts.Schema, logger: opts.Logger, planTimeout: planTimeout, noteTimeout: opts.noteTimeout}
 	var err error
 	if o.sql, err = loadStatements(opts.Schema); err != nil {
 		return nil, err
@@ -238,7 +242,7 @@ func New(opts Options) (*Outbox, error) {
 		Inline: true, Committers: opts.Committers, Timeout: opts.AcceptTimeout,
 	})
 	o.duplicates = commit.NewGroup(o.acceptDB, "note_duplicates", commit.GroupOptions[duplicateNote, struct{}]{
-		Run: o.noteDuplicateBatch, Uncertain: true, Committers: 1, Timeout: noteTimeout,
+		Run: o.noteDuplicateBatch, Uncertain: true, Committers: 1, Timeout: o.noteTimeout,
 	})
 	o.counted = newDuplicateCount(o.duplicates.Offer)
 	o.overtaken, err = meterOf(opts).Int64Counter("hooklatch.backfill.overtaken",
@@ -252,7 +256,7 @@ func New(opts Options) (*Outbox, error) {
 		return nil, err
 	}
 	o.senderKeys = commit.NewGroup(o.acceptDB, "keep_sender_keys", commit.GroupOptions[SenderKey, struct{}]{
-		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: noteTimeout,
+		Run: o.keepSenderKeyBatch, Committers: 1, Timeout: o.noteTimeout,
 	})
 	o.dispatches = commit.NewGroup(o.db, "dispatch", commit.GroupOptions[Dispatch, Dispatched]{
 		Run: o.dispatchBatch, Weigh: Dispatch.weigh, Committers: opts.Committers, Patience: patience,

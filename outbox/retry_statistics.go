@@ -103,7 +103,7 @@ func (o *Outbox) noteRetries(counts map[retryOf]int64) {
 	for retry, n := range counts {
 		args.Retries = append(args.Retries, retryRow{Source: retry.source, RetryNumber: retry.number, Reason: retry.reason, Deliveries: n})
 	}
-	err := o.acceptDB.Do(context.Background(), "note_retries", commit.Limits{Timeout: noteTimeout}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
+	err := o.acceptDB.Do(context.Background(), "note_retries", commit.Limits{Timeout: o.noteTimeout}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		if repeated {
 			return nil // an earlier try may have been committed; too low a count is better than a double count
 		}
