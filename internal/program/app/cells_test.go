@@ -220,7 +220,7 @@ func TestACellIsStartedWhenItIsThere(t *testing.T) {
 	require.NoError(t, err)
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true, Load: f.load})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.NoError(t, a.Start(t.Context()))
 	<-a.Prepared()
 	require.Equal(t, http.StatusOK, post(t, a, "shop", "s1"))

@@ -29,7 +29,7 @@ func TestADeprecatedKeyIsReported(t *testing.T) {
 
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Worker: true, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	recorder := httptest.NewRecorder()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
 	request.Host = "localhost"

@@ -17,6 +17,18 @@ func (a *App) CellsAway(ctx context.Context, reporter string) []string {
 	return a.cellsAway(ctx, reporter)
 }
 
+// StopPatiently first stops what Stop gives only a second or two: a slow database may need longer to
+// store the quarantine and the counts.
+func (a *App) StopPatiently(ctx context.Context) (err error) {
+	for _, one := range a.all() {
+		if one.keeper != nil {
+			err = errors.Join(err, one.keeper.Stop(ctx))
+		}
+		err = errors.Join(err, one.minutes.Stop(ctx))
+	}
+	return errors.Join(err, a.Stop(ctx))
+}
+
 // StopWorkers waits until the workers of all cells have stopped, however long a cell's database is
 // unavailable.
 func (a *App) StopWorkers(ctx context.Context) (err error) {

@@ -72,7 +72,7 @@ routes: [{name: all, from: stripe, to: app}]
 		Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.NoError(t, a.Start(t.Context()))
 	<-a.Prepared()
 	deliver(t, a, "stripe", "the-first-secret")

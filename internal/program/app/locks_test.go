@@ -27,7 +27,7 @@ func TestAServerWhoseLocksExcludeNobodyIsRefused(t *testing.T) {
 			opts.Config = cfg
 			a, err := app.New(t.Context(), opts)
 			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+			t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 			require.NoError(t, a.Start(t.Context()))
 			select {
 			case err := <-a.Failed():

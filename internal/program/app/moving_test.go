@@ -55,7 +55,7 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 		require.NoError(t, err)
 		a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true, Load: f.load})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+		t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 		require.NoError(t, a.Start(t.Context()))
 		require.Eventually(t, func() bool {
 			status, body := served(t, a, "/readyz")

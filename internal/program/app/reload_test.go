@@ -37,7 +37,7 @@ func started(t *testing.T, f *file, logs *syncBuffer, change ...func(*app.Option
 	}
 	a, err := app.New(t.Context(), opts)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.NoError(t, a.Start(t.Context()))
 	select {
 	case <-a.Prepared():
@@ -191,7 +191,7 @@ func TestAnEmptyConfigurationIsNotReady(t *testing.T) {
 				Config: cfg, Gateway: test.gateway, Worker: test.worker, Logger: slog.New(slog.NewTextHandler(&logs, nil)),
 			})
 			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+			t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 			require.NoError(t, a.Start(t.Context()))
 			<-a.Prepared()
 			if test.want == "" {

@@ -30,7 +30,7 @@ func TestAServerWithoutFsync(t *testing.T) {
 			Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+		t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 		require.NoError(t, a.Start(t.Context()))
 		return a, &logs
 	}

@@ -23,7 +23,7 @@ func TestTheConsoleReadsFromTheConfiguredStandby(t *testing.T) {
 	require.NoError(t, err)
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.Eventually(t, func() bool {
 		got := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/events", http.NoBody)

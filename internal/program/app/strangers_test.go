@@ -51,7 +51,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 	var logs syncBuffer
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true, Worker: true, Logger: slog.New(slog.NewTextHandler(&logs, nil))})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.NoError(t, a.Start(t.Context()))
 	<-a.Prepared()
 

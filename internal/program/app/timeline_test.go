@@ -18,7 +18,7 @@ func TestAStartIsOnTheTimeLine(t *testing.T) {
 	a := started(t, f, &logs)
 	cfg, err := f.load()
 	require.NoError(t, err)
-	require.NoError(t, a.Stop(t.Context()))
+	require.NoError(t, a.StopPatiently(t.Context()))
 	for what, name := range map[string]string{"started": "", "configured": cfg.Hash()} {
 		var n int
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT sum(n) FROM hooklatch.minutes WHERE kind = 'timeline' AND what = $1 AND name = $2`, what, name).Scan(&n))

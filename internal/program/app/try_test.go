@@ -55,7 +55,7 @@ routes:
 	require.NoError(t, err)
 	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, a.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.NoError(t, a.Start(t.Context()))
 	<-a.Prepared()
 	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: patience})
