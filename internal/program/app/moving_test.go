@@ -69,7 +69,7 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	inCells(t, f, pgtest.URL(t, payments), receiver, ", cell: payments")
 	require.ErrorContains(t, a.Reload(t.Context()), "sources.shop.cell: the source is in the cell main while the processes run; add moved_from: main")
 	inCells(t, f, pgtest.URL(t, payments), receiver, ", cell: payments, moved_from: main")
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 
 	ctx, stop := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
@@ -122,7 +122,9 @@ func TestASourceMovesToAnotherCell(t *testing.T) {
 	b := start()
 	for _, one := range []*app.App{a, b} {
 		for _, id := range append([]string{"before"}, acknowledged...) {
-			require.Equal(t, http.StatusOK, post(t, one, "shop", id), "a duplicate")
+			require.Eventually(t, func() bool { // a process refuses deliveries while it does not know that the source has moved
+				return post(t, one, "shop", id) == http.StatusOK
+			}, patience, 20*time.Millisecond, "a duplicate")
 		}
 	}
 	require.Equal(t, 1+len(acknowledged), events(first)+events(payments))
@@ -175,7 +177,7 @@ func TestAMoveIsAbandoned(t *testing.T) {
 
 	_, err := first.Exec(t.Context(), `UPDATE hooklatch.processed_events SET outcome = 'skipped', processed_at = now() WHERE event_id = 'held'`)
 	require.NoError(t, err)
-	require.NoError(t, v.Run(t.Context()))
+	require.Eventually(t, func() bool { return v.Run(t.Context()) == nil }, patience, 20*time.Millisecond)
 	require.Equal(t, 3, count(payments, `SELECT count(*) FROM hooklatch.processed_events`))
 	require.ErrorIs(t, v.Abandon(t.Context()), moves.ErrMoved)
 }

@@ -14,6 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
+// patientURL returns the URL of a database, to which a pool may take long to connect.
+func patientURL(t *testing.T, pool *pgxpool.Pool) string {
+	t.Helper()
+	return pgtest.URL(t, pool) + "&connect_timeout=60"
+}
+
 // Session settings of a role or a database are overridden if they would break the listener or the
 // queue's own statements. Other settings stay.
 func TestSettingsOfSessionsAreSetAside(t *testing.T) {
@@ -28,7 +34,7 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 	}
 	settings := func(opts app.PoolOptions) []string {
 		t.Helper()
-		opts.URL, opts.MaxConns = secret.New(pgtest.URL(t, pool)), 1
+		opts.URL, opts.MaxConns = secret.New(patientURL(t, pool)), 1
 		made, err := app.NewPool(t.Context(), opts)
 		require.NoError(t, err)
 		defer made.Close()
@@ -68,7 +74,7 @@ func TestADatabaseThatIsReadOnlyByDefaultIsWrittenTo(t *testing.T) {
 // again.
 func TestADemotedServerRefusesOneStatement(t *testing.T) {
 	t.Parallel()
-	made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(pgtest.URL(t, pgtest.New(t))), MaxConns: 5})
+	made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(patientURL(t, pgtest.New(t))), MaxConns: 5})
 	require.NoError(t, err)
 	defer made.Close()
 	_, err = made.Exec(t.Context(), `CREATE TABLE written (n int)`)
@@ -109,7 +115,7 @@ func TestAPrimaryOfThePastIsRefused(t *testing.T) {
 	}
 	known := app.NewServers("")
 	connect := func() error {
-		made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(pgtest.URL(t, pool)), MaxConns: 1, Servers: known})
+		made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(patientURL(t, pool)), MaxConns: 1, Servers: known})
 		require.NoError(t, err)
 		defer made.Close()
 		return made.Ping(t.Context())

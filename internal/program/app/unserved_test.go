@@ -36,7 +36,7 @@ func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 sources: {stripe: {provider: stripe, secrets: [the-first-secret]}}
 allow_empty: true
 `)
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	require.Contains(t, logs.String(), `for destination \"app\", which is not in the configuration" destination=app count=1`)
 }
 
