@@ -1,6 +1,8 @@
 package standby_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -14,12 +16,17 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// looked returns the state of a standby that has just been configured.
-func looked(t *testing.T, primary, other *pgxpool.Pool) standby.State {
+// looked returns the state of a standby that has just been configured. It looks again while a server
+// is too slow to answer.
+func looked(t *testing.T, primary, other *pgxpool.Pool) (state standby.State) {
 	t.Helper()
-	s, err := standby.New(primary, other, "")
-	require.NoError(t, err)
-	return s.Look(t.Context())
+	require.Eventually(t, func() bool {
+		s, err := standby.New(primary, other, "")
+		require.NoError(t, err)
+		state = s.Look(t.Context())
+		return !errors.Is(state.Cause, context.DeadlineExceeded)
+	}, 2*time.Minute, 10*time.Millisecond)
+	return state
 }
 
 func TestThePrimaryItselfIsAsGoodAsAStandby(t *testing.T) {
