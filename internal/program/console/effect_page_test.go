@@ -31,7 +31,7 @@ func TestAnEffectSaysWhatBlocksIt(t *testing.T) {
 	require.Contains(t, page, "the receiver answered 500, which does not say whether it applied the effect")
 	require.NotContains(t, page, "got no answer")
 
-	exec(`UPDATE hooklatch.destinations SET breaker_state = 'open', breaker_reason = '10 attempts failed', opened_at = now(), probe_at = now() + interval '9 minutes 5 seconds'`)
+	exec(`UPDATE hooklatch.destinations SET breaker_state = 'open', breaker_reason = '10 attempts failed', opened_at = now(), probe_at = now() + interval '9 minutes 59 seconds'`)
 	require.Contains(t, b.page(t, "/effects/"+key), "Blocked: the destination&#39;s breaker is open, and the next probe is in 9 min")
 	exec(`UPDATE hooklatch.destinations SET operator_paused = true, paused_by = 'ada <a>', paused_at = now(), pause_reason = 'they migrate'`)
 	require.Contains(t, b.page(t, "/effects/"+key), "Blocked: the destination is paused by ada &lt;a&gt;: they migrate")

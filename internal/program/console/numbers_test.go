@@ -46,6 +46,8 @@ func (n numbers) sum(name string) (sum float64, known int) {
 // counted adds counts to the minute half an hour ago, and to the sums from which the console reads.
 func counted(t testing.TB, b *bundle) {
 	t.Helper()
+	tx, err := b.pool.Begin(t.Context()) // all counts are of one minute: now() is the start of the transaction
+	require.NoError(t, err)
 	for _, row := range []struct {
 		kind, name string
 		what       measure.What
@@ -68,10 +70,11 @@ func counted(t testing.TB, b *bundle) {
 		{"timeline", "app", measure.BreakerOpened, 1},
 		{"timeline", hostile, measure.Started, 2},
 	} {
-		_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes VALUES (date_trunc('minute', now()) - interval '30 minutes', $1, $2, $3, $4)`,
+		_, err := tx.Exec(t.Context(), `INSERT INTO hooklatch.minutes VALUES (date_trunc('minute', now()) - interval '30 minutes', $1, $2, $3, $4)`,
 			row.kind, strings.ReplaceAll(row.name, "\x00", ""), string(row.what), row.n)
 		require.NoError(t, err)
 	}
+	require.NoError(t, tx.Commit(t.Context()))
 	counts, err := measure.NewCounts(measure.CountsOptions{Pool: b.pool})
 	require.NoError(t, err)
 	require.NoError(t, counts.Tidy(t.Context()))

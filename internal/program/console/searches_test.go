@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,11 +43,13 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 		return n
 	}
 	vera := signin.Person{Name: "vera"}
+	// On a busy machine, a search may wait too long for its turn, or for the rest after another search.
+	waited := []int{http.StatusOK, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			got := b.search("vera", "body.a == 1").Code
-			if got != http.StatusOK && got != http.StatusTooManyRequests { // a search may have waited too long
+			if !slices.Contains(waited, got) {
 				t.Errorf("answered %d", got)
 			}
 		})
@@ -55,7 +58,7 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	require.Equal(t, 1, running())
 	otto := signin.Person{Name: "otto"}
 	all.Go(func() {
-		if got := b.search("otto", "body.a == 1").Code; got != http.StatusOK {
+		if got := b.search("otto", "body.a == 1").Code; got == http.StatusTooManyRequests || !slices.Contains(waited, got) {
 			t.Errorf("another person is answered %d", got)
 		}
 	})
@@ -65,6 +68,7 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	require.NoError(t, lock.Rollback(t.Context()))
 	all.Wait()
 	require.Zero(t, b.console.Searching(vera))
+	require.Eventually(t, func() bool { return b.search("otto", "body.a == 1").Code == http.StatusOK }, patience, time.Millisecond)
 }
 
 // On every path, a search runs in its user's turn, even if a link on another web site caused the
