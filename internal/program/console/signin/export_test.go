@@ -14,6 +14,9 @@ func (q Questions) Allow(remote string) bool { return q.of.allow(remote, false) 
 // Proven calls proven.
 func (q Questions) Proven(remote string) { q.of.proven(remote) }
 
+// Patience is the time limit of calls.
+const Patience = patience
+
 // SetPatience changes the time limit of calls.
 func (l *Logins) SetPatience(d time.Duration) { l.patience = d }
 
