@@ -132,6 +132,10 @@ func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	heard := b.listen(t)
+	send := b.waker.send
+	b.waker.send = func(ctx context.Context, queues []string) error {
+		return send(context.WithoutCancel(ctx), queues) // without a time limit: the database may be slow
+	}
 	require.NoError(t, b.db.Do(t.Context(), "test", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		if err := b.InsertDispatches(ctx, tx, []DispatchJob{dispatchOf, dispatchOf}); err != nil {
 			return err

@@ -96,7 +96,7 @@ func limits(t *trial) {
 func idleLimit(t *trial) {
 	a, b := t.open("CREATE TABLE hooklatch.t_idle AS SELECT 1 AS n", begin), t.open()
 	a.run("UPDATE hooklatch.t_idle SET n = 2", "SELECT set_config('idle_in_transaction_session_timeout', '200', true)")
-	b.run(begin, "SELECT set_config('lock_timeout', '3000', true)", "UPDATE hooklatch.t_idle SET n = 3", "COMMIT")
+	b.run(begin, "SELECT set_config('lock_timeout', '10000', true)", "UPDATE hooklatch.t_idle SET n = 3", "COMMIT")
 }
 
 func savepoints(t *trial) {

@@ -1,4 +1,4 @@
-INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id) VALUES (now(), now() + interval '10 seconds', 'me');
+INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id) VALUES (now(), now() + interval '1 hour', 'me');
 INSERT INTO hooklatch.river_queue (name, updated_at) VALUES ('dispatch', now()), ('dst_app', now() - interval '5 minutes');
 INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue, received_at)
 VALUES

@@ -1,7 +1,7 @@
 -- Deliveries from known addresses were refused. Since then, stripe has accepted no delivery, and
 -- github has accepted one. Deliveries from unknown addresses are refused rightly.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
-VALUES (now(), now() + interval '10 seconds', 'a');
+VALUES (now(), now() + interval '1 hour', 'a');
 INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, address, known, method, host, secure, target, headers, body, bytes)
 SELECT gen_random_uuid(), r.source, now() - r.ago, r.reason, '203.0.113.9', r.known, 'POST', 'localhost', true, '/webhooks/' || r.source, '{}', '', 100
 FROM (

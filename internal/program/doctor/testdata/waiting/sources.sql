@@ -2,7 +2,7 @@
 -- billing wait. Some events of github are skipped, although none was skipped four hours ago.
 -- Events of mail are skipped, as they were four hours ago.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
-VALUES (now(), now() + interval '10 seconds', 'b');
+VALUES (now(), now() + interval '1 hour', 'b');
 INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources)
 VALUES
     ('newest', now(), '', '{}', '{}', 2, now() - interval '5 minutes', 'b', '{stripe}'),
