@@ -23,6 +23,10 @@ type process struct {
 	terminal bool // true if stderr is a terminal, which gets progress and text logs
 	// cellPatience is the maximum time that status and the lists wait for a cell.
 	cellPatience time.Duration
+	// answerTimeout is the time within which Postgres must answer for init to use it.
+	answerTimeout time.Duration
+	// acceptTimeout is the gateway's accept_timeout in dev; 0 for the configured one. Only tests set it.
+	acceptTimeout time.Duration
 	// reloads returns a channel of reload requests, until ctx is done.
 	reloads func(ctx context.Context) <-chan struct{}
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,6 +174,7 @@ func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.Ap
 	opts.Version, opts.Logger = readBuild().Version, d.logger
 	opts.Outputs = d.outputs
 	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // every database of dev is for development
+	opts.Config.Gateway.AcceptTimeout = cmp.Or(d.acceptTimeout, opts.Config.Gateway.AcceptTimeout)
 	return app.Run(ctx, opts, nil, announce)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// answerTimeout is the time within which Postgres must answer for init to use it.
+// answerTimeout is the value of process.answerTimeout. Tests wait longer.
 const answerTimeout = 3 * time.Second
 
 // conclude checks the written files, and prints the next steps.
@@ -52,7 +52,7 @@ func (i *initial) check(ctx context.Context, written *cli) (migrated bool, err e
 	cfg := found.configuration()
 	// The database of a container or a cluster has a name that this machine does not know.
 	if i.answers.Target == firstrun.Binary || i.answers.Target == firstrun.Systemd {
-		if err := answers(ctx, i.answers.Database); err != nil {
+		if err := answers(ctx, i.answerTimeout, i.answers.Database); err != nil {
 			reason := err.Error()
 			fmt.Fprintf(i.stdout, "Postgres does not answer yet: start it, or correct DATABASE_URL in %s\n  %s\n\n",
 				firstrun.Dotenv, safetext.Shown(strings.TrimSpace(reason[strings.LastIndexByte(reason, '\n')+1:])))
@@ -67,8 +67,8 @@ func (i *initial) check(ctx context.Context, written *cli) (migrated bool, err e
 }
 
 // answers returns the reason why Postgres does not answer, as an error, or nil if it answers.
-func answers(ctx context.Context, url secret.Value) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+func answers(ctx context.Context, within time.Duration, url secret.Value) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	pool, err := openPool(ctx, url)
 	if err != nil {

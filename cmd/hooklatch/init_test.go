@@ -98,7 +98,11 @@ func TestInitLeadsToAnAcceptedEvent(t *testing.T) {
 	require.NotContains(t, c.stdout.String(), "migrate up")
 	require.Contains(t, c.stdout.String(), (&system{configPath: flag[1]}).printed("hooklatch send stripe"))
 	require.Contains(t, c.stdout.String(), "set -a; . "+dir+"/.env; set +a")
-	text := strings.Replace(readIn(t, dir, config.DefaultPath), "\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n", 1)
+	text := strings.NewReplacer(
+		"\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n",
+		"\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n", // a busy machine must not cause a 503
+	).Replace(readIn(t, dir, config.DefaultPath))
+	require.Contains(t, text, "accept_timeout: 60s")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, config.DefaultPath), []byte(text), 0o600))
 
 	env := withDotenv(t, dir)

@@ -55,15 +55,16 @@ func run() int {
 		os.Exit(exitFailed)
 	}()
 	return execute(ctx, &process{
-		name:         name,
-		stdin:        os.Stdin,
-		stdout:       stdout,
-		stderr:       stderr,
-		outputs:      []*logqueue.Queue{stdout, stderr},
-		env:          os.LookupEnv,
-		terminal:     term.IsTerminal(int(os.Stderr.Fd())),
-		cellPatience: patienceWithCell,
-		reloads:      reloads,
+		name:          name,
+		stdin:         os.Stdin,
+		stdout:        stdout,
+		stderr:        stderr,
+		outputs:       []*logqueue.Queue{stdout, stderr},
+		env:           os.LookupEnv,
+		terminal:      term.IsTerminal(int(os.Stderr.Fd())),
+		cellPatience:  patienceWithCell,
+		answerTimeout: answerTimeout,
+		reloads:       reloads,
 	}, os.Args[1:])
 }
 

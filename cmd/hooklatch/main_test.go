@@ -83,8 +83,10 @@ func (c *command) run(ctx context.Context, args ...string) int {
 			value, ok := c.env[variable]
 			return value, ok
 		},
-		cellPatience: patience,
-		reloads:      func(context.Context) <-chan struct{} { return nil },
+		cellPatience:  patience,
+		answerTimeout: patience,
+		acceptTimeout: patience, // a busy machine must not cause a 503
+		reloads:       func(context.Context) <-chan struct{} { return nil },
 	}, args)
 }
 
