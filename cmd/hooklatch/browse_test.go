@@ -105,12 +105,7 @@ func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
 	s.sendAll(t, "evt_1", "evt_2", "evt_3")
-	_, err := s.pool.Exec(t.Context(), `
-		WITH settled AS (
-			UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' RETURNING delivery_id, received_at
-		)
-		UPDATE hooklatch.deliveries AS d SET received_at = settled.received_at FROM settled WHERE d.delivery_id = settled.delivery_id`)
-	require.NoError(t, err)
+	s.settle(t)
 	type line struct {
 		inbox.Event
 		Cursor  string

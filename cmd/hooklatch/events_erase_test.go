@@ -115,13 +115,8 @@ func TestEventsAreSelectedByATextInThem(t *testing.T) {
 		must(t, s.args("send", source, "--id", id)...)
 		s.waitDone(t, source, id)
 	}
-	_, err := s.pool.Exec(t.Context(), `
-		WITH settled AS (
-			UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' RETURNING delivery_id, received_at
-		)
-		UPDATE hooklatch.deliveries AS d SET received_at = settled.received_at FROM settled WHERE d.delivery_id = settled.delivery_id`)
-	require.NoError(t, err)
-	_, err = s.pool.Exec(t.Context(), `UPDATE hooklatch.deliveries SET body = convert_to('{"id":"id-1","deep":[{"to":"jenny.rosen\u0040example.com"}]}', 'UTF8')
+	s.settle(t)
+	_, err := s.pool.Exec(t.Context(), `UPDATE hooklatch.deliveries SET body = convert_to('{"id":"id-1","deep":[{"to":"jenny.rosen\u0040example.com"}]}', 'UTF8')
 		WHERE delivery_id = (SELECT delivery_id FROM hooklatch.processed_events WHERE event_id = 'id-1')`)
 	require.NoError(t, err)
 	for _, command := range []string{"list", "export"} {
