@@ -183,8 +183,10 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 	require.NoError(t, front.app.Stop(t.Context()))
 
 	back := newSystem(t, systemOptions{pool: front.pool, noGateway: true})
-	code, body := back.ready(t)
-	require.Equal(t, http.StatusOK, code, body)
+	require.Eventually(t, func() bool {
+		code, _ := back.ready(t)
+		return code == http.StatusOK
+	}, patience, tick)
 	back.waitDone(t, "stripe", r.EventID)
 	require.Len(t, back.receiver.Seen(), 1)
 	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))

@@ -71,8 +71,7 @@ func TestStrangersLeaveDescriptors(t *testing.T) {
 	done(t, pool, 51)
 	status, _ = g.ask(t, adminToken, "/api/events", "", nil)
 	require.Equal(t, http.StatusOK, status)
-	ready, body := g.probe(t)
-	require.Equal(t, http.StatusOK, ready, body)
+	g.awaitReady(t)
 	require.Zero(t, strings.Count(g.log.String(), "too many open files"))
 	g.stop(t)
 }
