@@ -215,10 +215,11 @@ func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	for range 40 {
 		o.happen(0)
 	}
-	gateway := newSystem(t, systemOptions{yaml: o.yaml, noWorker: true, pool: worker.pool})
-	o.mu.Lock()
-	o.gateway = gateway.url
-	o.mu.Unlock()
+	func() {
+		o.mu.Lock() // the sender answers no request before it knows the gateway
+		defer o.mu.Unlock()
+		o.gateway = newSystem(t, systemOptions{yaml: o.yaml, noWorker: true, pool: worker.pool}).url
+	}()
 	require.Eventually(t, func() bool {
 		return worker.counts(t, 40, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'github' AND origin = 'webhook'`)
 	}, patience, 100*time.Millisecond)

@@ -104,6 +104,9 @@ func TestWhatStillHoldsADestinationIsSaid(t *testing.T) {
 	require.Regexp(t, regexp.QuoteMeta(s.printed("To probe now, run: hooklatch destinations probe app"))+`$`, found.of("breaker")[0].Fix)
 	require.Equal(t, "app is due for a probe: a worker starts it within ten seconds, if an effect is due\n", must(t, s.args("destinations", "probe", "app", "--reason", "it is back")...))
 	s.waitDone(t, "stripe", "evt_1")
+	require.Eventually(t, func() bool { // the breaker is closed after the probe's effect is done
+		return s.counts(t, 1, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'app' AND breaker_state = 'closed'`)
+	}, patience, tick)
 	require.Equal(t, "app is not probed: its breaker is closed and its effects are attempted\n", must(t, s.args("destinations", "probe", "app")...))
 	require.Regexp(t, `(?m) cli +destination.probe +app +1 +due now +it is back$`, must(t, s.args("audit")...))
 }

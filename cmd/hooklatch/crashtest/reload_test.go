@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -43,7 +42,7 @@ routes:
 	text, err := os.ReadFile(p.config)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(p.config, []byte(strings.Replace(string(text), `"one"`, `"two"`, 1)), 0o600))
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+	p.run(t, "reload") // sends SIGHUP, and returns when the configuration is in effect
 	done := `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`
 	require.Eventually(t, func() bool { return count(t, pool, done) == 1 }, patience, 10*time.Millisecond)
 	status, _ = p.deliver(t.Context(), "invoice.paid", "evt_2")
