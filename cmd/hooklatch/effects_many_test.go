@@ -101,7 +101,7 @@ func TestFailedEffectsAreRetriedByTheThousand(t *testing.T) {
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
 
 	receiver.repair()
-	p := startProgram(t, args("--rate", "50", "--yes", "--as", "alice", "--reason", "it is up")...)
+	p := startProgram(t, args("--rate", "5", "--yes", "--as", "alice", "--reason", "it is up")...)
 	p.says(t, fmt.Sprintf(" of %d effects tried again", n)) // progress
 	p.signal(t, syscall.SIGINT)
 	require.Error(t, p.cmd.Wait())

@@ -391,7 +391,7 @@ func TestMCPAsAProcess(t *testing.T) {
 	s := newMCPSystem(t)
 	p := newProgram(t, s.mcpArgs(t, "viewer", "--log-level", "debug")...)
 	p.cmd.Stdout = nil // the client reads it
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: p.cmd}, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: p.cmd, TerminateDuration: patience}, nil)
 	require.NoError(t, err, p.stderr.String())
 	done, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "overview"})
 	require.NoError(t, err)

@@ -48,7 +48,7 @@ func TestNoPacketLeavesTheMachine(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, outside.Close())
 	packets.require(t, "192.0.2.1:9")
-	limited, cancel := context.WithTimeout(t.Context(), time.Second)
+	limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, err = (&net.Resolver{PreferGo: true}).LookupHost(limited, "telemetry.hooklatch.example")
 	require.Error(t, err)

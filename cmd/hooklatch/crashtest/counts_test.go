@@ -150,7 +150,7 @@ func (m *member) crash(t *testing.T) map[time.Time]int64 {
 	t.Helper()
 	at := time.Now()
 	m.kill()
-	since := at.Add(-measure.AddEvery - time.Second) // a second for adding the counts
+	since := at.Add(-measure.AddEvery - 5*time.Second) // adding the counts takes at most 5 seconds
 	may := map[time.Time]int64{at.UTC().Truncate(time.Minute): m.unlogged}
 	lines := bufio.NewScanner(bytes.NewReader(m.log.Bytes()))
 	lines.Buffer(nil, 1<<20)

@@ -201,7 +201,7 @@ func TestStrangersBodiesCostLittleCPU(t *testing.T) {
 func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body string) float64 {
 	t.Helper()
 	before := g.cpuTicks(t)
-	for range requests {
+	for sent, late := 0, 0; sent < requests; {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/webhooks/"+source, strings.NewReader(body))
 		require.NoError(t, err)
 		request.Header.Set("Content-Type", contentType)
@@ -212,7 +212,12 @@ func (g *process) cpuOf(t *testing.T, requests int, source, contentType, body st
 		_, err = io.Copy(io.Discard, answer.Body)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
+		if answer.StatusCode == http.StatusRequestTimeout && late < 10 { // on a busy machine, a body may arrive too slowly
+			late++
+			continue
+		}
 		require.Equal(t, http.StatusUnauthorized, answer.StatusCode, source)
+		sent++
 	}
 	const tick = 10.0 // milliseconds, on every Linux system
 	return float64(g.cpuTicks(t)-before) * tick / float64(requests)

@@ -94,13 +94,17 @@ func TestReceiversThatFail(t *testing.T) {
 		},
 	}
 	var config strings.Builder
-	fmt.Fprintf(&config, "destinations:\n  down: {http: {url: %q}, timeout: 1s, retry: {initial: 50ms, max: 100ms, max_attempts: 3}}\n", "http://"+freeAddresses(t, 1)[0])
+	fmt.Fprintf(&config, "destinations:\n  down: {http: {url: %q}, timeout: 60s, retry: {initial: 50ms, max: 100ms, max_attempts: 3}}\n", "http://"+freeAddresses(t, 1)[0])
 	for name, receiver := range receivers {
 		server := httptest.NewUnstartedServer(receiver)
 		server.Config.ErrorLog = nil
 		server.Start()
 		t.Cleanup(server.Close)
-		fmt.Fprintf(&config, "  %s: {http: {url: %q}, timeout: 1s, retry: {initial: 50ms, max: 100ms, max_attempts: 3}}\n", name, server.URL)
+		timeout := "60s" // a busy machine must not end an attempt
+		if name == "hangs" {
+			timeout = "10s"
+		}
+		fmt.Fprintf(&config, "  %s: {http: {url: %q}, timeout: %s, retry: {initial: 50ms, max: 100ms, max_attempts: 3}}\n", name, server.URL, timeout)
 	}
 	t.Cleanup(func() { close(released) }) // runs before the servers wait for their handlers
 	config.WriteString("routes:\n  - {name: down, from: stripe, types: [test.down], to: down}\n")

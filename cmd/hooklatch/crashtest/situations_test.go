@@ -32,12 +32,12 @@ type stage struct {
 
 const onStage = `
 destinations:
-  app: {http: {url: %q}, timeout: 1s, retry: {initial: 1s, max: 1s}%s}
+  app: {http: {url: %q}, retry: {initial: 1s, max: 1s}%s}
 routes:
   - {name: all, from: stripe, to: app}
 `
 
-func newStage(t *testing.T, breaker string) *stage {
+func newStage(t *testing.T, settings string) *stage {
 	s := &stage{T: t, pool: pgtest.New(t, pgtest.MaxConns(4))}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -46,7 +46,7 @@ func newStage(t *testing.T, breaker string) *stage {
 		}
 	}))
 	t.Cleanup(server.Close)
-	config := fmt.Sprintf(onStage, server.URL, breaker)
+	config := fmt.Sprintf(onStage, server.URL, settings)
 	s.gateway, s.worker = newProcess(t, s.pool, "gateway", config), newProcess(t, s.pool, "worker", config)
 	s.fleet = map[string]*process{"gateway": s.gateway, "worker": s.worker}
 	s.worker.start(t)
@@ -115,11 +115,11 @@ func (s *stage) seeLine(metric, value string) {
 
 // situation is an incident: how it begins, how it ends, and the alerts that must fire.
 type situation struct {
-	breaker string // breaker of the destination, in YAML
-	act     func(s *stage)
-	end     func(s *stage)
-	alerts  []string
-	short   bool // it also runs without HOOKLATCH_LONG
+	settings string // further settings of the destination, in YAML
+	act      func(s *stage)
+	end      func(s *stage)
+	alerts   []string
+	short    bool // it also runs without HOOKLATCH_LONG
 }
 
 func fails(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
@@ -128,13 +128,13 @@ const noBreaker = ", breaker: {off: true}"
 
 var situations = map[string]situation{
 	"receiver fails": {
-		breaker: noBreaker, short: true,
+		settings: noBreaker, short: true,
 		act:    func(s *stage) { s.answer(fails); s.deliver(40, 200); s.drain() },
 		end:    func(s *stage) { s.answer(nil); s.done() },
 		alerts: []string{"HooklatchFirstAttemptsFail/destination=app"},
 	},
 	"receiver is flaky": {
-		breaker: noBreaker,
+		settings: noBreaker,
 		act: func(s *stage) {
 			var n atomic.Int32
 			s.answer(func(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ var situations = map[string]situation{
 		alerts: []string{"HooklatchFirstAttemptsFail/destination=app"},
 	},
 	"receiver is slow": {
-		breaker: noBreaker,
+		settings: ", timeout: 1s" + noBreaker,
 		act: func(s *stage) {
 			s.answer(func(_ http.ResponseWriter, r *http.Request) {
 				select {
@@ -200,6 +200,7 @@ var situations = map[string]situation{
 					s.record.scrape(s.T, s.fleet)
 				}
 			}
+			s.see(func(string) bool { return true })
 		},
 		end:    func(s *stage) { s.deliver(4, 200); s.done() },
 		alerts: []string{"HooklatchRefusals/source=stripe"},
@@ -341,7 +342,7 @@ func (s *stage) drain() {
 		return count(s.T, s.pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`) == 0 &&
 			count(s.T, s.pool, `SELECT count(*) FROM hooklatch.effects WHERE attempt = 0 OR attempt = 1 AND state = 'started'`) == 0
 	}, patience, 100*time.Millisecond)
-	s.record.scrape(s.T, s.fleet)
+	s.see(func(string) bool { return true })
 }
 
 // done waits until every event is dispatched and every effect is done, and the collected metrics
@@ -385,7 +386,7 @@ func TestAlertsFireInTheirSituation(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, acted.breaker)
+			s := newStage(t, acted.settings)
 			s.deliver(8, 200)
 			s.done()
 			s.seeLine("hooklatch_leader", "1")
