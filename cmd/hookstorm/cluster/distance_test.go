@@ -100,7 +100,7 @@ func TestGatewaysDoNotWaitForEachOtherWithADistantStandby(t *testing.T) {
 	_, err = migrator.Up(t.Context())
 	require.NoError(t, err)
 
-	const tries = 3 // a busy machine interrupts checks, and slows down the clients more than it slows down the standby
+	const tries = 10 // a busy machine interrupts checks, and slows down the clients more than it slows down the standby
 	notifying := 1.0
 	for try := 0; try < tries && notifying >= 0.05; try++ {
 		notifying = commitsAtOnce(t, pool, func() {

@@ -71,7 +71,7 @@ const (
 	// patient is the time limit for expected responses on a busy machine.
 	patient = time.Minute
 	// impatient is the time limit for responses that never arrive.
-	impatient = 250 * time.Millisecond
+	impatient = 10 * time.Second
 )
 
 // sender returns Hooklatch's own sender.

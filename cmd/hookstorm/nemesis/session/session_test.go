@@ -31,6 +31,7 @@ func setup(t *testing.T, opts ...pgtest.Option) bundle {
 	ours := pgtest.New(t, opts...)
 	config := ours.Config()
 	config.ConnConfig.RuntimeParams["application_name"] = "hookstorm"
+	config.ConnConfig.RuntimeParams["deadlock_timeout"] = "60s" // the other session finds a deadlock
 	// The address in the pool's configuration is out of date, as after a failover.
 	host, port := config.ConnConfig.Host, config.ConnConfig.Port
 	config.ConnConfig.Host, config.ConnConfig.Port, config.ConnConfig.Fallbacks = "127.0.0.1", 1, nil
@@ -138,7 +139,11 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 	untilLocked()
 	b.exec(t, lock, "b") // the session holds nothing when it waits: the fault releases its locks and tries again
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.ours, func(tx pgx.Tx) error {
-		_, err := tx.Exec(t.Context(), lock, "a")
+		// On a busy machine, the fault may need more than a second to begin its wait. It waits at most
+		// 5 seconds.
+		_, err := tx.Exec(t.Context(), "SET LOCAL deadlock_timeout = '4s'")
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), lock, "a")
 		require.NoError(t, err)
 		untilLocked()
 		_, err = tx.Exec(t.Context(), lock, "b")
