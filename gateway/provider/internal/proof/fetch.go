@@ -45,6 +45,7 @@ var (
 type Fetcher struct {
 	transport http.RoundTripper
 	allows    func(host string) bool
+	timeout   time.Duration // limits a fetch
 	flights   singleflight.Group
 	slots     chan struct{}
 	strangers chan struct{} // the slots that unknown senders use
@@ -88,7 +89,7 @@ func NewFetcher(o provider.Options, hosts ...string) *Fetcher {
 // NewFetcherFor returns a fetcher for the hosts for which allows returns true. The host is passed
 // in lower case and without port.
 func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
-	return &Fetcher{transport: TransportOf(o), allows: allows, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
+	return &Fetcher{transport: TransportOf(o), allows: allows, timeout: FetchTimeout, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
 
 // TransportOf returns the transport by which a provider queries its sender. It is the options'
@@ -211,7 +212,7 @@ func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.
 			}
 			defer func() { <-f.slots }()
 		}
-		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), FetchTimeout)
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.timeout)
 		defer cancel()
 		document, err := f.get(detached, rawURL)
 		if err != nil {

@@ -18,10 +18,17 @@ import (
 
 const keysURL = "https://keys.example.com/set.json"
 
+// patientFetcher returns a fetcher that waits for a busy machine.
+func patientFetcher(s *prooftest.Server, hosts ...string) *Fetcher {
+	f := NewFetcher(provider.Options{Fetch: s.Transport()}, hosts...)
+	f.timeout = 2 * time.Minute
+	return f
+}
+
 func TestFetchIsCached(t *testing.T) {
 	t.Parallel()
 	s := prooftest.NewServer(t, prooftest.Says("one"))
-	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+	f := patientFetcher(s, "keys.example.com")
 	cached := func(age time.Duration) (string, error) {
 		document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now().Add(age))
 		return string(document), err
@@ -83,7 +90,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 		<-release
 		_, _ = w.Write([]byte("late"))
 	})
-	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+	f := patientFetcher(s, "keys.example.com")
 	ctx, cancel := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
 	for range 5 {
@@ -108,7 +115,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 func TestFetchRefusesForeignURLs(t *testing.T) {
 	t.Parallel()
 	s := prooftest.NewServer(t, prooftest.Says("never"))
-	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com", "*.paypal.com")
+	f := patientFetcher(s, "keys.example.com", "*.paypal.com")
 	for _, rawURL := range []string{
 		"", "keys.example.com", "http://keys.example.com/", "https://example.com/", "https://keys.example.com.evil.example/", "https://evil/keys.example.com",
 		"https://keys.example.com@evil.example/", "https://user:pw@keys.example.com/", "https://keys.example.com:8443/", "https://paypal.com/",
@@ -149,7 +156,7 @@ func TestFetchRefusesAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := prooftest.NewServer(t, c.respond)
-			f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+			f := patientFetcher(s, "keys.example.com")
 			_, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
 			require.ErrorContains(t, err, c.message)
 			require.NotErrorAs(t, err, new(*provider.VerifyError))
@@ -157,7 +164,7 @@ func TestFetchRefusesAnswers(t *testing.T) {
 		})
 	}
 	s := prooftest.NewServer(t, prooftest.Says(strings.Repeat("x", MaxFetched)))
-	document, err := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com").Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
+	document, err := patientFetcher(s, "keys.example.com").Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
 	require.NoError(t, err)
 	require.Len(t, document, MaxFetched)
 }
@@ -176,7 +183,7 @@ func TestFetchReachesNoPrivateAddress(t *testing.T) {
 func TestFetchKeepsFew(t *testing.T) {
 	t.Parallel()
 	s := prooftest.NewServer(t, prooftest.Says("x"))
-	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "*.example.com")
+	f := patientFetcher(s, "*.example.com")
 	for i := range maxKept + 10 {
 		_, err := f.Cached(t.Context(), Asker{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
 		require.NoError(t, err)
@@ -193,7 +200,7 @@ func TestFetchIsBounded(t *testing.T) {
 		arrived <- struct{}{}
 		<-release
 	})
-	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "*.example.com")
+	f := patientFetcher(s, "*.example.com")
 	var callers sync.WaitGroup
 	for i := range maxFetching {
 		callers.Go(func() { _, _ = f.Fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), prooftest.Now()) })

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/prooftest"
 )
 
@@ -22,7 +21,7 @@ func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	})
-	f := NewFetcher(provider.Options{Fetch: s.Transport()}, "keys.example.com")
+	f := patientFetcher(s, "keys.example.com")
 	get := func(path string, after time.Duration) {
 		_, _ = f.Cached(t.Context(), Asker{}, "https://keys.example.com"+path, time.Hour, prooftest.Now().Add(after))
 	}
