@@ -55,7 +55,7 @@ func shop(t *testing.T) (*pgxpool.Pool, *crm) {
 	seen := &crm{}
 	receiver := httptest.NewServer(seen)
 	t.Cleanup(receiver.Close)
-	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "crm", URL: receiver.URL, Timeout: 5 * time.Second})
+	sender, err := destination.NewHTTP(destination.HTTPOptions{Name: "crm", URL: receiver.URL, Timeout: patience})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sender.Close()) })
 	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
