@@ -68,12 +68,13 @@ func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {
 }
 
 // worker returns a Worker that is not started yet. The Worker makes every attempt by a job, and
-// keeps all jobs. bearing and ending return other Workers.
+// keeps all jobs. Its limits leave time for a busy machine. bearing and ending return other Workers.
 func (b *bundle) worker(t *testing.T) *Worker {
 	t.Helper()
 	w, err := New(b.opts)
 	require.NoError(t, err)
 	w.noStagger, w.births.off, w.keepsJobs = true, true, true
+	w.limits = limits{announce: time.Minute, trip: time.Minute, record: time.Minute, commit: time.Minute}
 	return w
 }
 

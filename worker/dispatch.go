@@ -254,7 +254,7 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 		return outbox.Dispatched{}, fmt.Errorf("begin: %w", err)
 	}
 	handled := &handlersTx{Tx: tx}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opts.JobTimeout+commitTimeout)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.opts.JobTimeout+d.limits.commit)
 	defer cancel()
 	committed := false
 	defer func() {
@@ -328,7 +328,7 @@ func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox
 
 // recordFailure marks the event as failed, unless another run has dispatched it.
 func (d *dispatchWorker) recordFailure(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.limits.record)
 	defer cancel()
 	return d.outbox.FailDispatch(ctx, event, run.routing.configuration(run.job.Queue), oneLine(cause.Error()))
 }

@@ -106,7 +106,7 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 
 // conclude closes the breaker, or snoozes the job until the next probe.
 func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.DestinationState, e ended) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.limits.trip)
 	defer cancel()
 	counts, failed := lane.Counts(e.outcome)
 	switch {

@@ -93,7 +93,7 @@ func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 		return nil
 	}
 	if former.announced.Number > 0 {
-		ctx, cancel := context.WithTimeout(ctx, announceTimeout)
+		ctx, cancel := context.WithTimeout(ctx, w.limits.announce)
 		defer cancel()
 		return w.announceRouting(ctx, next)
 	}

@@ -23,12 +23,13 @@ type tripper struct {
 	fleet     *fleet.Fleet
 	telemetry *telemetry
 	client    *river.Client[pgx.Tx] // set by Start, before the first attempt
+	limits    *limits
 }
 
 // trip pauses a destination in all processes, unless it has worked again since the failed attempts
 // began, and inserts its probe. ctx is an attempt's context.
 func (t *tripper) trip(ctx context.Context, l *served, reason string, failing time.Duration) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.limits.trip)
 	defer cancel()
 	attrs := []slog.Attr{slog.String(logkey.Destination, l.Name), slog.String(logkey.Reason, reason)}
 	var succeeded time.Duration

@@ -41,6 +41,7 @@ type Worker struct {
 	trips     *tripper
 	births    *births
 	near      *nearPlanner
+	limits    limits
 
 	running      underway
 	handlerSlots chan struct{}
@@ -65,6 +66,9 @@ type Worker struct {
 	pauses   *pauseKeeper
 	ended    chan struct{} // created by the first Stop, closed when all work has ended
 }
+
+// limits are timeouts of a Worker that tests raise, because a machine under load may need longer.
+type limits struct{ announce, trip, record, commit time.Duration }
 
 // New checks the options and compiles all routes. It does not access the database. Its error lists
 // all faults of the options, or, if there are none, all faults of routes, as *route.Error.
@@ -97,6 +101,7 @@ func New(opts Options) (*Worker, error) {
 		// If a handler ignores its context, Postgres ends its transaction between the end of the run
 		// and the rescue of the job. The handler's locks then do not outlive the rescue.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
+		limits:     limits{announce: announceTimeout, trip: tripTimeout, record: recordTimeout, commit: commitTimeout},
 	}
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = serve(d, w.fleet.TakeTokens)
@@ -107,7 +112,7 @@ func New(opts Options) (*Worker, error) {
 		return nil, err
 	}
 	w.routing.Store(routing)
-	w.trips = &tripper{fleet: w.fleet, telemetry: telemetry}
+	w.trips = &tripper{fleet: w.fleet, telemetry: telemetry, limits: &w.limits}
 	w.attempts = &attempter{ledger: w.ledger, events: w.outbox.Inbox(), fleet: w.fleet, routing: &w.routing, telemetry: telemetry, trip: w.trips.trip, patience: senderPatience}
 	w.births = newBirths(w.attempts, w.lanes, &w.running, w.keepsJobs)
 	w.near = &nearPlanner{dispatch: &dispatchWorker{Worker: w}}
