@@ -27,7 +27,7 @@ func TestTooMuchWorkParksItsEffectOnly(t *testing.T) {
 			b.to(t, func(http.ResponseWriter, *http.Request) {})
 			b.opts.Routes = append(b.opts.Routes, route.Route{Name: "greedy", From: []string{"*"}, To: "app", When: when})
 			b.start(t, b.worker(t))
-			b.take(t, incoming{id: "evt_1", body: `{"list":[` + strings.Repeat(`"x",`, 80_000) + `"y"],"text":"` + strings.Repeat("a", 60_000) + `"}`})
+			b.take(t, incoming{id: "evt_1", body: `{"list":[` + strings.Repeat(`"x",`, 8_000) + `"y"],"text":"` + strings.Repeat("a", 6_000) + `"}`})
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'everything' AND state = 'done'`)
 			waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE route = 'greedy' AND state = 'parked'
 				AND error LIKE 'route "greedy": when: %has too much to do: an expression may work through 16 MiB'`)

@@ -2,6 +2,7 @@ package route
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +33,7 @@ func TestAForecastIsWhatIsSent(t *testing.T) {
 		}),
 	}})
 	require.NoError(t, err)
+	table.timeout = time.Minute // for a busy machine
 	e := &inbox.Event{EventRef: identity.EventRef{Source: "stripe", EventID: "evt_1"}, ContentType: "application/json", Body: []byte(`{"a": 1}`), EffectGeneration: 1}
 	effects, err := table.Forecast(t.Context(), e)
 	require.NoError(t, err)
