@@ -190,12 +190,13 @@ func (l *scene) openTransactions(t *testing.T) int {
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`)
 }
 
-// passTime simulates the minutes after a crash: leases end, and River's rescuer runs.
+// passTime simulates the minutes after a crash: leases end, and River's rescuer runs. So do jobs that
+// another process took over and that wait for the end of a lease.
 func (l *scene) passTime(t *testing.T) {
 	t.Helper()
 	_, err := l.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`)
 	require.NoError(t, err)
-	_, err = l.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
+	_, err = l.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0, scheduled_at = now() WHERE state IN ('running', 'scheduled', 'retryable')`)
 	require.NoError(t, err)
 }
 

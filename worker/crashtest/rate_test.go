@@ -24,11 +24,13 @@ func TestRateOverThreeProcesses(t *testing.T) {
 	}
 	enough := rate * int((window+2*time.Second)/time.Second)
 	l, r := newScene(t, "http", ledger.AtLeastOnce), newReceiver(t)
-	l.enqueue(t, enough+rate, func(int) ledger.Request { return ledger.Request{Body: []byte(`{}`)} })
 	workers := make([]*process, processes)
 	for i := range workers {
 		workers[i] = startWorker(t, l.pool, setting{URL: r.url, Concurrency: concurrency, Rate: rate, Burst: burst})
 	}
+	// A process that starts late on a busy machine would find no work.
+	require.Eventually(t, func() bool { return l.count(t, `SELECT count(*) FROM hooklatch.workers`) == processes }, patience, 10*time.Millisecond)
+	l.enqueue(t, enough+rate, func(int) ledger.Request { return ledger.Request{Body: []byte(`{}`)} })
 	require.Eventually(t, func() bool { return r.total() >= enough }, patience, 10*time.Millisecond)
 
 	r.mu.Lock()
