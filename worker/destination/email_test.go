@@ -347,15 +347,15 @@ func TestEmailServerFails(t *testing.T) {
 		},
 		{
 			name: "hangs", handle: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
-			want: ledger.VerdictNotApplied, err: "no answer from ADDRESS within 5s (greeting)",
+			want: ledger.VerdictNotApplied, err: "no answer from ADDRESS within 15s (greeting)",
 		},
 		{
 			name: "hangs after the message", handle: script("220 hi", "250 hello", "250 ok", "250 ok", "250 ok", "354 go on"),
-			want: ledger.VerdictMaybeApplied, err: "no answer from ADDRESS within 5s (end of message)",
+			want: ledger.VerdictMaybeApplied, err: "no answer from ADDRESS within 15s (end of message)",
 		},
 		{
 			name: "hangs before the message", handle: script("220 hi", "250 hello", "250 ok", "250 ok", "250 ok"),
-			want: ledger.VerdictNotApplied, err: "no answer from ADDRESS within 5s (DATA)",
+			want: ledger.VerdictNotApplied, err: "no answer from ADDRESS within 15s (DATA)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -366,7 +366,7 @@ func TestEmailServerFails(t *testing.T) {
 			require.NoError(t, err)
 			timeout := time.Minute
 			if strings.HasPrefix(c.err, "no answer") {
-				timeout = 5 * time.Second // leaves time for the earlier steps on a busy machine
+				timeout = 15 * time.Second // leaves time for the earlier steps on a busy machine
 			}
 			out := newTestEmail(t, n, func(o *EmailOptions) { o.Timeout = timeout }).Send(t.Context(), emailEffect(t))
 			require.Equal(t, c.want, out.Verdict)

@@ -38,21 +38,21 @@ func nextRequest(r *bufio.Reader) (*http.Request, error) {
 	return req, err
 }
 
-// breaksKeptConnections starts a receiver that closes its first connection instead of responding to
-// the second request there. It returns the receiver's address and its count of requests.
+// breaksKeptConnections starts a receiver that closes the first connection that is used again,
+// instead of responding to the second request there. It returns the receiver's address and its
+// count of requests.
 func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32) {
 	t.Helper()
 	requests = new(atomic.Int32)
-	var connections atomic.Int32
+	var broke atomic.Bool
 	return listen(t, func(c net.Conn) {
-		first := connections.Add(1) == 1
 		r := bufio.NewReader(c)
 		for answered := 0; ; answered++ {
 			if _, err := nextRequest(r); err != nil {
 				return
 			}
 			requests.Add(1)
-			if first && answered == 1 {
+			if answered == 1 && !broke.Swap(true) {
 				return
 			}
 			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); err != nil {
@@ -64,13 +64,15 @@ func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32
 
 func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
+	const maxSends = 1000 // on a busy machine, net/http does not keep each connection
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
-		// The third request shows that breaksKeptConnections detects a resend.
+		// The additional request shows that breaksKeptConnections detects a resend.
 		address, requests := breaksKeptConnections(t)
 		transport := &http.Transport{}
 		t.Cleanup(transport.CloseIdleConnections)
-		for range 2 {
+		sent := int32(0)
+		for ; requests.Load() == sent && sent < maxSends; sent++ {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address, strings.NewReader("{}"))
 			require.NoError(t, err)
 			req.Header.Set("Idempotency-Key", "k")
@@ -80,17 +82,19 @@ func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, resp.Body.Close())
 		}
-		require.EqualValues(t, 3, requests.Load())
+		require.Equal(t, sent+1, requests.Load())
 	})
 	t.Run("with a body", func(t *testing.T) {
 		t.Parallel()
 		address, requests := breaksKeptConnections(t)
 		h := newTestHTTP(t, HTTPOptions{URL: "http://" + address})
-		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
-		out := h.Send(t.Context(), testEffect())
+		out, sent := Outcome{Verdict: ledger.VerdictDone}, int32(0)
+		for ; out.Verdict == ledger.VerdictDone && sent < maxSends; sent++ {
+			out = h.Send(t.Context(), testEffect())
+		}
 		require.Equal(t, ledger.VerdictMaybeApplied, out.Verdict)
 		require.EqualError(t, out.Err, address+" closed the connection before its answer")
-		require.EqualValues(t, 2, requests.Load())
+		require.Equal(t, sent, requests.Load())
 	})
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
 		t.Run("without a body, "+method, func(t *testing.T) {
@@ -124,7 +128,8 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	for range 5 {
 		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 	}
-	require.EqualValues(t, 1, connections.Load(), "the response was read to its end")
+	// On a busy machine, net/http does not keep each connection.
+	require.Less(t, connections.Load(), int32(5), "the response was read to its end")
 }
 
 // An HTTP/2 receiver's frame about an unanswered request decides the outcome, and each attempt
