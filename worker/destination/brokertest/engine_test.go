@@ -36,33 +36,26 @@ func policies(t *testing.T, b broker, f facts) {
 			require.NoError(t, err)
 			require.NoError(t, w.Start(t.Context()))
 			t.Cleanup(func() {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 				defer cancel()
 				require.NoError(t, w.Stop(ctx))
 			})
-			// This first message opens the connection. Once the proxy is deaf, the client soon closes the
-			// connection as lost.
-			requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect()))
-			p.goDeaf()
 			id := identity.EffectID{Scope: identity.ScopeOfEnqueue("queue"), Key: identity.Key(b.server() + string(policy)), Generation: 1}
+			p.goDeafAfter(id.IdempotencyKey())
 			require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 				_, err := box.EnqueueTx(t.Context(), tx, outbox.Enqueue{
 					Key: id.Key, Destination: "queue", Request: ledger.Request{ContentType: "text/plain", Body: []byte("paid")},
 				})
 				return err
 			}))
-			state := func() ledger.EffectState {
+			effect := func() ledger.Effect {
 				e, err := box.Ledger().Effect(t.Context(), id.IdempotencyKey())
 				require.NoError(t, err)
-				return e.State
+				return e
 			}
-			require.Eventually(t, func() bool {
-				s := state()
-				return s == ledger.EffectInDoubt || s == ledger.EffectParked
-			}, time.Minute, 10*time.Millisecond)
-			p.deaf.Store(false)
-			p.cut()
-			require.Eventually(t, func() bool { return state() == want }, time.Minute, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return !effect().MaybeAppliedSince.IsZero() }, 2*time.Minute, 10*time.Millisecond)
+			p.hear()
+			require.Eventually(t, func() bool { return effect().State == want }, 2*time.Minute, 10*time.Millisecond)
 
 			sent := of(t, b, &ledger.Effect{IdempotencyKey: id.IdempotencyKey()})
 			require.NotEmpty(t, sent)

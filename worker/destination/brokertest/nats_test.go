@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/freeport"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -24,12 +25,11 @@ type natsServer struct {
 
 func newNATS(t *testing.T, change ...func(*server.Options)) *natsServer {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := freeport.Find(1)
 	require.NoError(t, err)
-	require.NoError(t, listener.Close())
 	everything := &server.SubjectPermission{Allow: []string{">"}}
 	n := &natsServer{options: server.Options{
-		Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, NoSigs: true, NoLog: true, MaxPayload: maxPayload,
+		Host: "127.0.0.1", Port: ports[0], NoSigs: true, NoLog: true, MaxPayload: maxPayload,
 		JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
 		Users: []*server.User{
 			{Username: "admin", Password: "admin"},
@@ -59,7 +59,7 @@ func (n *natsServer) start(t *testing.T) {
 	n.running, err = server.NewServer(&options)
 	require.NoError(t, err)
 	n.running.Start()
-	require.True(t, n.running.ReadyForConnections(20*time.Second))
+	require.True(t, n.running.ReadyForConnections(2*time.Minute))
 }
 
 func (n *natsServer) kill(*testing.T) {
@@ -69,10 +69,10 @@ func (n *natsServer) kill(*testing.T) {
 
 func (n *natsServer) admin(t *testing.T) jetstream.JetStream {
 	t.Helper()
-	conn, err := nats.Connect("nats://"+n.server(), nats.UserInfo("admin", "admin"))
+	conn, err := nats.Connect("nats://"+n.server(), nats.UserInfo("admin", "admin"), nats.Timeout(time.Minute))
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
+	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(time.Minute))
 	require.NoError(t, err)
 	return js
 }
@@ -155,7 +155,7 @@ func TestNATSEncryption(t *testing.T) { //nolint:paralleltest // a suite counts 
 	certificate, trusted := testCertificate(t)
 	b := newNATS(t)
 	b.kill(t)
-	b.options.TLS, b.options.TLSConfig, b.options.TLSTimeout = true, certificate, 5
+	b.options.TLS, b.options.TLSConfig, b.options.TLSTimeout = true, certificate, 60 // seconds
 	b.start(t)
 	s := with(t, b, func(o *destination.BrokerOptions) { o.TLS, o.RootCAs = true, trusted })
 	requireVerdict(t, ledger.VerdictDone, s.Send(t.Context(), newEffect()))

@@ -1,6 +1,7 @@
 package brokertest
 
 import (
+	"bytes"
 	"crypto/tls"
 	"io"
 	"net"
@@ -14,9 +15,9 @@ import (
 // proxy passes connections on to a broker, and can lose the broker's replies.
 type proxy struct {
 	address   string
-	deaf      atomic.Bool // if true, replies are discarded
+	deafAfter atomic.Pointer[string] // see goDeafAfter
+	deaf      atomic.Bool            // if true, replies are discarded
 	connected atomic.Int32
-	received  atomic.Int64 // bytes that clients sent while deaf
 
 	mu   sync.Mutex
 	open []net.Conn
@@ -62,7 +63,7 @@ func (p *proxy) pass(client net.Conn, broker string) {
 	p.mu.Unlock()
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, _ = io.Copy(io.MultiWriter(server, counter{p}), client)
+		_, _ = io.Copy(io.MultiWriter(detector{p}, server), client)
 		server.Close()
 	})
 	both.Go(func() {
@@ -82,17 +83,22 @@ func (p *proxy) cut() {
 	p.open = nil
 }
 
-// goDeaf discards all replies from now on, and starts to count the bytes that clients send.
-func (p *proxy) goDeaf() {
-	p.received.Store(0)
-	p.deaf.Store(true)
+// goDeafAfter discards all replies from the moment when a client sends the text. Replies pass until
+// then, because a client soon closes a deaf connection as lost.
+func (p *proxy) goDeafAfter(text string) { p.deafAfter.Store(&text) }
+
+// hear closes all connections, and passes replies on new ones.
+func (p *proxy) hear() {
+	p.deafAfter.Store(nil)
+	p.deaf.Store(false)
+	p.cut()
 }
 
-type counter struct{ p *proxy }
+type detector struct{ p *proxy }
 
-func (c counter) Write(b []byte) (int, error) {
-	if c.p.deaf.Load() {
-		c.p.received.Add(int64(len(b)))
+func (d detector) Write(b []byte) (int, error) {
+	if text := d.p.deafAfter.Load(); text != nil && bytes.Contains(b, []byte(*text)) {
+		d.p.deaf.Store(true)
 	}
 	return len(b), nil
 }
