@@ -89,8 +89,8 @@ func end[T any](open map[int64]*T, r *history.Record) (*T, error) {
 	return o, nil
 }
 
-// endOf returns the time at which an operation ended. It returns forever if the outcome is unknown, because the
-// operation may still take effect later.
+// endOf returns the time at which an operation ended. It returns forever if the outcome is unknown,
+// because the operation may still take effect later.
 func endOf(r *history.Record) int64 {
 	if r.Kind == history.Unknown {
 		return forever
