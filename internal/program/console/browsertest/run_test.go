@@ -44,11 +44,11 @@ func TestManyAreRetriedAndWatched(t *testing.T) {
 	b.tabTo(t, "Name, to find the run again", "")
 	b.press(t, "after the fix")
 	b.press(t, kb.Tab)
-	b.press(t, "1")
+	b.press(t, "0.01") // the run must not end before it is paused
 	b.tabTo(t, "Reason (stored in the operator log)", "")
 	b.press(t, reason+kb.Enter)
 	b.at(t, "/runs/1?done=begun")
-	b.until(t, `document.querySelector("#live").innerText.includes("at most 1 change")`)
+	b.until(t, `document.querySelector("#live").innerText.includes("at most 0.01 changes")`)
 	b.until(t, `document.querySelector("progress") === null || document.querySelector("#live").innerText.includes("so far")`)
 	b.tabTo(t, "Pause", "")
 	b.press(t, kb.Enter)
@@ -58,6 +58,7 @@ func TestManyAreRetriedAndWatched(t *testing.T) {
 	b.at(t, "/runs/1?done=pause")
 	b.has(t, "Paused and recorded.")
 	require.Equal(t, "paused", eval[string](t, b, runState))
+	s.orderWith(t, "/runs/1/pace", `{"pace": 1}`)
 
 	b.tabTo(t, "Resume", "")
 	b.press(t, kb.Enter)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -26,9 +27,11 @@ const (
 	tall   = 900
 )
 
-// tooLate is the browser's message when a page is shown before its view transition can begin, as on
-// a busy machine or with scripts off. The message arrives as the rejection of a promise.
-const tooLate = "InvalidStateError: Transition was aborted because of invalid state"
+// tooLate are the browser's messages when a page is shown before its view transition can begin, or the
+// transition takes too long, as on a busy machine or with scripts off. A message arrives as the
+// rejection of a promise.
+var tooLate = regexp.MustCompile("InvalidStateError: Transition was aborted because of invalid state|" +
+	"TimeoutError: Transition was aborted because of timeout|AbortError: Transition was skipped")
 
 // tab is a browser tab with separate cookies and permissions. At the end of the test, the tab's log
 // must be empty, and its pages must not have violated their content security policy or requested
@@ -78,7 +81,7 @@ func (b *tab) note(event any) {
 			complain("console.%s: %s%s", e.Type, arg.Value, arg.Description)
 		}
 	case *runtime.EventExceptionThrown:
-		if what := e.ExceptionDetails.Exception.Description; !strings.Contains(what, tooLate) {
+		if what := e.ExceptionDetails.Exception.Description; !tooLate.MatchString(what) {
 			complain("exception: %s %s", e.ExceptionDetails.Text, what)
 		}
 	case *log.EventEntryAdded:
