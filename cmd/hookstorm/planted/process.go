@@ -34,8 +34,9 @@ func (s *scene) launch(ctx context.Context, url, command string, rules ...string
 	}
 	settings := place.Settings(url, s.receivers)
 	settings.Deployment = s.deployed
+	settings.Mine.Gateway = map[string]any{"accept_timeout": acceptTimeout.String()}
 	if s.redis != "" {
-		settings.Mine.Gateway = map[string]any{"seen_cache": map[string]any{"redis": s.redis}}
+		settings.Mine.Gateway["seen_cache"] = map[string]any{"redis": s.redis}
 	}
 	if _, err := programs.NewConfiguration(place.Config, settings); err != nil {
 		return nil, err

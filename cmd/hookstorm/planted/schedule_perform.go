@@ -58,7 +58,7 @@ func performing() []Case {
 		{Bug: bugs.OrderLockDropped, Rules: []checker.Rule{"I5"}, run: steps{
 			start("gateway"),
 			acknowledge("gateway", "orders", "order-1", "order-2", "order-3"),
-			start("worker", "settle.before_commit=delay(2s)"),
+			start("worker", "settle.before_commit=delay(3s)"), // below the server's limit for idle transactions
 			isCalled("ordered", 1, true),
 			cancelSecond,
 		}.play},
@@ -93,6 +93,9 @@ func failingTransactions() (rules []string) {
 // cancelSecond cancels the second effect of an order while the settlement of the first waits
 // for its COMMIT.
 func cancelSecond(ctx context.Context, s *scene) error {
+	if err := sees("every event is dispatched", `SELECT FROM hooklatch.effects WHERE destination = 'ordered' HAVING count(*) = 3`)(ctx, s); err != nil {
+		return err
+	}
 	const inOrder = `FROM hooklatch.effects WHERE destination = 'ordered' ORDER BY accept_seq`
 	var first, second string
 	if err := s.pool.QueryRow(ctx, `SELECT idempotency_key `+inOrder+` LIMIT 1`).Scan(&first); err != nil {

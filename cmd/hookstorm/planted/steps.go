@@ -216,7 +216,13 @@ func pause(destination string, paused bool) step {
 	}
 	return func(ctx context.Context, s *scene) error {
 		return s.order(history.Order{Action: action, Destination: destination}, func(o *outbox.Outbox) error {
-			return o.Fleet().SetPaused(ctx, destination, paused, person)
+			var err error
+			for range (retry.Pauses{First: time.Second, Tries: 5}).Until(ctx) { // a busy machine may exceed a statement's limit
+				if err = o.Fleet().SetPaused(ctx, destination, paused, person); err == nil {
+					break
+				}
+			}
+			return err
 		})
 	}
 }

@@ -14,8 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// senderDeadline is the maximum wait of a sender that does not hang up.
-const senderDeadline = 20 * time.Second
+const (
+	// senderDeadline is the maximum wait of a sender that does not hang up.
+	senderDeadline = 20 * time.Second
+	// acceptTimeout is the accept_timeout of gateways. A busy machine must not cause a 503.
+	acceptTimeout = 15 * time.Second
+)
 
 // event is the content that a sender signs and delivers.
 type event struct {
