@@ -198,7 +198,7 @@ func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
 			b := setup(t, nil)
 			conn := b.dial(t)
 			answers := bufio.NewReader(conn)
-			write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"+request.header)
+			write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"+request.header+request.body) // together: a body without any byte is cut off after two seconds
 			if name == "continued" {
 				line, err := answers.ReadString('\n')
 				require.NoError(t, err)
@@ -206,7 +206,6 @@ func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
 				_, err = answers.ReadString('\n')
 				require.NoError(t, err)
 			}
-			write(t, conn, request.body)
 			require.Eventually(t, func() bool { return b.counts(t, "hooklatch.inflight")[""] == 1 }, 2*time.Minute, time.Millisecond)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()

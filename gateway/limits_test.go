@@ -98,7 +98,7 @@ func TestBodyShorterThanItsContentLength(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
 	conn := b.dial(t)
-	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n{}")
+	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n"+strings.Repeat("x", 200)) // at the required rate, the rest has two minutes
 	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
 	response := statusOf(t, bufio.NewReader(conn))
 	require.Equal(t, http.StatusBadRequest, response.StatusCode)
@@ -136,9 +136,9 @@ func TestEndlessChunkedBodyIsCutOff(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *gateway.Options) { o.MaxBody = 64 << 10 })
 	conn := b.dial(t)
-	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+	chunk := "1000\r\n" + strings.Repeat("x", 4096) + "\r\n"
+	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk)
 	go func() {
-		chunk := "1000\r\n" + strings.Repeat("x", 4096) + "\r\n"
 		for {
 			if _, err := io.WriteString(conn, chunk); err != nil {
 				return
