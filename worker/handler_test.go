@@ -83,6 +83,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	b.to(t, func(http.ResponseWriter, *http.Request) {})
 	w := b.worker(t)
 	var runs atomic.Int32
+	checked := make(chan struct{}) // closed when the test has seen what the first run left
 	w.Handle(testSource, "invoice.*", func(ctx context.Context, tx pgx.Tx, e inbox.Event) error {
 		require.Equal(t, `{"id":"evt_1","amount":5}`, string(e.Body))
 		_, err := b.outbox.EnqueueTx(ctx, tx, outbox.Enqueue{
@@ -99,7 +100,12 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 		if runs.Add(1) == 1 {
 			return errors.New("not yet")
 		}
-		return nil
+		select {
+		case <-checked:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	})
 	w.Handle("github", "*", func(context.Context, pgx.Tx, inbox.Event) error { panic("of another source") })
 	events := b.start(t, w)
@@ -111,6 +117,7 @@ func TestHandlersShareOneTransaction(t *testing.T) {
 	require.Zero(t, b.written(t), "the error rolled back what both handlers wrote")
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 	require.Equal(t, inbox.Received, b.event(t, "evt_1").Outcome)
+	close(checked)
 
 	completed := next(t, events, riverjob.KindDispatch, river.EventKindJobCompleted)
 	require.Equal(t, "dispatched", outputOf(t, completed).Outcome)

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,16 +56,23 @@ func TestNewestConfigurationRenders(t *testing.T) {
 					other = w
 				}
 			}
-			for i := range eventsOfADeploy {
-				p.deliver(t, "stripe", fmt.Sprint("evt_", i), "invoice.paid")
+			delivered := 0
+			const left = `SELECT count(*) FROM hooklatch.all_attempts WHERE error = $1`
+			// On a busy machine, the newest process may take all effects of a step.
+			for until := time.Now().Add(2 * time.Minute); p.count(t, left, errLeft.Error()) == 0; {
+				require.True(t, time.Now().Before(until), "the other process takes no effects")
+				for range eventsOfADeploy {
+					p.deliver(t, "stripe", fmt.Sprint("evt_", delivered), "invoice.paid")
+					delivered++
+				}
+				p.settled(t)
 			}
-			p.settled(t)
-			waitFor(t, p.bundle, `SELECT (count(*) > 0)::integer FROM hooklatch.all_attempts WHERE attempt = 1 AND error <> ''`)
 			stop(t, other)
 			waitFor(t, p.bundle, `SELECT (count(*) FILTER (WHERE state NOT IN ('done', 'failed', 'parked')) = 0)::integer FROM hooklatch.effects`)
-			require.Equal(t, eventsOfADeploy, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
-			require.Zero(t, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE uncounted_attempts <> attempt - 1`), "an attempt that was left counted")
-			require.Equal(t, map[string]int{`"new"`: eventsOfADeploy}, bodies)
+			require.Equal(t, delivered, p.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`))
+			// Other attempts may also fail: on a busy machine, a refetch may take too long.
+			require.Equal(t, p.count(t, left, errLeft.Error()), p.count(t, `SELECT sum(uncounted_attempts) FROM hooklatch.effects`), "an attempt that was left counted")
+			require.Equal(t, map[string]int{`"new"`: delivered}, bodies)
 		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 func TestStopDrains(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.opts.SoftStop = 2 * time.Minute
 	called, release := make(chan struct{}), make(chan struct{})
 	b.to(t, func(http.ResponseWriter, *http.Request) {
 		close(called)
@@ -118,15 +119,10 @@ func TestSetRoutes(t *testing.T) {
 func TestUpkeepRunsAtStart(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	events := b.start(t, b.worker(t))
-	seen := map[string]bool{}
-	for len(seen) < 4 {
-		e := <-events
-		require.Equal(t, river.EventKindJobCompleted, e.Kind)
-		require.Equal(t, riverjob.QueueUpkeep, e.Job.Queue)
-		seen[e.Job.Kind] = true
+	b.start(t, b.worker(t))
+	for _, kind := range []string{kindPartitions, kindReconcile, kindRetention, kindRedact} {
+		waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND queue = $2 AND state = 'completed' AND attempt = 1`, kind, riverjob.QueueUpkeep)
 	}
-	require.Equal(t, map[string]bool{kindPartitions: true, kindReconcile: true, kindRetention: true, kindRedact: true}, seen)
 }
 
 // The worker moves effects that wait in their destination's former queue to the new queue.
@@ -201,8 +197,8 @@ func TestUpkeepRunsTheChecks(t *testing.T) {
 			{Name: "failed", SQL: `SELECT 'canary-of-a-row'::integer`},
 		}
 	}
-	events := b.start(t, b.worker(t))
-	next(t, events, kindChecks, river.EventKindJobCompleted)
+	b.start(t, b.worker(t))
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'completed'`, kindChecks)
 	for _, name := range []string{"clean", "found", "failed"} {
 		require.EqualValues(t, 1, b.counted(t, "hooklatch.checks", map[string]any{"check": name, "outcome": name}))
 	}
