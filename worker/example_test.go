@@ -62,7 +62,8 @@ func ExampleNew() {
 	check(err)
 	defer func() { check(sender.Close()) }()
 
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	// The default timeout of Accept, 2 s, suits providers. This example also runs on slow machines.
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	check(err)
 	w, err := worker.New(worker.Options{
 		Pool:         pool,
@@ -133,7 +134,8 @@ func ExampleWorker_Handle() {
 	_, err := pool.Exec(ctx, `CREATE TABLE payments (invoice text PRIMARY KEY)`)
 	check(err)
 
-	box, err := outbox.New(outbox.Options{Pool: pool})
+	// The default timeout of Accept, 2 s, suits providers. This example also runs on slow machines.
+	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	check(err)
 	w, err := worker.New(worker.Options{Pool: pool, Outbox: box})
 	check(err)

@@ -34,7 +34,7 @@ func (b *bundle) books(t *testing.T, role string) {
 	})
 	require.NoError(t, err)
 	b.opts.Destinations = append(b.opts.Destinations, DestinationOptions{
-		Name: "books", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 3},
+		Name: "books", Sender: sender, Retry: destination.Schedule{Initial: time.Millisecond, Jitter: -1, MaxAttempts: 1000},
 	})
 	b.opts.Routes = append(b.opts.Routes, route.Route{
 		Name: "credit", From: []string{"*"}, To: "books",
