@@ -122,11 +122,13 @@ func onEachPage(t *testing.T, test func(t *testing.T, b *tab, p shownPage)) {
 	run(t, used.site, pages(t, used))
 }
 
-// show opens a page, and waits until the browser shows it.
+// show opens a page, and waits until the browser shows it. On a slow machine, a search or a count first
+// has a part of its result, and continues by itself.
 func (b *tab) show(t *testing.T, p shownPage) {
 	t.Helper()
 	b.open(t, p.path, p.status)
 	b.has(t, p.has)
+	b.until(t, `document.querySelector("#rest a[data-more], #counted a[data-onward]") === null`)
 }
 
 func TestPagesAreAccessible(t *testing.T) {
