@@ -185,12 +185,16 @@ func TestNPMSDKs(t *testing.T) {
 // not exist. It returns the gateway's base URL.
 func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options) string {
 	t.Helper()
+	options.AcceptTimeout = time.Minute // a busy machine must not cause a 503
 	o, err := outbox.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, o.Stop(context.WithoutCancel(t.Context()))) })
 	public, err := url.Parse(publicBase)
 	require.NoError(t, err)
-	g, err := gateway.New(gateway.Options{Accepter: o, Sources: sources, Listen: "127.0.0.1:0", PublicURL: public})
+	g, err := gateway.New(gateway.Options{
+		Accepter: o, Sources: sources, Listen: "127.0.0.1:0", PublicURL: public,
+		MinBodyRate: 1, ReadHeaderTimeout: 2 * time.Minute, ReadTimeout: 2 * time.Minute,
+	})
 	require.NoError(t, err)
 	require.NoError(t, g.Start())
 	t.Cleanup(func() { require.NoError(t, g.Stop(context.WithoutCancel(t.Context()))) })
