@@ -11,10 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +24,6 @@ import (
 	"github.com/hooklatch/hooklatch/gateway"
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
-	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -37,87 +33,30 @@ import (
 type quarantined struct {
 	*stored
 
-	keeper     *patientKeeper
+	keeper     *quarantine.Keeper
 	quarantine *quarantine.Quarantine
-}
-
-// patientKeeper remembers the requests that its Keeper has taken. A Keeper drops the requests that it
-// cannot write within 5 s.
-type patientKeeper struct {
-	*quarantine.Keeper
-
-	logs  *logBuffer
-	mu    sync.Mutex
-	taken []func(*patientKeeper) // each offers a request to another Keeper
-}
-
-// Keep implements gateway.Quarantine.
-func (k *patientKeeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused) {
-	k.Keeper.Keep(source, from, size, func() quarantine.Refused {
-		r := refused()
-		own := r
-		own.Headers, own.Body = maps.Clone(r.Headers), bytes.Clone(r.Body)
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.taken = append(k.taken, func(other *patientKeeper) {
-			other.Keep(source, from, size, func() quarantine.Refused { return own })
-		})
-		return r
-	})
-}
-
-func (k *patientKeeper) offerAgain(other *patientKeeper) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, offer := range k.taken {
-		offer(other)
-	}
-}
-
-// late reports whether the Keeper dropped requests because their time was over.
-func (k *patientKeeper) late(t *testing.T) bool {
-	t.Helper()
-	return slices.ContainsFunc(k.logs.lines(t, "refused deliveries not kept"), func(line map[string]any) bool {
-		return strings.Contains(fmt.Sprint(line["err"]), "deadline exceeded")
-	})
-}
-
-func newKeeper(t *testing.T, pool *pgxpool.Pool) *patientKeeper {
-	t.Helper()
-	logs := &logBuffer{}
-	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: pool, Logger: slog.New(slog.NewJSONHandler(logs, nil))})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, keeper.Stop(context.Background())) })
-	return &patientKeeper{Keeper: keeper, logs: logs}
 }
 
 // setupQuarantined starts a gateway with the real clock, because the database records when a
 // refused delivery arrived.
 func setupQuarantined(t *testing.T, pool *pgxpool.Pool, change func(*gateway.Options)) *quarantined {
 	t.Helper()
-	keeper := newKeeper(t, pool)
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: pool, Timeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, keeper.Stop(context.Background())) })
 	q := &quarantined{keeper: keeper, stored: setupOnPool(t, pool, func(o *gateway.Options) {
 		o.Now, o.Quarantine = time.Now, keeper
 		change(o)
 	})}
-	var err error
 	q.quarantine, err = quarantine.New(quarantine.Options{Pool: pool, Ledger: q.outbox.Ledger()})
 	require.NoError(t, err)
 	return q
 }
 
-// kept stops the keeper, so that all refused deliveries are written, and returns them. If a busy
-// machine did not write them in time, other keepers write all of them again.
+// kept stops the keeper, so that all refused deliveries are written, and returns them.
 func (q *quarantined) kept(t *testing.T) []quarantine.Delivery {
 	t.Helper()
 	require.NoError(t, q.keeper.Stop(t.Context()))
-	for tries, last := 0, q.keeper; last.late(t) && tries < 5; tries++ {
-		_, err := q.pool.Exec(t.Context(), "DELETE FROM hooklatch.rejected_deliveries")
-		require.NoError(t, err)
-		last = newKeeper(t, q.pool)
-		q.keeper.offerAgain(last)
-		require.NoError(t, last.Stop(t.Context()))
-	}
 	found, err := q.quarantine.Next(t.Context(), quarantine.Filter{}, quarantine.Mark{}, 1000)
 	require.NoError(t, err)
 	return found

@@ -1,6 +1,7 @@
 package quarantine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ type KeeperOptions struct {
 	Logger *slog.Logger
 	// MeterProvider defaults to the global provider.
 	MeterProvider metric.MeterProvider
+	// Timeout limits each write. The requests of a write that takes longer are dropped. Defaults to 5 s.
+	Timeout time.Duration
 }
 
 // Keeper stores requests that a gateway refuses. It writes at most 20 requests and 1 MiB per
@@ -73,7 +76,7 @@ type Keeper struct {
 	lost      metric.Int64Counter
 	tidied    time.Time // used by the runner only
 	now       func() time.Time
-	timeout   time.Duration // keepTimeout, or more in tests
+	timeout   time.Duration
 
 	mu       sync.Mutex
 	known    *line
@@ -93,7 +96,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 		opts.MeterProvider = otel.GetMeterProvider()
 	}
 	k := &Keeper{
-		logger: opts.Logger, addresses: newAddresses(), now: time.Now, timeout: keepTimeout, allowing: make(allowances),
+		logger: opts.Logger, addresses: newAddresses(), now: time.Now, timeout: cmp.Or(opts.Timeout, keepTimeout), allowing: make(allowances),
 		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
 	}
 	k.runner = ondemand.NewRunner(turn, k.work)

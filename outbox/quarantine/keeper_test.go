@@ -51,9 +51,8 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) restart(t *testing.T) {
 	t.Helper()
 	var err error
-	b.keeper, err = quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
+	b.keeper, err = quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool, Timeout: time.Minute})
 	require.NoError(t, err)
-	b.keeper.Allow(time.Minute) // a turn that takes longer loses its requests
 	stop := b.keeper.Stop
 	t.Cleanup(func() { require.NoError(t, stop(context.Background())) })
 }

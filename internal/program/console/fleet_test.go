@@ -113,7 +113,7 @@ func (b *bundle) seen(t *testing.T, what string) {
 // refuse puts deliveries into quarantine, as a gateway does.
 func (b *bundle) refuse(t *testing.T, bodies ...string) {
 	t.Helper()
-	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool, Timeout: time.Minute})
 	require.NoError(t, err)
 	for _, body := range bodies {
 		keeper.Keep("stripe", netip.MustParsePrefix("203.0.113.7/32"), len(body), func() quarantine.Refused {

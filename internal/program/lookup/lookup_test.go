@@ -83,7 +83,7 @@ func (b *bundle) effect(t *testing.T, e *inbox.Event) string {
 
 func (b *bundle) refuse(t *testing.T) (id string) {
 	t.Helper()
-	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool})
+	keeper, err := quarantine.NewKeeper(quarantine.KeeperOptions{Pool: b.pool, Timeout: time.Minute})
 	require.NoError(t, err)
 	keeper.Keep("stripe", netip.MustParsePrefix("203.0.113.7/32"), 1, func() quarantine.Refused {
 		return quarantine.Refused{Source: "stripe", Reason: "wrong_signature", Method: http.MethodPost, Host: "hooks.example", Target: "/webhooks/stripe", Body: []byte("x")}
