@@ -20,11 +20,11 @@ import (
 
 const (
 	// Patience is the maximum time of a Check.
-	Patience = 4 * time.Minute
+	Patience = 10 * time.Minute
 	// patienceForOne is the maximum time of an experiment without Hooklatch's tables.
 	patienceForOne = 15 * time.Second
 	// patienceForMigrations is the maximum time of an experiment with Hooklatch's tables.
-	patienceForMigrations = time.Minute
+	patienceForMigrations = 3 * time.Minute
 )
 
 // unsuitable is the advice about a missing capability without a substitute.
