@@ -234,12 +234,14 @@ func TestHealth(t *testing.T) {
 	require.NoError(t, b.CanCommit(t.Context()))
 	b.accepted(t, "stripe", "waiting")
 	b.dispatched(t, "done", ledger.AtLeastOnce)
+	_, err := b.MakePartitions(t.Context())
+	require.NoError(t, err)
 	made, err := b.MakePartitions(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, made)
 
 	_, err = b.pool.Exec(t.Context(), `DO $$ DECLARE part regclass; BEGIN
-		FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'hooklatch.deliveries'::regclass ORDER BY 1 DESC LIMIT 13 LOOP
+		FOR part IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'hooklatch.deliveries'::regclass ORDER BY inhrelid::regclass::text DESC LIMIT 13 LOOP
 			EXECUTE 'DROP TABLE ' || part;
 		END LOOP; END $$`)
 	require.NoError(t, err)

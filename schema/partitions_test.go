@@ -48,6 +48,8 @@ func TestPartitionsAreOfUTCDaysInEveryTimeZone(t *testing.T) {
 		pool := pgtest.New(t, pgtest.MaxConns(1))
 		_, err := pool.Exec(t.Context(), "SET timezone = '"+zone+"'")
 		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), "SELECT hooklatch.make_delivery_partitions(14)")
+		require.NoError(t, err)
 		require.Equal(t, 14, count(t, pool, "SELECT hooklatch.delivery_days_ahead()"))
 		require.Equal(t, 2, count(t, pool, "SELECT hooklatch.make_delivery_partitions(16)"))
 		require.Zero(t, count(t, pool, "SELECT hooklatch.make_delivery_partitions(16)"))
@@ -83,6 +85,8 @@ func TestDaysAheadStopsAtTheFirstGap(t *testing.T) {
 func TestMakingPartitionsDoesNotBlockInserts(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
+	_, err := pool.Exec(t.Context(), "SELECT hooklatch.make_delivery_partitions(14)")
+	require.NoError(t, err)
 	begin := func() pgx.Tx {
 		tx, err := pool.Begin(t.Context())
 		require.NoError(t, err)
@@ -91,7 +95,7 @@ func TestMakingPartitionsDoesNotBlockInserts(t *testing.T) {
 		return tx
 	}
 	before, maker, after := begin(), begin(), begin()
-	_, err := before.Exec(t.Context(), insertDelivery, []byte("open while partitions are made"))
+	_, err = before.Exec(t.Context(), insertDelivery, []byte("open while partitions are made"))
 	require.NoError(t, err)
 	var made int
 	require.NoError(t, maker.QueryRow(t.Context(), "SELECT hooklatch.make_delivery_partitions(20)").Scan(&made))

@@ -195,15 +195,10 @@ func eventOf(span tracetest.SpanStub) string {
 	return ""
 }
 
-// age makes an event older by the given time.
+// age makes an event older by the given time, at most a day.
 func (b *bundle) age(t *testing.T, id string, by time.Duration) {
 	t.Helper()
-	_, err := b.pool.Exec(t.Context(), `DO $$ BEGIN
-		EXECUTE format('CREATE TABLE IF NOT EXISTS hooklatch.deliveries_of_yesterday PARTITION OF hooklatch.deliveries FOR VALUES FROM (%L) TO (%L)',
-			date_trunc('day', now() - interval '1 day', 'UTC'), date_trunc('day', now(), 'UTC'));
-	END $$`)
-	require.NoError(t, err)
-	_, err = b.pool.Exec(t.Context(), `WITH aged AS (
+	_, err := b.pool.Exec(t.Context(), `WITH aged AS (
 			UPDATE hooklatch.processed_events SET received_at = received_at - make_interval(secs => $2) WHERE event_id = $1
 			RETURNING delivery_id, received_at
 		)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -241,16 +240,10 @@ func (s *system) waitDone(t *testing.T, source, eventID string) {
 	}, patience, tick, "the effects of %s/%s are not done", source, eventID)
 }
 
-// settle moves the receipt of every event two minutes back, so that exports contain the events. Just
-// after midnight, that is in the partition of yesterday.
+// settle moves the receipt of every event two minutes back, so that exports contain the events.
 func (s *system) settle(t *testing.T) {
 	t.Helper()
-	today := time.Now().UTC().Truncate(24 * time.Hour)
-	yesterday := today.AddDate(0, 0, -1)
-	_, err := s.pool.Exec(t.Context(), fmt.Sprintf(`CREATE TABLE IF NOT EXISTS hooklatch.deliveries_%s PARTITION OF hooklatch.deliveries FOR VALUES FROM ('%s') TO ('%s')`,
-		yesterday.Format("20060102"), yesterday.Format(time.RFC3339), today.Format(time.RFC3339)))
-	require.NoError(t, err)
-	_, err = s.pool.Exec(t.Context(), `
+	_, err := s.pool.Exec(t.Context(), `
 		WITH settled AS (
 			UPDATE hooklatch.processed_events SET received_at = received_at - interval '2 minutes' RETURNING delivery_id, received_at
 		)

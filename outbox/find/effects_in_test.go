@@ -11,6 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // effectsOf returns the states of the listed events' effects, by event.
@@ -64,10 +65,7 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	require.Equal(t, map[string]string{"waits": ""}, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{find.NoEffects}}))
 
 	// This event is replayed three days after it was received, with new keys.
-	exec(`SELECT hooklatch.make_delivery_partitions(1)`)
-	exec(`CREATE TABLE hooklatch.links_before (LIKE hooklatch.links INCLUDING DEFAULTS)`)
-	exec(`ALTER TABLE hooklatch.links_before REPLICA IDENTITY FULL`)
-	exec(`ALTER TABLE hooklatch.links ATTACH PARTITION hooklatch.links_before FOR VALUES FROM (MINVALUE) TO (date_trunc('day', now(), 'UTC'))`)
+	pgtest.PastDays(t, b.pool, 3)
 	exec(`UPDATE hooklatch.links SET linked_at = linked_at - interval '3 days' WHERE scope = 'a'`)
 	exec(`UPDATE hooklatch.processed_events SET received_at = received_at - interval '3 days', processed_at = processed_at - interval '3 days' WHERE event_id = 'one'`)
 	require.Equal(t, "pending", effectsOf(t, b, find.Events{})["one"])
@@ -89,15 +87,8 @@ func TestTheStatesOfEffectsAreReadFromOneDay(t *testing.T) {
 	b := setup(t)
 	b.dispatch(t, b.accept(t, "stripe", "old", `{}`))
 	const days = 30
-	_, err := b.pool.Exec(t.Context(), `DO $$
-		BEGIN
-			FOR ago IN 1..30 LOOP
-				EXECUTE format('CREATE TABLE hooklatch.links_ago_%s PARTITION OF hooklatch.links FOR VALUES FROM (%L) TO (%L)',
-					ago, date_trunc('day', now(), 'UTC') - ago * interval '1 day', date_trunc('day', now(), 'UTC') - (ago - 1) * interval '1 day');
-			END LOOP;
-		END $$`)
-	require.NoError(t, err)
-	_, err = b.pool.Exec(t.Context(), `INSERT INTO hooklatch.links (accept_seq, linked_at, scope, key, generation, suppressed)
+	pgtest.PastDays(t, b.pool, days)
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.links (accept_seq, linked_at, scope, key, generation, suppressed)
 		SELECT -1, date_trunc('day', now(), 'UTC') - ago * interval '1 day' + interval '1 hour', 's', 'other', 1, false FROM generate_series(1, 30) AS ago`)
 	require.NoError(t, err)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET received_at = received_at - interval '29 days', processed_at = processed_at - interval '29 days'`)

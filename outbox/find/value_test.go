@@ -11,21 +11,12 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // fillValues adds :values unique values of the filled events, on the last 30 days, and one value that
 // every event has.
 const fillValues = `SET session_replication_role = replica;
-	DO $$
-	DECLARE
-		day date := (now() AT TIME ZONE 'UTC')::date;
-	BEGIN
-		FOR ago IN 1..30 LOOP
-			EXECUTE format('CREATE TABLE hooklatch.search_values_%s PARTITION OF hooklatch.search_values FOR VALUES FROM (%L) TO (%L)',
-				to_char(day - ago, 'YYYYMMDD'), (day - ago)::timestamp AT TIME ZONE 'UTC', (day - ago + 1)::timestamp AT TIME ZONE 'UTC');
-		END LOOP;
-	END
-	$$;
 	INSERT INTO hooklatch.search_values (value, source, accept_seq, received_at)
 	SELECT v.value, CASE n.event % 3 WHEN 0 THEN 'github' ELSE 'stripe' END, n.event, n.at
 	FROM (
@@ -48,6 +39,7 @@ func TestAnIndexedValueIsFoundAtOnce(t *testing.T) {
 	if long {
 		values = 10_000_000
 	}
+	pgtest.PastDays(t, b.pool, 30)
 	began := time.Now()
 	_, err := b.pool.Exec(t.Context(), strings.NewReplacer(":rows", strconv.Itoa(rows), ":values", strconv.Itoa(values)).Replace(fillValues))
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestADayThatIsDroppedMeanwhileIsNoError(t *testing.T) {
 
 	rows, err := statements.Days.With(days{Whole: wholeDeliveries}).Query(t.Context(), reading)
 	require.NoError(t, err)
-	bytes, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (bytes int64, err error) {
+	bytes, err := pgx.CollectOneRow(rows, func(row pgx.CollectableRow) (bytes int64, err error) {
 		return bytes, row.Scan(nil, nil, nil, nil, nil, &bytes, nil)
 	})
 	require.NoError(t, err)

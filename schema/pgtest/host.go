@@ -123,7 +123,7 @@ func (h *host) drop(ctx context.Context, name string) error {
 }
 
 // templateName returns a name that changes with the schema and with the day, because the
-// template contains partitions for the days after its creation.
+// template contains partitions for the days around its creation.
 func templateName(now time.Time) string {
 	return templatePrefix + now.UTC().Format("20060102") + "_" + schema.Hash()
 }
@@ -162,6 +162,9 @@ func migrate(ctx context.Context, target string) error {
 		return err
 	}
 	if _, err = migrator.Up(ctx); err != nil {
+		return err
+	}
+	if err := leaveToYesterday(ctx, pool); err != nil {
 		return err
 	}
 	return publish(ctx, pool)

@@ -49,7 +49,7 @@ func TestChildUsesOneDatabase(t *testing.T) {
 	pool := pgtest.New(t)
 	var ahead int
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT hooklatch.delivery_days_ahead()").Scan(&ahead))
-	require.Equal(t, 14, ahead)
+	require.Positive(t, ahead)
 }
 
 // A package without TestMain still gets its server, which dies with the process.

@@ -2,11 +2,6 @@
 -- effect that an operator retried. The first five, which a walk back reaches last, have a
 -- rare type, a rare state, a rare customer and a rare operator.
 SET session_replication_role = replica;
-SELECT hooklatch.make_delivery_partitions(1);
-
-CREATE TABLE hooklatch.deliveries_before (LIKE hooklatch.deliveries INCLUDING DEFAULTS INCLUDING CONSTRAINTS);
-ALTER TABLE hooklatch.deliveries ATTACH PARTITION hooklatch.deliveries_before
-    FOR VALUES FROM (MINVALUE) TO (date_trunc('day', now(), 'UTC'));
 
 CREATE TEMPORARY TABLE filled AS
 SELECT
@@ -48,9 +43,6 @@ SELECT
 FROM filled
 ORDER BY i;
 
-CREATE TABLE hooklatch.links_before (LIKE hooklatch.links INCLUDING DEFAULTS);
-ALTER TABLE hooklatch.links ATTACH PARTITION hooklatch.links_before
-    FOR VALUES FROM (MINVALUE) TO (date_trunc('day', now(), 'UTC'));
 INSERT INTO hooklatch.links (accept_seq, linked_at, scope, key, generation, suppressed)
 SELECT i, received_at, 'route:' || source || ':all', id, 1, false
 FROM filled
