@@ -61,7 +61,7 @@ VALUES ('a', 'gateway', '1', 'x', '{}', now()), ('b', 'worker', '1', 'y', '{}', 
 ON CONFLICT DO NOTHING;
 
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
-VALUES (now(), now() + interval '10 seconds', 'b')
+VALUES (now(), now() + interval '10 minutes', 'b')
 ON CONFLICT DO NOTHING;
 
 INSERT INTO hooklatch.last_seen (kind, name, what, seen_at)
