@@ -19,7 +19,7 @@ type Status struct {
 	Schema     Name              `json:"schema"`
 	Migrations []MigrationStatus `json:"migrations"`
 	River      RiverStatus       `json:"river"`
-	DaysAhead  int               `json:"days_ahead"` // consecutive days after today that have all partitions; -1 if today lacks any
+	DaysAhead  int               `json:"days_ahead"` // consecutive days after today that have all partitions; -1 if a partition of today is missing
 }
 
 // MigrationStatus is the state of one Hooklatch migration.

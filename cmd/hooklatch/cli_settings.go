@@ -32,7 +32,7 @@ type databaseFlag struct {
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	d.registerURL(flags)
-	flags.StringVar(&d.cell, "cell", "", "`name` of the cell to use (default main, or all cells for a list)")
+	flags.StringVar(&d.cell, "cell", "", "`name` of the cell to use (default main; commands that list rows use all cells)")
 }
 
 // registerURL is like register, for commands that work on all cells: it declares no --cell.

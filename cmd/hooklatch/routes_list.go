@@ -25,8 +25,8 @@ permanently, was parked, or could not be rendered. It is left out if an earlier 
 had the same key, or if a newer effect of the same object was done. The counts of the
 last day are up to five minutes old.
 
-The last error belongs to the newest effect of the last day that needs attention. If
-many effects need attention, only the newest 1000 are read.`,
+The last error belongs to the newest effect that needs attention and was created in the
+last day. If many effects need attention, only the newest 1000 are read.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withRoutes(cmd.Context(), func(r routes.Reader, list []routes.Route) error {

@@ -17,7 +17,7 @@ type AnswerOptions struct {
 type ProbeOptions struct {
 	// Methods of probes, in addition to the POST of deliveries: HEAD, GET or OPTIONS. The response
 	// to OPTIONS also grants the permission that a CloudEvents sender asks for. Defaults to GET
-	// with echo.query, otherwise to none.
+	// with echo.query, otherwise none.
 	Methods []string `yaml:"methods,omitempty"`
 	// If true, the gateway answers unsigned pings: a POST without a body, or a form with a single
 	// short field. Defaults to false.

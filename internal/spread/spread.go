@@ -11,9 +11,10 @@ const (
 	fewest    = 5
 )
 
-// Spread summarizes the measurements from some rounds. If a bound, or another median, lies outside
-// Low to High, it differs from the true median with Certainty. More rounds bring Low and High
-// closer together, but move Least and Most apart.
+// Spread summarizes the measurements of several rounds. The true median lies between Low and High
+// with a probability of at least Certainty, and therefore differs from any limit or other median
+// outside this range. More rounds bring Low and High closer together, but move Least and Most
+// apart.
 type Spread struct {
 	Median      float64
 	Low, High   float64 // limits of the true median, with Certainty; up to eight rounds, the same as Least and Most

@@ -146,7 +146,7 @@ type Outcome struct {
 	RetryAfter time.Duration
 }
 
-// needsPerson is the outcome of an attempt that was not made, and that needs an operator's action
+// needsPerson returns the outcome of an attempt that was not made because an operator must act
 // first.
 func needsPerson(err error) Outcome {
 	return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(err.Error())), NeedsPerson: true}

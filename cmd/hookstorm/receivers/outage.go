@@ -31,7 +31,7 @@ func (r *Receivers) Down() {
 	}
 	_ = r.door.Close() // a failure cannot be handled
 	r.door = nil
-	r.web.SetKeepAlivesEnabled(false) // ends the idle connections
+	r.web.SetKeepAlivesEnabled(false) // also closes idle connections
 }
 
 // Up ends the outage at the same address. If another program uses that port for its side of a

@@ -23,8 +23,8 @@ type traffic struct {
 	around  sync.WaitGroup
 }
 
-// traffic starts the senders, the sender with a list, stir and ask. All but the senders end when
-// ctx is done. The method heal stops the senders.
+// traffic starts the senders, the sender with a list, stir and ask. The method heal stops the
+// senders; the other three end when ctx is done.
 func (w *world) traffic(ctx context.Context, rate float64) (*traffic, error) {
 	made, err := senders.New(senders.Options{
 		// Haste 2 makes deadlines of 5 s. Each part has its own seed, so that its ids differ from

@@ -128,7 +128,7 @@ type selectedPage struct {
 // Action returns the path that carries out the action, relative to the console's path.
 func (p *selectedPage) Action() string { return "/" + string(p.Verb.On) + "/selected/" + p.Verb.Name }
 
-// Heading returns the question or, once the action was carried out, a title for its results.
+// Heading returns the question or, after the action has been carried out, a title for its results.
 func (p *selectedPage) Heading() string {
 	if p.Ended {
 		return p.Verb.Button + ": results"

@@ -113,7 +113,7 @@ func ReadDocument(of Console) (*Document, error) {
 	whole["paths"] = paths
 	d := &Document{takes: t.takes}
 	if d.text, err = json.Marshal(whole); err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+		return nil, fmt.Errorf("encode openapi.yaml as JSON: %w", err)
 	}
 	for name, words := range of.Words {
 		d.text = bytes.ReplaceAll(d.text, []byte(`["$`+name+`"]`), []byte(`["`+strings.Join(words, `","`)+`"]`))

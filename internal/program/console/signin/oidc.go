@@ -206,7 +206,7 @@ func (g *Guard) oidcBasis() string {
 
 // refuseRoleless responds to an authenticated user without a role.
 func (g *Guard) refuseRoleless(w http.ResponseWriter, r *http.Request, p Person) {
-	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "an authenticated user has no role at the console",
+	g.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "an authenticated user has no role in the console",
 		slog.String(logkey.Person, p.Name), slog.String(logkey.Way, string(p.Way)), slog.String(logkey.Remote, r.RemoteAddr))
 	if !isBrowser(r) || g.opts.Page == nil {
 		refuse(w, http.StatusForbidden, p.Name+" has no role here: admin.auth.roles in the configuration grants none")
