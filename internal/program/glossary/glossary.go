@@ -32,7 +32,7 @@ func Terms() []Term {
 		{Name: "Handler", Means: "A Go function that processes events inside a database transaction."},
 		{Name: "Dispatch", Means: "The step that turns an accepted event into effects, in one transaction."},
 		{Name: "Destination", Means: "A system that Hooklatch calls: an HTTP endpoint, a mail server, a database or a message broker."},
-		{Name: "Effect", Means: "One action at a destination that an event causes: a request, an email, an SQL statement or a message. It keeps one idempotency key and one body for all attempts."},
+		{Name: "Effect", Means: "One action at a destination, caused by an event or enqueued by your application: a request, an email, an SQL statement or a message. It keeps one body for all attempts and, by default, one idempotency key."},
 		{Name: "Attempt", Means: "One try to apply an effect. The first-attempt failure rate is the share of effects whose first attempt failed.", Not: []string{"share of first attempts that failed"}},
 		{Name: "In doubt", Means: "The state of an effect whose request was sent and whose outcome is unknown. It is attempted again with the same key; an at_most_once effect is parked instead."},
 		{Name: "Parked", Means: "The state of an effect that is set aside until an operator retries or cancels it, for example because its attempts are used up.", Not: []string{"waits for a person", "wait for a person"}},
