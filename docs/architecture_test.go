@@ -106,7 +106,7 @@ func (p goPackage) responsibility(t *testing.T) string {
 		}
 		sentence := new(doc.Package).Synopsis(parsed.Doc.Text())
 		sentence = introduction.ReplaceAllString(sentence, "")
-		require.NotRegexp(t, `^(is|was|has|contains) `, sentence, "%s: the comment names no verb of what the package does", p.ImportPath)
+		require.NotRegexp(t, `^(is|was|has|contains) `, sentence, "%s: the comment does not say with a verb what the package does", p.ImportPath)
 		return strings.ReplaceAll(strings.TrimSuffix(sentence, "."), "|", "\\|")
 	}
 	t.Errorf("package %s has no comment that says what it does", p.ImportPath)

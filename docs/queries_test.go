@@ -77,7 +77,7 @@ func TestTheQueriesOfMigrateFindTheKeys(t *testing.T) {
 		keys, err := pgx.CollectRows(rows, pgx.RowToMap)
 		require.NoError(t, err, block[1])
 		require.Len(t, keys, 1, block[1])
-		require.Equal(t, "evt_1", keys[0]["event_id"], "the names are those that the file begins with")
+		require.Equal(t, "evt_1", keys[0]["event_id"], "the columns have the names that the header of the file has")
 		require.Contains(t, keys[0], "received_at")
 	}
 }

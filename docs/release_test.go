@@ -124,7 +124,7 @@ func TestAReleaseWaitsForAPerson(t *testing.T) {
 	require.Equal(t, map[string]map[string][]string{"push": {"tags": {"v*"}}}, w.On, "only a tag starts a release")
 	for name, job := range w.Jobs {
 		if !maps.Equal(job.Permissions, map[string]string{"contents": "read"}) {
-			require.Equal(t, "release", job.Environment, "%s may write, so a person approves it", name)
+			require.Equal(t, "release", job.Environment, "%s may write, so a maintainer must approve it", name)
 		}
 	}
 	require.Contains(t, string(text), "gh release create \"$GITHUB_REF_NAME\" --draft")

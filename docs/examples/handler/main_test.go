@@ -53,7 +53,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 	for killing := true; killing || received() > 0; {
 		killing = kills < minKills || interrupted < minInterrupted && kills < 5*minKills
 		if killing {
-			acceptAll(t, box, events, perKill) // each kill needs events that are left: the process goes on while the test stalls
+			acceptAll(t, box, events, perKill) // enough that events are left at the kill, even if the test stalls meanwhile
 			events += perKill
 		}
 		before := count(t, pool, `SELECT count(*) FROM payments`)
@@ -79,9 +79,9 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		interrupted += int(tag.RowsAffected())
 	}
 	t.Logf("%d kills interrupted %d runs", kills, interrupted)
-	require.GreaterOrEqual(t, interrupted, minInterrupted, "the kills came between the runs")
+	require.GreaterOrEqual(t, interrupted, minInterrupted, "too few kills interrupted a run")
 	require.Equal(t, events, count(t, pool, `SELECT count(*) FROM payments`))
-	require.Equal(t, events, count(t, pool, `SELECT count(*) FROM writes`), "writes that were committed, which an upsert would hide")
+	require.Equal(t, events, count(t, pool, `SELECT count(*) FROM writes`), "committed writes; an upsert hides repeated ones")
 	require.Equal(t, events, count(t, pool, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'dispatched'`))
 }
 

@@ -88,15 +88,15 @@ func problemsOfDeployment(document []byte) error {
 	// The selector of an installed Deployment cannot change.
 	selector := slices.Sorted(maps.Keys(deployment.Spec.Selector.MatchLabels))
 	if want := []string{"app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/name"}; !slices.Equal(selector, want) {
-		return fmt.Errorf("the selector of %s has other labels than installed releases: %v", deployment.Name, selector)
+		return fmt.Errorf("the selector of %s differs from that of installed releases: %v", deployment.Name, selector)
 	}
 	pod := deployment.Spec.Template.Spec
 	for _, c := range pod.Containers {
 		if c.LivenessProbe == nil || c.LivenessProbe.HTTPGet.Path != "/healthz" {
-			return fmt.Errorf("the livenessProbe of %s asks for more than /healthz: a lost database would restart every pod", c.Name)
+			return fmt.Errorf("the livenessProbe of %s does not request /healthz: a lost database would restart every pod", c.Name)
 		}
 		if c.ReadinessProbe == nil || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
-			return fmt.Errorf("the readinessProbe of %s does not ask for /readyz", c.Name)
+			return fmt.Errorf("the readinessProbe of %s does not request /readyz", c.Name)
 		}
 	}
 	return problemsOfPod(pod)
