@@ -1,8 +1,8 @@
 """Sends signed events to a gateway and receives its effects: python3 systemd-load.py SECRET RATE STOP
 
-Each event has a connection of its own, and none is sent again. Sending ends once the file STOP exists.
-The last line says how many connections were refused, how many events were acknowledged, and how many
-of them were lost or doubled. See .ci/systemd-test.
+Each event is sent once, over a separate connection. Sending ends once the file STOP exists. The last
+two lines say how many events were sent and acknowledged, how many requests failed, and how many
+acknowledged events were lost or doubled. See .ci/systemd-test.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ slowest = 0.0
 
 
 async def request(reader):
-    """Returns the body of a request, or nothing at the end of the connection."""
+    """Returns the body of a request, or None at the end of the connection."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, ConnectionResetError):
@@ -32,7 +32,7 @@ async def request(reader):
 
 
 async def receive(reader, writer):
-    """Counts the effects of a connection."""
+    """Counts the effects that arrive over a connection."""
     while (body := await request(reader)) is not None:
         received[json.loads(body)["id"]] += 1
         writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
