@@ -46,8 +46,8 @@ func forwardedFor(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// pauseCommits holds a source's commits until release is called. requireHeld waits until that many
-// are held: their deliveries are verified and have their slots.
+// pauseCommits holds a source's commits until release is called. requireHeld waits until want
+// commits are held: their deliveries are verified and have their slots.
 func (b *testBundle) pauseCommits(t *testing.T, source string) (requireHeld func(want int), release func()) {
 	t.Helper()
 	paused := make(chan struct{})

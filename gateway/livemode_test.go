@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 )
 
-// A source in livemode refuses verified test events and accepts the rest. A source without
-// livemode accepts both.
+// A source in livemode refuses verified test events and accepts live events. A source without
+// livemode accepts all events.
 func TestLivemodeRefusesTests(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string]struct{ test, live func(r *provider.Request) }{

@@ -8,7 +8,7 @@ import (
 const paceGrace = 2 * time.Second
 
 // pace cuts off a body that arrives too slowly, because a dribbling sender holds a slot that
-// others need. It uses the real clock, as all connection timeouts do.
+// other deliveries need. It uses the real clock, as all connection timeouts do.
 type pace struct {
 	flight *flight
 	end    time.Time // deadline for the complete body, at any speed

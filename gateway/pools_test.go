@@ -32,7 +32,7 @@ type besieged struct {
 }
 
 // fetches counts a gateway's requests to a provider. It responds with 404, but only after
-// answer was called.
+// answer has been called.
 type fetches struct {
 	may      chan struct{}
 	asked    atomic.Int64

@@ -19,8 +19,8 @@ import (
 type proxies []netip.Prefix
 
 // ipExtractor returns the function that finds the sender's address. Echo's default trusts
-// X-Forwarded-For from every peer, and its trusted ranges include all private networks.
-// ipExtractor turns both off.
+// X-Forwarded-For from every peer, and Echo's trusted ranges include all private networks. The
+// function trusts only the peers in p.
 func (p proxies) ipExtractor() echo.IPExtractor {
 	if len(p) == 0 {
 		return echo.ExtractIPDirect()

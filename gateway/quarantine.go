@@ -111,8 +111,8 @@ const (
 	inQuery  = "query "
 )
 
-// carriedSecrets returns the values of a request that are secrets themselves, by location. Only
-// their HMACs are stored, so they have the spelling that restoreSecrets looks for.
+// carriedSecrets returns the values of a request that are secrets themselves, by location. The
+// values are in the spelling that restoreSecrets looks for, because only their HMACs are stored.
 func (s *source) carriedSecrets(request *provider.Request) map[string][]secret.Value {
 	found := make(map[string][]secret.Value)
 	for name, values := range s.carried(request) {
@@ -149,12 +149,12 @@ func (s *source) carried(request *provider.Request) map[string][]string {
 	return found
 }
 
-// shortestShown is the minimum length, in bytes, of a carried secret that refused also searches
-// for in the other headers.
+// shortestShown is the minimum length, in bytes, of a carried secret for which the other headers
+// are searched.
 const shortestShown = 4
 
-// shownSecrets returns the texts by which a header could repeat a carried secret: the value,
-// the value without the word before it, and the password in a Basic credential.
+// shownSecrets returns the texts in which a header could repeat a carried secret: the value, the
+// last word of the value, and the password in a Basic credential.
 func shownSecrets(carried map[string][]string) []string {
 	var texts []string
 	add := func(text string) {

@@ -33,7 +33,7 @@ func (c *calls) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
 }
 
-// WouldAccept is called when somebody looks at a quarantined delivery. It confirms no
+// WouldAccept is called when an operator looks at a quarantined delivery. It confirms no
 // subscription.
 func TestWouldAcceptConfirmsNothing(t *testing.T) {
 	t.Parallel()

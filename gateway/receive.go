@@ -271,7 +271,7 @@ func (rx *reception) accept(request *provider.Request) (*reply, *refusal) {
 		return nil, refuseAccept(err)
 	}
 	if len(acceptance.Events) != len(events) {
-		return nil, refuseFault("accepter", errors.New("accept: the outbox returned other events than it was given"))
+		return nil, refuseFault("accepter", errors.New("accept: the outbox returned a different number of events than it was given"))
 	}
 	if acceptance.Refused() > 0 {
 		rx.gateway.meters.replays.Add(rx.ctx, 1, rx.source.counted.source)
@@ -310,9 +310,9 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 	}
 }
 
-// hangUpIfNeeded closes the connection after the response if the body was left unread, during
-// shutdown, and after every chunked body. A request with both Content-Length and
-// Transfer-Encoding reaches us as chunked only. If a proxy in front trusted the length, it
+// hangUpIfNeeded closes the connection after the response to an unread body, to a chunked body,
+// and to a request refused because the gateway drains. A request with both Content-Length and
+// Transfer-Encoding reaches us as chunked only. If a proxy in front trusted the length, the proxy
 // misreads what follows on the connection (RFC 9112, 6.3).
 func (rx *reception) hangUpIfNeeded(refused *refusal) {
 	switch {

@@ -31,9 +31,9 @@ func (g ReplayGuard) validate() error {
 }
 
 // DefaultReplayGuard returns the guard for a source of p that does not set one: ReplayRefuse
-// if the signature does not cover the body, ReplayFlag if it does not cover the id. With other
-// providers one signature can have only one id, and remembering signatures would cost a row
-// each.
+// if the signature does not cover the body, and ReplayFlag if it does not cover the id. For other
+// providers it returns ReplayOff: their signatures cover the id, and every remembered signature
+// would cost a row.
 func DefaultReplayGuard(p *provider.Provider) ReplayGuard {
 	switch {
 	case p.UnsignedBody:

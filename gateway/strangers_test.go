@@ -98,8 +98,8 @@ func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 }
 
 // TestHangingBodiesDelayNobody attacks for three minutes from each number of addresses, and
-// measures latency. The 99th percentile of a known sender's deliveries is at most five times
-// its value without the attack, or at most 250 ms if that is more.
+// measures latency. The 99th percentile of a known sender's latency is at most five times its
+// value without the attack, or at most 250 ms if that is more.
 func TestHangingBodiesDelayNobody(t *testing.T) { //nolint:paralleltest // it measures
 	if os.Getenv("HOOKLATCH_LONG") != "1" {
 		t.Skip("set HOOKLATCH_LONG=1 on a quiet machine: the test measures for ten minutes")
