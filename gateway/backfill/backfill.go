@@ -5,10 +5,10 @@
 // # A pass
 //
 // A pass reads one source's list from its watermark to a little before now and asks the database
-// which events are stored. It commits the missing events in batches. One transaction stores a batch
-// and moves the watermark past it. Each pass has a number, and once a pass with a higher number has
-// begun, the older pass can write nothing. So a pass may be lost at any point, or run twice: no
-// event is lost, and dedup removes duplicates.
+// which events are stored. It commits the missing events in batches. The transaction of the last
+// batch also moves the watermark past all batches. Each pass has a number, and once a pass with a
+// higher number has begun, the older pass can write nothing. So a pass may be lost at any point, or
+// run twice: no event is lost, and dedup removes duplicates.
 //
 // # Why nothing is missed
 //
@@ -111,7 +111,7 @@ func New(opts Options) (*Backfill, error) {
 }
 
 // Turn runs the passes that are due until its budget is used up. Each turn begins one source
-// later than the previous turn, so that a long list cannot keep the others waiting. A
+// later than the previous turn, so that a long list cannot keep the other sources waiting. A
 // provider's failure is stored with its list and is not returned as an error.
 func (b *Backfill) Turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Budget)

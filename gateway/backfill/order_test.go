@@ -30,7 +30,7 @@ func (w *world) pad(events []*happened, bytes int) {
 	}
 }
 
-// An operator's pass reads its whole period, however much of it is missing.
+// An operator's pass reads its whole period, however many events are missing.
 func TestAnOrderReadsMoreThanAPassHolds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "gitlab", "projects/7/hooks/1")
@@ -57,8 +57,8 @@ func (w *world) own(list OwnList, page func(r *http.Request) any) {
 	}
 }
 
-// A list that ends with the page that is too much moves its watermark: otherwise, each pass would
-// read the page again.
+// If the page that exceeds a pass's limits is the last page of the list, the watermark moves.
+// Otherwise, each pass would read the page again.
 func TestTheLastPageMayBeLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -77,7 +77,8 @@ func TestTheLastPageMayBeLarge(t *testing.T) {
 	require.True(t, w.state().CoveredUntil.After(w.now))
 }
 
-// A list whose pages begin after an item continues at that item in the next turn.
+// If each page of a list begins after a given item, the next turn continues after the last item
+// that was read.
 func TestAWalkContinuesAfterTheLastItem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/coverage"
 )
 
-// walkMark records the current position in a walk down a list and the position at which it
+// walkMark records the current position in a walk down a list and the position at which the walk
 // ends. Numbers are compared as digit strings, because some providers' numbers fit into no
 // integer type.
 type walkMark struct {
