@@ -89,13 +89,13 @@ type Provider struct {
 	// SecretQuery lists URL parameters that carry the secret itself. If the list is not empty,
 	// no query is stored or logged, nor any header that repeats one of these parameters.
 	SecretQuery []string
-	// NormalSecret returns a value of these headers and parameters in the spelling that Sign writes,
-	// if Verify accepts the value's secret in several spellings. It returns any other value
-	// unchanged. Nil: Verify accepts one spelling.
+	// NormalSecret returns a value of a header in SecretHeaders or of a parameter in SecretQuery in
+	// the spelling that Sign writes, if Verify accepts the value's secret in several spellings. It
+	// returns any other value unchanged. Nil: Verify accepts one spelling.
 	NormalSecret func(value string) string
 	// IsSignature reports whether a header that otherwise carries credentials, such as
 	// Authorization, carries a signature of one request. The quarantine keeps such a signature,
-	// because it is no secret. Nil: no such header does.
+	// because it is no secret. Nil: no such header carries one.
 	IsSignature func(name, value string) bool
 
 	// SignsURL is true if the signature covers the called URL. The source must be configured

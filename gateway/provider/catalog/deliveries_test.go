@@ -240,7 +240,7 @@ func parseRequest(text []byte, flags []string) (*provider.Request, error) {
 			quoted = true
 		case "":
 		default:
-			err = fmt.Errorf("no way of writing is called %q", flag)
+			err = fmt.Errorf("unknown flag %q", flag)
 		}
 		if err != nil {
 			return nil, err
@@ -256,7 +256,7 @@ func parseRequest(text []byte, flags []string) (*provider.Request, error) {
 			}
 		}
 		if !ok {
-			return nil, fmt.Errorf("%q is no header", line)
+			return nil, fmt.Errorf("%q is not a header", line)
 		}
 		header.Add(textproto.CanonicalMIMEHeaderKey(name), value)
 	}

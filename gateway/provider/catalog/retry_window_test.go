@@ -10,22 +10,22 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedAnew maps each sender whose retries carry a new signed time to the evidence for that. Only
-// these senders may have a tolerance that is shorter than the RetryWindow.
+// signedAnew maps each sender whose retries carry a new signed time to the evidence for the new
+// time. Only these senders may have a tolerance that is shorter than the RetryWindow.
 var signedAnew = map[string]string{
 	"calendly":          "Calendly's example code refuses a time that is 3 minutes old, although it retries for a day",
-	"clerk":             "Standard Webhooks: the time is that of the attempt",
+	"clerk":             "Standard Webhooks: the signed time is the time of the attempt",
 	"google-pubsub":     "a token is issued for each push and expires after an hour",
 	"hubspot":           "the signed body counts the attempts",
 	"mux":               "the signed body lists the attempts before",
-	"openai":            "Standard Webhooks: the time is that of the attempt",
+	"openai":            "Standard Webhooks: the signed time is the time of the attempt",
 	"paddle":            "Paddle's library refuses a time that is 5 seconds old",
 	"plaid":             "Plaid's documentation refuses a token that is 5 minutes old, although it retries for a day",
-	"resend":            "Standard Webhooks: the time is that of the attempt",
-	"slack":             "the time is that of the request",
-	"standard-webhooks": "Standard Webhooks: the time is that of the attempt",
+	"resend":            "Standard Webhooks: the signed time is the time of the attempt",
+	"slack":             "the signed time is the time of the request",
+	"standard-webhooks": "Standard Webhooks: the signed time is the time of the attempt",
 	"stripe":            "documented: a new signature and time for each attempt",
-	"svix":              "Standard Webhooks: the time is that of the attempt",
+	"svix":              "Standard Webhooks: the signed time is the time of the attempt",
 	"twitch":            "Twitch's documentation refuses a time that is 10 minutes old",
 	"workos":            "WorkOS's library refuses a time that is 3 minutes old, although it retries for days",
 }

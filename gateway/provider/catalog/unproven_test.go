@@ -27,7 +27,7 @@ func fill(head, text, tail string) string {
 }
 
 // hostile returns bodies of 1 MiB from an unknown sender. Some consist of as many tiny items
-// as possible, others are expensive to read in other ways.
+// as possible; the other bodies are expensive to read for another reason.
 func hostile() map[string]struct{ contentType, body string } {
 	const boundary = "multipart/form-data; boundary=b"
 	return map[string]struct{ contentType, body string }{

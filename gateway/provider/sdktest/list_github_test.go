@@ -33,7 +33,7 @@ func githubList() sdkList {
 }
 
 // githubEvent returns a push as JSON, or a pull request as a form. GitHub lets the hook's
-// owner choose the format, and lists both as JSON.
+// owner choose the format, and lists both formats as JSON.
 func githubEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	id := fmt.Sprintf("0b989ba4-242f-11e5-81e1-%012d", n)

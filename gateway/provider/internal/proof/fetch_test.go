@@ -18,7 +18,7 @@ import (
 
 const keysURL = "https://keys.example.com/set.json"
 
-// patientFetcher returns a fetcher that waits for a busy machine.
+// patientFetcher returns a fetcher whose timeout is long enough for a busy machine.
 func patientFetcher(s *prooftest.Server, hosts ...string) *Fetcher {
 	f := NewFetcher(provider.Options{Fetch: s.Transport()}, hosts...)
 	f.timeout = 2 * time.Minute

@@ -162,7 +162,7 @@ const hashPrefix = "sha256:"
 var escapeParts = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // Join builds one key from several parts, so that no two lists of parts give the same key: ":"
-// separates them and is escaped inside. A key that is too long becomes a hash.
+// separates the parts and is escaped inside them. A key that is too long becomes a hash.
 func Join(parts ...string) string {
 	var key strings.Builder
 	for i, part := range parts {

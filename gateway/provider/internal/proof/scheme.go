@@ -62,9 +62,9 @@ type Pairs struct {
 	Timestamp string // the time's key, which may appear only once; empty for none
 }
 
-// TimedBody declares the scheme that Stripe introduced and others adopted. One header, such as
-// t=...,v1=..., contains the time and an HMAC-SHA256 of time and body. The header may contain
-// several v1 while a secret is rotated. The secret itself is the key.
+// TimedBody declares the scheme that Stripe introduced and other senders adopted. One header, such
+// as t=...,v1=..., contains the time and an HMAC-SHA256 of time and body. The header may contain
+// several v1 pairs while a secret is rotated. The secret itself is the key.
 func TimedBody(header string, unit Unit, tolerance time.Duration) *Scheme {
 	return &Scheme{
 		Headers:   []HeaderNames{{Signature: header}},
@@ -98,7 +98,7 @@ func SignedBy(s *Scheme, p *provider.Provider) *provider.Provider {
 }
 
 // IsSignature reports whether a header's value is not a credential, but a signature of the scheme,
-// even one that is spelled in another way than the scheme expects.
+// even one in a spelling that the scheme does not expect.
 func (s *Scheme) IsSignature(name, value string) bool {
 	if !slices.ContainsFunc(s.Headers, func(names HeaderNames) bool { return names.Signature == name }) {
 		return false

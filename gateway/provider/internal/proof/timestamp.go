@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// StandardTolerance is the difference between the signed time and now that Stripe,
-// Slack, Standard Webhooks and most others allow.
+// StandardTolerance is the difference between the signed time and now that Stripe, Slack,
+// Standard Webhooks and most other senders allow.
 const StandardTolerance = 300 * time.Second
 
 // Unit is the format in which a sender writes a time.

@@ -64,7 +64,7 @@ func GitLab(o provider.Options) (*provider.Provider, error) {
 				"GitLab does not retry. Resend, in the log of the webhook, keeps the key. Unconfirmed: Resend is available for 7 days.",
 				"GitLab waits 10 s. Unconfirmed: GitLab switches off a webhook temporarily after 4 consecutive failures, and permanently " +
 					"after 40.",
-				"Payloads are up to 25 MB. GitLab does not send a longer one.",
+				"Payloads are up to 25 MB. GitLab does not send larger ones.",
 				"Unconfirmed: self-managed GitLab has the signing token, but a feature flag may hide it.",
 			},
 			Backfill: "GET /projects/:id/hooks/:hook_id/events lists deliveries, and POST .../events/:id/resend resends one " +
@@ -96,8 +96,8 @@ func gitlabSigns(s secret.Value) bool {
 }
 
 // verify checks the signature if a signing token is configured and either the request is signed
-// or no secret token is configured, otherwise the secret token. A signing token is never accepted
-// as a secret token.
+// or no secret token is configured. Otherwise it checks the secret token. A signing token is never
+// accepted as a secret token.
 func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var of [2]struct { // secret tokens, signing tokens
 		secrets []secret.Value
@@ -131,7 +131,7 @@ func (g *gitlab) verify(ctx context.Context, r *provider.Request, secrets []secr
 func gitlabEvents(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	signed := proof.InHeader(proof.WebhookNames().ID)
-	id := proof.Hashed(gitlabEvent.IfAny(), proof.At("")) // GitLab resends both unchanged
+	id := proof.Hashed(gitlabEvent.IfAny(), proof.At("")) // GitLab resends the header and the body unchanged
 	switch {
 	case len(r.Header[proof.WebhookNames().Signature]) > 0 && len(r.Header[signed.Header]) > 0:
 		id = proof.Verbatim(signed)

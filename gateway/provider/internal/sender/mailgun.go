@@ -41,9 +41,9 @@ const (
 // may be as large as MaxBody.
 const maxMailgunJSON = 1 << 20
 
-// Mailgun declares Mailgun's webhooks (JSON) and the email that its routes forward (forms).
-// The body of both carries a signature over a time and a token; the rest of the body is not
-// signed. Source: documentation.mailgun.com, "Securing Webhooks"; mailgun-go, webhooks.go.
+// Mailgun declares Mailgun's webhooks (JSON) and the email that its routes forward (forms). Each
+// body carries a signature over a time and a token; the rest of the body is not signed. Source:
+// documentation.mailgun.com, "Securing Webhooks"; mailgun-go, webhooks.go.
 func Mailgun(o provider.Options) (*provider.Provider, error) {
 	m := &mailgun{tolerance: proof.Tolerance(o, mailgunTolerance)}
 	return &provider.Provider{
@@ -65,7 +65,7 @@ func Mailgun(o provider.Options) (*provider.Provider, error) {
 		},
 		OtherBodies: "multipart forms (multipart/form-data)",
 		MaxBody:     35 << 20, // email forwarded by routes: 25 MB, in base64
-		MaxForm:     75 << 20, // the same, escaped
+		MaxForm:     75 << 20, // the same email, escaped
 		RetryWindow: 8 * time.Hour,
 	}, nil
 }

@@ -236,7 +236,7 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 			public = published
 		}
 		if matched < 0 && proof.ProvesRSA(public, crypto.SHA256, c.message(webhook, r.Body), c.signature) == nil {
-			matched, byPublished = i, public == published // no constant time: all compared values are public
+			matched, byPublished = i, public == published // need not take constant time: all compared values are public
 		}
 	}
 	switch {

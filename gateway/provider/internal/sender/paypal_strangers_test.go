@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// asStranger returns a request with a worthless signature that makes us fetch its certificate
-// from rawURL.
+// asStranger returns a request with a worthless signature. The request makes us fetch a
+// certificate from rawURL.
 func asStranger(p *provider.Provider, rawURL string, client netip.Prefix) *provider.Request {
 	r := p.Sample("", "WH-1", prooftest.Now())
 	r.Header.Set(paypalID, "1")

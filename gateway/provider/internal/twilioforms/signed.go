@@ -60,7 +60,7 @@ func Signed(r *provider.Request) ([]byte, error) {
 }
 
 // hashed returns an error unless all hashes in the URL are the body's. Twilio sometimes repeats
-// the parameter; two different values could be read in two ways.
+// the parameter, and two readers could use different values.
 func hashed(hashes []string, body []byte) error {
 	sum := sha256.Sum256(body)
 	for _, text := range hashes {
