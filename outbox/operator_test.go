@@ -104,7 +104,7 @@ func TestWhatIsNotDoneIsNotRecorded(t *testing.T) {
 		{ann, "the effect is done: an effect that succeeded cannot be retried"},
 		{ledger.Operator{Via: "test"}, "the operator's name is empty"},
 		{ledger.Operator{Who: strings.Repeat("a", 256), Via: "test"}, "the operator's name has 256 bytes"},
-		{ledger.Operator{Who: "ann"}, "the operator's way is empty"},
+		{ledger.Operator{Who: "ann"}, "the operator's channel is empty"},
 		{ledger.Operator{Who: "a\x00b", Via: "test"}, "the operator's name contains a NUL character"},
 	} {
 		require.ErrorContains(t, b.Ledger().Retry(t.Context(), key, c.by), c.text)

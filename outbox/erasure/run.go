@@ -16,7 +16,7 @@ import (
 func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, error) {
 	rows, err := e.sql.ErasedByRun.With(ofRun{Run: run}).Query(ctx, pipeline.ByIndex{Sender: e.read})
 	if err != nil {
-		return nil, fmt.Errorf("list what run %d has erased: %w", run, err)
+		return nil, fmt.Errorf("list the events that run %d has erased: %w", run, err)
 	}
 	refs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (identity.EventRef, error) {
 		var target string
@@ -25,7 +25,7 @@ func (e *Eraser) OfRun(ctx context.Context, run int64) ([]identity.EventRef, err
 		return identity.EventRef{Source: identity.Source(source), EventID: identity.EventID(id)}, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list what run %d has erased: %w", run, err)
+		return nil, fmt.Errorf("list the events that run %d has erased: %w", run, err)
 	}
 	return refs, nil
 }
@@ -44,7 +44,7 @@ func (e *Eraser) JobsOfRun(ctx context.Context, run int64, still func(context.Co
 			err = e.eraseJobs(ctx, jobsOf{events: some, effects: effects}, still)
 		}
 		if err != nil {
-			return fmt.Errorf("jobs of what run %d has erased: %w", run, err)
+			return fmt.Errorf("delete the jobs of the events that run %d has erased: %w", run, err)
 		}
 	}
 	return nil

@@ -99,7 +99,7 @@ func once(compile Condition) Condition {
 }
 
 // errNoConditions is the cause of a ConditionError if the Finder has no Condition.
-var errNoConditions = errors.New("no conditions can be read here")
+var errNoConditions = errors.New("conditions are not supported here")
 
 // match returns the Match of c, or nil if c selects everything. Errors: *ConditionError.
 func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {

@@ -86,7 +86,7 @@ func (l *Ledger) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[i
 	}
 	rows, err := l.sql.OrderTurns.With(orderTurns{Asked: asked}).Query(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("ask orders: %w", err)
+		return nil, fmt.Errorf("check orders: %w", err)
 	}
 	turns := make(map[identity.EffectID]turn, len(waiting))
 	var id identity.EffectID
@@ -95,7 +95,7 @@ func (l *Ledger) turnsOf(ctx context.Context, tx pgx.Tx, waiting []Claim) (map[i
 		turns[id] = t
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("ask orders: %w", err)
+		return nil, fmt.Errorf("check orders: %w", err)
 	}
 	return turns, nil
 }

@@ -40,7 +40,7 @@ func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, r
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("find destinations of what is overdue: %w", err)
+		return 0, fmt.Errorf("find destinations with unfinished effects: %w", err)
 	}
 	healed := 0
 	var errs []error

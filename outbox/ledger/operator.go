@@ -40,7 +40,7 @@ func (by Operator) Validate() error {
 		return fmt.Errorf("the operator's name %w", err)
 	}
 	if err := column.ValidateKey(by.Via, maxRoleLen); err != nil {
-		return fmt.Errorf("the operator's way %w", err)
+		return fmt.Errorf("the operator's channel %w", err)
 	}
 	if by.Role != "" {
 		if err := column.ValidateKey(by.Role, maxRoleLen); err != nil {

@@ -78,7 +78,7 @@ func (l *Ledger) Resend(ctx context.Context, idempotencyKey string, c Resend, by
 }
 
 // errResent means that the same request has already created its effect.
-var errResent = errors.New("it is already resent")
+var errResent = errors.New("it has already been resent")
 
 func (l *Ledger) resend(ctx context.Context, tx pgx.Tx, id identity.EffectID, idempotencyKey string, c Resend) (created bool, err error) {
 	of, err := l.effect(ctx, tx, idempotencyKey)

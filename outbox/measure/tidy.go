@@ -45,7 +45,7 @@ func (c *Counts) Tidy(ctx context.Context) error {
 	do("drop old minutes", c.drop(ctx, c.sql.DropMinutes.With(dropCounts{keptFor: keptFor{KeptSeconds: minutesKept.Seconds()}, Limit: droppedAtOnce})))
 	do("drop old hours", c.drop(ctx, c.sql.DropHours.With(dropCounts{keptFor: old, Limit: droppedAtOnce})))
 	_, err = c.sql.DropLastSeen.With(old).Exec(ctx, c.pool)
-	do("drop what was seen long ago", err)
+	do("drop old last-seen times", err)
 	_, err = c.sql.DropSizes.With(old).Exec(ctx, c.pool)
 	do("drop old sizes", err)
 	return errors.Join(errs...)

@@ -188,7 +188,7 @@ func (q *Quarantine) Next(ctx context.Context, f Filter, after Mark, limit int) 
 // Accepted removes a delivery that was verified and accepted, and records the operator.
 func (q *Quarantine) Accepted(ctx context.Context, id uuid.UUID, by ledger.Operator) error {
 	if _, err := q.takeOut(ctx, ActionRetry, id, by); err != nil {
-		return fmt.Errorf("take out of the quarantine: %w", err)
+		return fmt.Errorf("remove from the quarantine: %w", err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (r *run) dropDetailsOf(ctx context.Context, t *task, p partition, events []
 func (r *run) outliving(ctx context.Context, p partition) (numbers []int64, unended bool, err error) {
 	rows, err := r.sql.Outliving.With(outliving{From: p.day, Until: p.end()}).Query(ctx, byIndex(r))
 	if err != nil {
-		return nil, false, fmt.Errorf("look for effects that outlive their time: %w", err)
+		return nil, false, fmt.Errorf("look for effects that outlive the day: %w", err)
 	}
 	var number int64
 	var began bool
@@ -99,7 +99,7 @@ func (r *run) outliving(ctx context.Context, p partition) (numbers []int64, unen
 		return nil
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("look for effects that outlive their time: %w", err)
+		return nil, false, fmt.Errorf("look for effects that outlive the day: %w", err)
 	}
 	return numbers, unended, nil
 }
@@ -128,7 +128,7 @@ func (r *run) thin(ctx context.Context, p partition, numbers []int64) (left int6
 		return r.sql.ThinDay.With(thinDay{Whole: p.whole, Day: p.day, Numbers: numbers}).QueryRow(ctx, tx).Scan(&left)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("keep what outlives %s of %s: %w", p.day.Format(time.DateOnly), p.whole, err)
+		return 0, fmt.Errorf("delete the unneeded rows of %s of %s: %w", p.day.Format(time.DateOnly), p.whole, err)
 	}
 	return left, nil
 }
