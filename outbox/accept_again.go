@@ -113,8 +113,8 @@ func (o *Outbox) databaseLife(ctx context.Context) (life string, err error) {
 	return life, err
 }
 
-// missDatabaseLife is called when the query of databaseLife fails. Every duplicate is then looked
-// up in the database.
+// missDatabaseLife logs that the query of databaseLife failed. Every duplicate is then looked up in
+// the database.
 func (o *Outbox) missDatabaseLife(err error) {
 	o.logger.Debug("duplicates are looked up in the database, because its identity is unknown", slog.Any(logkey.Err, err))
 }

@@ -97,8 +97,8 @@ func (p *arrivalPlans) end(err error) {
 	}
 }
 
-// end is called when no transaction contains the arrival any more. err is nil if the arrival is
-// committed.
+// end releases the delivery and reports the outcome to every plan. It is called when no transaction
+// contains the arrival any more. err is nil if the arrival is committed.
 func (a arrival) end(err error) {
 	a.release()
 	a.plans.end(err)

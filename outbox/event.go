@@ -97,7 +97,7 @@ type Incoming struct {
 	// Item is the event's JSON pointer (RFC 6901) inside the body, or empty if the whole body is
 	// the event.
 	Item string
-	// Part is the bytes that Item points to, if the caller has them. It may be a slice of the
+	// Part contains the bytes that Item points to, if the caller has them. It may be a slice of the
 	// body.
 	Part []byte
 }

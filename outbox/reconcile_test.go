@@ -65,8 +65,8 @@ func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	}
 }
 
-// The jobs of some events are not read, because others precede them. They are not missing, and the
-// event keeps the time of its next run.
+// The jobs of some events are not read, because other jobs precede them. These jobs do not count as
+// missing.
 func TestReconcileKnowsWhichJobsItDidNotRead(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{

@@ -20,8 +20,9 @@
 // # Group commit
 //
 // Accepts, dispatches, claims and settlements each share transactions in a Group. While a commit is
-// in flight, the next batch collects: at most 64 members, 1,000 items, 4 MiB; a larger member is
-// committed alone. There is no timer. Two batches may be in flight. The rules and their reasons:
+// in flight, the next batch fills: at most 64 members, 1,000 items, 4 MiB; a larger member is
+// committed alone. A lone member waits for no timer. By default, two batches may be in flight, and
+// GroupOptions.Patience may delay the second one. The rules and their reasons:
 //
 //   - READ COMMITTED, synchronous_commit = on, a lock_timeout of 250 ms (less
 //     than deadlock_timeout), statement and idle timeouts of 5 s, all set in
@@ -36,13 +37,13 @@
 //     fails its neighbours.
 //   - A batch that waits for another transaction's lock leaves its committer: one
 //     of four lanes singles out the blocked members and commits the others.
-//   - No COMMIT runs on a caller's context: cancelling it loses the outcome.
+//   - No COMMIT runs on a caller's context: a cancelled COMMIT loses its outcome.
 //   - A COMMIT without a response has an unknown outcome. The same transaction is
 //     tried again on a fresh connection until the members' time is over. That is
-//     safe, because each finds its own rows: T1 by the acceptance id generated
-//     before the first try, T2 by the fence, a claim by its claim id, a settlement by
-//     its recorded attempt. pgx's SafeToRetry is not used: since 5.9 it calls
-//     a lost COMMIT response safe to retry.
+//     safe, because each try finds the rows of an earlier try: T1 by the acceptance
+//     id generated before the first try, T2 by the fence, a claim by its claim id, a
+//     settlement by its recorded attempt. pgx's SafeToRetry is not used: since 5.9 it
+//     calls a lost COMMIT response safe to retry.
 //   - With synchronous replication a visible row might not be on the standby yet,
 //     so a T1 that only found duplicates writes a WAL message and waits too.
 //   - The queue, the wait in it and the number of lanes are bounded. A member

@@ -33,12 +33,12 @@ const (
 )
 
 // Group lets concurrent members share transactions. While a commit is in flight, the next batch
-// collects. A single member does not wait for others, so it has the latency of its own transaction.
+// fills. A single member does not wait for others, so it has the latency of its own transaction.
 // T1, T2 and both halves of T3 each use a Group.
 //
-// GroupOptions.Run writes a member M together with others. Its submitter gets the result R only after
-// COMMIT succeeded. A bad member never fails its neighbours: a batch that the server refuses is
-// bisected. A batch that waits for another transaction's lock leaves its committer
+// GroupOptions.Run writes a member M together with others. The member's submitter gets the result R
+// only after COMMIT has succeeded. A bad member never fails its neighbours: a batch that the server
+// refuses is bisected. A batch that waits for another transaction's lock leaves its committer
 // (group_commit_blocked.go).
 type Group[M, R any] struct {
 	db   *DB
@@ -256,7 +256,7 @@ func (g *Group[M, R]) commitOnce() {
 	g.active--
 }
 
-// commitUntilEmpty is one committer. It ends when no member waits, so an idle Group has no
+// commitUntilEmpty runs one committer. It ends when no member waits, so an idle Group has no
 // goroutine.
 func (g *Group[M, R]) commitUntilEmpty() {
 	for {

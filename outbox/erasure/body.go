@@ -15,8 +15,8 @@ import (
 
 // eraseItem removes the event's own part from a body that other events need. It also removes every
 // part that belongs to no event, because such parts are copies of repeated events. It reports
-// whether the event's own part remains, because it overlaps other events' parts or cannot be
-// located.
+// whether the event's own part remains. The part remains if it overlaps other events' parts or
+// cannot be located.
 func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (remains bool, err error) {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)

@@ -25,9 +25,9 @@
 //
 // Several processes may write the files of one day, and each may delete files that another is still
 // writing. The column begun_at therefore changes before files are deleted, and whenever the manifest
-// changes. A process cannot make a manifest valid if begun_at is not as the process has read it.
-// When the process has written files, it compares begun_at, and deletes them itself if begun_at has
-// changed.
+// changes. A process cannot make a manifest valid if begun_at has changed since the process read
+// it. After a process has written files, it checks begun_at again, and deletes the files itself if
+// begun_at has changed.
 //
 // # Erasure
 //

@@ -61,7 +61,7 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 	if err != nil {
 		return err
 	}
-	passed := false // an unfinished day
+	passed := false // true after an unfinished day
 	for _, listed := range days {
 		if still != nil {
 			if err := still(ctx); err != nil {

@@ -119,7 +119,7 @@ func scanDay(row pgx.CollectableRow) (Day, error) {
 	return d, err
 }
 
-// errOther is returned when another process changed the day.
+// errOther is returned when another process has changed the day.
 var errOther = errors.New("another process works on this day of the export")
 
 // unchanged returns errOther if another process has changed the day since d was read.
@@ -175,7 +175,7 @@ func (a *Archive) reserve(ctx context.Context, d Day, names []string) error {
 	return nil
 }
 
-// rowOf returns the number of rows of a Scan for change.
+// rowOf returns the number of rows that a Scan found, 0 or 1, and its other errors.
 func rowOf(err error) (int64, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil

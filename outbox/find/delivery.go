@@ -17,7 +17,7 @@ import (
 )
 
 // nearby is the number of positions before and after a delivery's time among which EventsOfDelivery
-// looks for its events. Events of concurrent transactions take positions in between.
+// looks for the delivery's events. Events of concurrent transactions take positions in between.
 const nearby = 5_000
 
 // EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It

@@ -1,7 +1,7 @@
 // Package find selects events, effects and operator actions for bulk runs and other parts of the
-// program. It walks them from the newest back or from the oldest onward, reads a bounded number at
-// a time, and reports how far it looked. Each filter is one struct. Command line, console, API and
-// runs read and write the same fields (see Fields).
+// program. It walks them from the newest back or from the oldest onward, reads a bounded number of
+// rows at a time, and reports how far it looked. Each filter is one struct. Command line, console,
+// API and runs read and write the same fields (see Fields).
 //
 // Matches may be rare or missing, and no index serves every filter. A page therefore contains only
 // the matches found within a budget. It also contains the time back to which the search looked, and

@@ -129,9 +129,9 @@ func (f *Fleet) FreeJobs(ctx context.Context, reason string) (freed int64, err e
 	return freed, nil
 }
 
-// TakeOver is called when a process starts. It announces the process and moves the jobs of its
-// destinations from other queues to its own. The other queues include those of a process that is
-// not presumed gone yet. TakeOver returns the number of moved jobs. Errors: ErrUnavailable.
+// TakeOver announces a starting process, and moves the jobs of its destinations from other queues
+// to its own queues. The other queues include those of a process that is not presumed gone yet.
+// TakeOver returns the number of moved jobs. Errors: ErrUnavailable.
 func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err error) {
 	if _, err := f.Announce(ctx, p); err != nil {
 		return 0, err

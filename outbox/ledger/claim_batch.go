@@ -29,7 +29,7 @@ type claimAnswer struct {
 	lost    bool // an attempt outlived its lease
 }
 
-// claimBatch is the first half of T3 for all claims of a batch. Ordered effects take two rounds.
+// claimBatch runs the first half of T3 for all claims of a batch. Ordered effects take two rounds.
 // The first round locks their rows. The second round locks and checks their orders, and starts the
 // effects whose turn it is.
 func (l *Ledger) claimBatch(ctx context.Context, tx pgx.Tx, batch []Claim) ([]Claimed, error) {

@@ -45,9 +45,9 @@
 // other transition, including attempts that leave started without a settlement.
 //
 // Turned away means that an operator may be able to change the receiver's response. The effect is
-// therefore tried again as if it was not applied. The difference shows when the attempts are used
-// up. The receiver did respond, so no operator has to investigate, and no other effect waits behind
-// this one.
+// therefore tried again like an effect that was not applied. The two differ when the attempts are
+// used up. The receiver has responded to an effect that was turned away, so no operator has to
+// investigate it, and no other effect waits behind it.
 //
 // Doubt persists: maybe_applied_since is the start of the first attempt that may have been applied,
 // and no later failure clears or moves it. While a request is not rendered (Request.Late), its
@@ -83,7 +83,7 @@
 // is not the effect's turn.
 //
 // The key of latest_by is also an order key. When its turn arrives, an effect is cancelled if a
-// newer effect (occurred_at, then accept_seq) of the same object was applied. It is linked to that
-// newer effect.
-// object_versions stores the newest applied version of each object.
+// newer effect (occurred_at, then accept_seq) of the same object was applied. The cancelled effect
+// is linked to the newer effect. The table object_versions stores the newest applied version of
+// each object.
 package ledger

@@ -14,7 +14,7 @@ import (
 type Batch struct {
 	Effects []MadeEffect
 	// States are the states in which the effects were found. An effect that has left these states,
-	// or entered its state after AsOf, is left unchanged. A zero AsOf sets no bound.
+	// or finished after AsOf, is left unchanged. A zero AsOf sets no bound.
 	States []EffectState
 	AsOf   time.Time
 	// DoubtSince marks parked effects as possibly applied since that time, unless they have been in

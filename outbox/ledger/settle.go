@@ -57,7 +57,8 @@ type Settled struct {
 	NextAttemptAt time.Time   // if State is pending or in_doubt
 }
 
-// next is the state machine for the end of an attempt; the package documentation has its table.
+// next returns the effect's state after the attempt, and whether the attempt was applied: yes, no
+// or unknown. The package documentation has the table of states.
 func (s Settlement) next() (state EffectState, applied string) {
 	doubt := !s.Effect.MaybeAppliedSince.IsZero()
 	switch s.Verdict {
@@ -157,7 +158,7 @@ type attemptOf struct {
 
 type settledBefore struct{ Ended []attemptOf }
 
-// settleBatch is the second half of T3 for all settlements of a batch.
+// settleBatch runs the second half of T3 for all settlements of a batch.
 func (l *Ledger) settleBatch(ctx context.Context, tx pgx.Tx, batch []Settlement) ([]Settled, error) {
 	ended := make([]endedRow, 0, len(batch))
 	for _, s := range batch {

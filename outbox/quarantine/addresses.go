@@ -68,8 +68,8 @@ func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 	return true
 }
 
-// forgetOld leaves the addresses noted longer ago than noteAgain to the table, from which they
-// expire.
+// forgetOld removes the addresses noted longer ago than noteAgain from memory. The table keeps them
+// until they expire.
 func (a *addresses) forgetOld() {
 	for s, at := range a.noted {
 		if time.Since(at) >= noteAgain {

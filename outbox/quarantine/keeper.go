@@ -170,7 +170,7 @@ func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 // Call Start once the database is migrated. None of these addresses is known before the first read.
 func (k *Keeper) Start() { k.runner.Wake() }
 
-// work is one turn of the runner.
+// work runs one turn: it syncs the addresses, and writes the requests that may be written now.
 func (k *Keeper) work() {
 	ctx, cancel := context.WithTimeout(context.Background(), k.timeout)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 // actionRun is the operator action that allows a stopped run to continue.
 const actionRun ledger.Action = "retention.run"
 
-// stopped returns the tasks that need an operator's approval, because they would go too far in one
-// run.
+// stopped returns the due tasks that would go further in one run than they may without an
+// operator's approval.
 func (r *run) stopped() []*task {
 	var stopped []*task
 	for _, t := range r.tasks {

@@ -19,9 +19,9 @@ import (
 )
 
 // Retention does not delay deliveries that arrive at a steady rate. Rounds without and with
-// retention alternate. The test compares the 99th percentiles of each pair of rounds: the spread of
-// their ratios stays below a bound. The bound applies only with HOOKLATCH_LONG=1, on an otherwise
-// idle machine. The short form checks only that deliveries are accepted in every round.
+// retention alternate. The test divides the 99th percentiles of each pair of rounds: the upper end
+// of the ratios' spread stays below a bound. The bound applies only with HOOKLATCH_LONG=1, on an
+// otherwise idle machine. The short form checks only that deliveries are accepted in every round.
 func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest // the test must run alone when it measures
 	long := os.Getenv("HOOKLATCH_LONG") != ""
 	if !long { // a measurement needs an otherwise idle machine

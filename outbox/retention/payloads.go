@@ -194,7 +194,7 @@ func (r *run) eachUnfinished(ctx context.Context, from, until int64, f func(even
 	}
 }
 
-// anyTime is later than each event: the end of the year 9999, in Unix seconds.
+// anyTime is later than the time of any event: the end of the year 9999, in Unix seconds.
 const anyTime = 253402300799
 
 // recheckDeliveries deletes the kept deliveries that are no longer needed. First it notes events

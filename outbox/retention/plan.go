@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// Plan counts the rows that a run would delete, and deletes nothing. Kept counts rows that
-// unfinished work needs, as far as already known.
+// Plan counts the rows that a run would delete, and deletes nothing. In its Report, Kept counts the
+// rows that unfinished work is already known to need.
 func (k *Keeper) Plan(ctx context.Context, settings Settings) (Report, error) {
 	r := &run{Keeper: k, order: Order{Settings: settings}, look: lookedAtAtOnce}
 	err := r.prepare(ctx)

@@ -28,9 +28,9 @@ func (e *ManyError) Error() string {
 var ErrNoReason = errors.New("a reason is required for effects that may already have been applied")
 
 // Begin stores a bulk run with the operator who requested it. Any worker of the database, or Work,
-// then carries it out. Repeating a request with the same RequestID returns the existing run. A
-// request with Most is counted first, and refused if it selects more. Errors: *ManyError,
-// ErrNoReason, ErrUnavailable.
+// then carries it out. Repeating a request with the same RequestID returns the existing run. If
+// o.Most is set, Begin first counts the selected targets, and refuses the request if they exceed
+// o.Most. Errors: *ManyError, ErrNoReason, ErrUnavailable.
 func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
 	run, err := r.begin(ctx, o, by)
 	if err != nil {

@@ -43,9 +43,9 @@ type Order struct {
 
 // EffectTerms define how an action is applied to effects, and where its selection ends.
 type EffectTerms struct {
-	// AsOf excludes effects created later, and effects that entered their state later. A run thus
-	// changes the effects that its preview counted, and not the results of its own actions. Zero:
-	// now, by the database's clock.
+	// AsOf excludes effects created later, and effects that finished later. A run thus changes the
+	// effects that its preview counted, and not the results of its own actions. Zero: now, by the
+	// database's clock.
 	AsOf time.Time `json:"as_of"`
 	// InDoubt includes effects that may have been applied. Without it they are only counted. An
 	// Order that includes them requires a reason.

@@ -140,8 +140,8 @@ func (s *server) hangUp() {
 	}
 }
 
-// Try stores a value in Redis, reads it, and returns the time that both took. The check command
-// calls it.
+// Try stores a value in Redis and reads it back, and returns the total time of the two commands.
+// The check command calls it.
 func Try(ctx context.Context, given secret.Value) (took time.Duration, err error) {
 	s, err := newServer(given)
 	if err != nil {

@@ -1,5 +1,6 @@
 -- Deliveries whose body may contain a text. Most bodies would contain the text unchanged. JSON may
--- escape its letters, and a form may encode it. A body that is not in this table is unknown.
+-- escape the text's letters, and a form may encode them. A delivery that is not in the table
+-- deliveries is returned too, because its body is unknown.
 SELECT a.number
 FROM :asked AS a (number integer, delivery_id uuid, received_at timestamptz)
 LEFT JOIN LATERAL (

@@ -30,7 +30,7 @@ func NewRunner(pause time.Duration, run func()) *Runner {
 	return &Runner{pause: pause, run: run, stopping: make(chan struct{})}
 }
 
-// Wake requests a call of the function that begins after Wake. It reports whether such a call will
+// Wake requests a call that begins after Wake was called. It reports whether such a call will
 // begin. After Stop, calls can be requested only until the calls requested earlier have ended.
 func (r *Runner) Wake() bool {
 	r.mu.Lock()

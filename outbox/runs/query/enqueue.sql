@@ -1,5 +1,5 @@
--- Returns the runs that idle.sql looks for, and stores the time. The same transaction inserts their
--- jobs.
+-- Returns the runs that idle.sql looks for, and stores the time at which they get their jobs. The
+-- same transaction inserts the jobs.
 UPDATE hooklatch.replay_runs
 SET enqueued_at = now()
 WHERE {{at_work}}
