@@ -57,8 +57,8 @@ type firstAttempts struct {
 }
 
 // expect adds a claim to each of an event's effects that can be attempted as soon as the dispatch
-// is committed, and reserves a slot for it. The caller must call begin or giveBack after the
-// dispatch.
+// is committed and for which a slot is free, and reserves the slot. The caller must call begin or
+// giveBack after the dispatch.
 func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAttempts {
 	expected := &firstAttempts{births: b, event: event}
 	if b.off || b.stopped.Load() || event.Generation > 1 {

@@ -185,7 +185,7 @@ func TestABirthOfUnknownOutcomeIsAskedFor(t *testing.T) {
 	require.Zero(t, w.lanes["app"].Taken())
 }
 
-// A first attempt that is asked for again is not taken back. Otherwise it could be settled as not
+// A claim that a process repeats is not taken back. Otherwise its attempt could be settled as not
 // applied while its call is in flight.
 func TestABirthThatIsAskedForIsNotTakenBack(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 )
 
 // Probes, and jobs that were set aside, start by the database's clock, because a process's clock may
-// be wrong. Tests of both run again in a process with a wrong clock.
+// be wrong. The tests of probes and of such jobs run again in a process with a wrong clock.
 func TestPausesEndWhateverTheProcessClockSays(t *testing.T) {
 	t.Parallel()
 	for skew, test := range map[string]string{"-1h": "TestProbesKeepTheirPace", "+1h": "TestWhatWaitsInASharedQueueIsSetAside"} {

@@ -20,8 +20,9 @@ type DestinationOptions struct {
 	Sender destination.Sender `yaml:"-"`
 	// ConfigHash identifies the destination's configuration.
 	ConfigHash string `yaml:"-"`
-	// PollEvery is the interval at which the queue is polled for jobs whose notification was lost. If
-	// destinations share a queue, the shortest interval applies. Defaults to a second.
+	// PollEvery is the interval at which the queue is polled for jobs whose notification was lost.
+	// Defaults to a second, or to 150 ms with Options.PollOnly. If destinations share a queue, the
+	// default applies if one of them sets no interval, otherwise the shortest interval.
 	PollEvery time.Duration `yaml:"-"`
 
 	// Maximum number of simultaneous calls in one process. Defaults to 10.
@@ -44,8 +45,8 @@ type DestinationOptions struct {
 	// Time for which the receiver remembers idempotency keys, such as 24h. An effect that was in doubt
 	// for longer is parked, because its key no longer protects it. Defaults to forever.
 	KeyTTL time.Duration `yaml:"key_ttl,omitempty"`
-	// Reaction to a receiver that only replays the error it stored for a key: keep retries under the
-	// same key, new_key under another key. Defaults to keep.
+	// Reaction to a receiver that only replays the error it stored for a key: keep tries again
+	// under the same key, new_key under another key. Defaults to keep.
 	OnStoredError OnStoredError `yaml:"on_stored_error,omitempty"`
 	// Conditions under which the destination counts as down and is paused.
 	Breaker lane.Breaker `yaml:"breaker,omitempty"`

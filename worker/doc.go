@@ -30,6 +30,6 @@
 //	scheduled   snoozed: not due yet, another attempt holds the lease, no slot,
 //	            not its turn in its order
 //	cancelled   the effect is failed, parked or cancelled, or a handler gave up on the
-//	            event. Not completed: River UI would show that as success
+//	            event. The job is not completed, because River UI would show success
 //	discarded   a dispatch that failed for the last time; its event is failed
 package worker

@@ -108,7 +108,7 @@ func (w *effectWorker) leaveToOthers(ctx context.Context, job *river.Job[effectA
 	return river.JobSnooze(pausedSnooze + rand.N(pausedSnooze)) //nolint:gosec // no secret depends on it
 }
 
-// waitForRoom sets aside a job that found no slot, or whose rate token is valid much later.
+// waitForRoom sets aside a job that found no slot, or whose rate token becomes valid much later.
 func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, err error) error {
 	snooze, ok := errors.AsType[*rivertype.JobSnoozeError](err)
 	if !ok || snooze.Duration == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 )
 
-// maxOwnQueues is the maximum number of destination queues: each queue costs every process one poll
-// a second and a share of notifications.
+// maxOwnQueues is the maximum number of queues that assignQueues uses: each queue costs every
+// process one poll a second and a share of notifications.
 const maxOwnQueues = 32
 
 // ownPrefix is the prefix of destination queue names.

@@ -88,7 +88,7 @@ func (w *Worker) freeJobs(ctx context.Context) {
 	freed, err := w.fleet.FreeJobs(ctx, rescueError)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "jobs of lost processes wait for longer", errAttr(err))
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "jobs of lost processes were not given back yet", errAttr(err))
 	case freed > 0:
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "jobs of a lost process were given back", slog.Int64(logkey.Count, freed))
 	}

@@ -83,7 +83,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	}
 	b.addHTTP(t, "app", app.ServeHTTP, patient(ledger.AtLeastOnce))
 	b.addHTTP(t, "mail", mail.ServeHTTP, patient(ledger.AtMostOnce))
-	// Jobs that ran when the backup ends are rescued.
+	// Jobs that were running at the restore time are rescued.
 	b.opts.JobTimeout, b.opts.RescueAfter = 40*time.Second, 45*time.Second
 	a.takeBackup(t)
 	b.start(t, b.worker(t))

@@ -46,7 +46,7 @@ func (w *runWorker) Work(ctx context.Context, job *river.Job[riverjob.RunArgs]) 
 	case run.State == runs.Running && !run.Worked:
 		return river.JobSnooze(0)
 	case run.State.Ended():
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "a run has ended", slog.Int64(logkey.Run, run.ID), slog.String(logkey.State, string(run.State)),
+		w.telemetry.logger.LogAttrs(ctx, slog.LevelInfo, "a bulk run has ended", slog.Int64(logkey.Run, run.ID), slog.String(logkey.State, string(run.State)),
 			slog.Int64(logkey.Count, run.Changed))
 	}
 	return nil

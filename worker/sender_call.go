@@ -14,7 +14,8 @@ import (
 )
 
 // senderPatience is the maximum time that a sender may take to return after its timeout. The
-// program adds a second to the configured timeout, so a call ends at most 5 seconds after that.
+// program adds a second to the configured timeout, so a call ends at most 5 seconds after the
+// configured timeout.
 const senderPatience = 4 * time.Second
 
 // bounds are a call's timeout, and the time that the call may then take to return.
@@ -28,7 +29,7 @@ func (b bounds) onceStopped() time.Duration { return b.patience * 3 / 4 }
 type abandonedError struct{ bounds }
 
 func (e *abandonedError) Error() string {
-	return fmt.Sprintf("the sender did not return within its timeout of %s and %s: the attempt was abandoned", e.timeout, e.patience)
+	return fmt.Sprintf("the sender did not return within its timeout of %s plus %s: the attempt was abandoned", e.timeout, e.patience)
 }
 
 func isAbandoned(err error) bool {

@@ -280,7 +280,7 @@ func TestCallSender(t *testing.T) {
 				<-time.After(time.Hour)
 				return 7
 			})
-			require.EqualError(t, err, "the sender did not return within its timeout of 15s and 4s: the attempt was abandoned")
+			require.EqualError(t, err, "the sender did not return within its timeout of 15s plus 4s: the attempt was abandoned")
 			require.Equal(t, 19*time.Second, took)
 			require.EqualValues(t, 1, l.Abandoned())
 			<-time.After(time.Hour)

@@ -223,8 +223,8 @@ func TestErrorsOfStatementsHaveNoValues(t *testing.T) {
 	}
 }
 
-// A deferred constraint is checked with its statement, not by the COMMIT. The effect that violates
-// the constraint is refused like others, also by the probe of a breaker. The trigger runs as the
+// A deferred constraint is checked with its statement, not by the COMMIT. An effect that violates
+// the constraint is refused, even if a breaker's probe attempts it. The trigger runs as the
 // destination's role.
 func TestADeferredConstraintRefusesItsEffect(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,8 @@ type Worker struct {
 	ended    chan struct{} // created by the first Stop, closed when all work has ended
 }
 
-// limits are timeouts of a Worker that tests raise, because a machine under load may need longer.
+// limits are timeouts of work in a Worker. Tests raise them, because a machine under load may need
+// longer.
 type limits struct{ announce, trip, record, commit time.Duration }
 
 // New checks the options and compiles all routes. It does not access the database. Its error lists
@@ -128,7 +129,7 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started || w.sealed {
-		panic("worker: Handle called after Start")
+		panic("worker: Handle called after Announce or Start")
 	}
 	r := registration{source: source, types: eventType, handle: fn}
 	if err := r.validate(); err != nil {
@@ -139,12 +140,12 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 }
 
 // Start validates the schema, registers the destinations and starts the jobs. ctx bounds only
-// the start; Stop ends the work. A Worker can be started only once.
+// the start; Stop ends the work. A Worker can be started only once, and not after Stop.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.started || w.stopped {
-		return errors.New("start worker: it was started before")
+		return errors.New("start worker: it was started or stopped before")
 	}
 	if err := errors.Join(w.misuse...); err != nil {
 		return fmt.Errorf("start worker: %w", err)

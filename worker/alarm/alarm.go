@@ -131,7 +131,7 @@ func (a *Alarm) tell(ctx context.Context, found []Alert) error {
 			m := &d.messages[i]
 			key, err := a.enqueue(ctx, tx, m)
 			if err != nil {
-				return fmt.Errorf("tell %s: %w", m.to, err)
+				return fmt.Errorf("notify %s: %w", m.to, err)
 			}
 			m.state.EffectKey = key
 		}

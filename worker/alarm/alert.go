@@ -20,8 +20,8 @@ const (
 
 // Alert is a condition that needs attention.
 type Alert struct {
-	// Name is the name of the condition. Subject is the destination, source or kind of rows that the
-	// alert concerns. An alert about the whole system has no Subject.
+	// Name is the name of the condition. Subject is the destination, source, cell or kind of rows
+	// that the alert concerns. An alert about the whole system has no Subject.
 	Name     string   `json:"name"`
 	Subject  string   `json:"subject,omitempty"`
 	Severity Severity `json:"severity"`

@@ -13,8 +13,8 @@ import (
 const (
 	// Window is the period of Facts.Recent.
 	Window = 10 * time.Minute
-	// fewAttempts is the minimum number of first attempts, or of requests, from which a condition
-	// computes a rate.
+	// fewAttempts is the minimum number of first attempts, or of refused requests, from which a
+	// condition computes a rate.
 	fewAttempts = 20
 	// failedShare is the first-attempt failure rate at which a destination counts as failing.
 	failedShare = 0.25

@@ -107,8 +107,8 @@ func (d *decision) update(s *state) {
 	d.tell(s, what)
 }
 
-// end tells the target that was notified that the alert has resolved. If the configuration no longer
-// has that target, end tells the alert's first target.
+// end adds the notification that the alert has resolved, for the last notified target. If the
+// configuration no longer has that target, the notification is for the alert's first target.
 func (d *decision) end(s *state) {
 	if s.Target = d.notified(s); s.Target < 0 {
 		to := d.to(s.Alert)
@@ -130,7 +130,7 @@ func (d *decision) notified(s *state) int {
 	return slices.Index(d.destinations, destination)
 }
 
-// tell adds a message to a state's target.
+// tell adds a message for a state's target.
 func (d *decision) tell(s *state, what What) {
 	d.messages = append(d.messages, Message{
 		What: what, Alert: s.Alert, BeganAt: s.BeganAt, At: d.now, target: s.Target, times: s.TimesTold, state: s,

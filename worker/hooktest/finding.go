@@ -32,9 +32,9 @@ func (f Finding) String() string {
 func (f Finding) verdict() string {
 	switch f.Trouble {
 	case Late, Shuffled:
-		return "Events that arrive in the wrong order are applied in the wrong order: an older event overwrote a newer one, or needs an event that arrives later."
+		return "Events that arrive in the wrong order are applied in the wrong order: an older event overwrote a newer one, or an event needed one that arrived later."
 	case AllAtOnce:
-		return "Handlers that ran in parallel were in each other's way: one read what another was changing, or their order decided."
+		return "Handlers that ran in parallel were in each other's way: one read what another was changing, or the state depended on their order."
 	case TwiceAtOnce, Crashed:
 		return "Something happened more than once: it was not done with tx, and so not rolled back with it."
 	case TwoIDs, Replayed:

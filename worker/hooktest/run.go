@@ -62,7 +62,7 @@ func (t *trial) first(ref identity.EventRef) bool {
 }
 
 // rolledBack runs the handler in a transaction that never commits, and cancels it after a number of
-// statements, or never if that is 0. It reports whether the handler was cancelled.
+// statements, or never if the number is 0. It reports whether the handler was cancelled.
 func (t *trial) rolledBack(ctx context.Context, e inbox.Event, after int) (interrupted bool, err error) {
 	tx, err := t.DB.Begin(ctx)
 	if err != nil {

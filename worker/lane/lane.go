@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// NoSlotSnooze is the snooze of a job that got no slot or no rate token in time, or found no
-	// place to wait for a slot. Places run out only if destinations share a queue: River starts no
-	// more jobs of a queue than its destinations have places in total.
+	// NoSlotSnooze is the snooze of a job that got no slot or no rate token in time, found no place
+	// to wait for a slot, or found its lane Stuck. Places run out only if destinations share a
+	// queue: River starts no more jobs of a queue than its destinations have places in total.
 	NoSlotSnooze = time.Second
 	// asideSettles is longer than River takes to store a job's snooze.
 	asideSettles = 5 * time.Second
@@ -63,7 +63,7 @@ type Lane struct {
 	close  func()
 
 	asideAt atomic.Int64 // last time a job was set aside, in Unix nanoseconds
-	noToken atomic.Int64 // no token is left before this time, in Unix nanoseconds
+	noToken atomic.Int64 // no token is valid before this time, in Unix nanoseconds
 	arrived atomic.Int64 // number of jobs that ever asked for a slot
 
 	firsts  atomic.Int64 // first attempts that began with their dispatch and have not ended

@@ -73,7 +73,7 @@ func (r *Recaller) Run(ctx context.Context) {
 			askedAll = now
 		}
 		if err := r.once(ctx, all); err != nil && ctx.Err() == nil {
-			r.logger.LogAttrs(ctx, slog.LevelWarn, "jobs that were set aside wait on", slog.String(logkey.Err, err.Error()))
+			r.logger.LogAttrs(ctx, slog.LevelWarn, "jobs that were set aside keep waiting", slog.String(logkey.Err, err.Error()))
 		}
 		wait = recallEvery
 		for _, l := range r.lanes {
