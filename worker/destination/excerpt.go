@@ -74,7 +74,8 @@ func forms(s string) []string {
 	return slices.Compact(all)
 }
 
-// onlyASCII escapes all other characters of a JSON string, with a format for their UTF-16 units.
+// onlyASCII escapes the non-ASCII characters of a JSON string, with a format for their UTF-16
+// units.
 func onlyASCII(text, format string) string {
 	var b strings.Builder
 	for _, unit := range utf16.Encode([]rune(text)) {

@@ -36,7 +36,7 @@ type HTTPOptions struct {
 	URL string `yaml:"url,omitempty"`
 	// URL that is itself a secret, instead of url, such as an incoming webhook of Slack, Microsoft
 	// Teams or Discord. The ledger and every display of requests contain only its origin, like
-	// https://hooks.slack.com. A retried effect goes to the URL configured at that time.
+	// https://hooks.slack.com. Each attempt goes to the URL that is configured when it starts.
 	SecretURL secret.Value `yaml:"secret_url,omitempty"`
 	// Chat service of the incoming webhook: slack, teams or discord. Routes then give http.text, the
 	// message. The preset sets the rate that the service allows: 1/s for slack, 2/s for teams and

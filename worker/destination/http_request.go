@@ -237,8 +237,8 @@ func propagate(ctx context.Context, traceparent string, header http.Header) {
 }
 
 // reservedHeader reports whether a header, given in canonical form, is set by the destination or
-// the connection. Neither a configuration nor a request may set such a header, except that requests
-// may set HeaderReceivedAt and HeaderOrigin.
+// the connection. Neither a configuration nor a request may set such a header, with two exceptions:
+// requests may set HeaderReceivedAt and HeaderOrigin, and SecretHeaders may contain Authorization.
 func reservedHeader(canonical string) bool {
 	switch canonical {
 	case "Authorization", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive",

@@ -29,8 +29,8 @@ func passWhenSent(client *httptrace.ClientTrace) requestSent {
 	return sent
 }
 
-// awaited waits for the failpoint and returns the response. If the failpoint or ctx fails, awaited
-// returns that error instead, as if the response were lost.
+// awaited waits for the failpoint and returns the response. If the failpoint fails or ctx ends,
+// awaited returns the error instead, as if the response were lost.
 func (s requestSent) awaited(ctx context.Context, resp *http.Response) (*http.Response, error) {
 	var err error
 	select {

@@ -123,7 +123,8 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 	return out
 }
 
-// open sends EHLO, starts encryption and logs in. With an error, open returns its stage.
+// open sends EHLO, starts encryption and logs in. If a step fails, open returns its stage and the
+// error.
 func (m *Email) open(client *smtp.Client) (stage, error) {
 	if err := client.Hello(m.helo); err != nil {
 		return stageHello, err
@@ -156,7 +157,7 @@ func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
 	_, offered := client.Extension("AUTH")
 	mechanisms := strings.Fields(strings.ToUpper(offered))
 	password := m.password.Reveal()
-	inClear := m.tlsMode == TLSNone // only if the operator allowed it
+	inClear := m.tlsMode == TLSNone // with a username, Validate allows this only for a loopback host
 	switch {
 	case slices.Contains(mechanisms, "SCRAM-SHA-256"):
 		return smtp.ScramSHA256Auth(m.username, password), nil
@@ -235,7 +236,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// boundedConn returns an error once left bytes have been read.
+// boundedConn is a connection from which at most left more bytes can be read.
 type boundedConn struct {
 	net.Conn
 

@@ -11,8 +11,8 @@ import (
 	"text/template/parse"
 )
 
-// templateFuncs replaces the functions of templates whose results can be much larger than their
-// arguments, or grow with each call. Each result is limited to a few times maxRendered.
+// templateFuncs replaces template functions whose results can be much larger than their arguments,
+// or can grow with each call. Each result is limited to a few times maxRendered.
 var templateFuncs = texttemplate.FuncMap{
 	"print":    bounded(fmt.Sprint),
 	"println":  bounded(fmt.Sprintln),

@@ -40,8 +40,8 @@ func (t *Table) LeavesToHandlers(source identity.Source) bool {
 	return slices.Contains(t.handled, string(source))
 }
 
-// allows reports whether a matching route receives the event. The second result is the reason if
-// the route does not, and otherwise why.
+// allows reports whether a matching route receives the event. If it does not, the second result is
+// the reason. Otherwise, the second result is the argument why.
 func (t *Table) allows(e *inbox.Event, why string) (wants bool, instead string) {
 	switch {
 	case !e.ErasedAt.IsZero():

@@ -23,7 +23,7 @@ type HTTPRequest struct {
 	// CEL expression that returns the URL. Defaults to the destination's URL.
 	URL string `yaml:"url,omitempty"`
 	// CEL expression that returns the body, sent as JSON. Defaults to the event's own body, as
-	// received; with GET and DELETE no body.
+	// received; if method is GET or DELETE, no body.
 	Body string `yaml:"body,omitempty"`
 	// CEL expression that returns a message, for a destination with a preset; instead of body.
 	Text string `yaml:"text,omitempty"`

@@ -117,9 +117,9 @@ func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) 
 	return effect, true, nil
 }
 
-// ledgerKey replaces a key that the ledger cannot store by its hash: a key that is longer than
-// maxKey, or not text. A key that looks like such a hash is hashed too, so that no event can choose
-// another event's key.
+// ledgerKey returns the key, or its hash if the ledger cannot store the key because it is longer
+// than maxKey or not text. A key that looks like such a hash is hashed too, so that no event can
+// choose another event's key.
 func ledgerKey(key string) string {
 	fits := len(key) <= maxKey && utf8.ValidString(key) && !strings.ContainsRune(key, 0)
 	if fits && !strings.HasPrefix(key, hashedKeyPrefix) {

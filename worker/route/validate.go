@@ -79,7 +79,7 @@ func (r Route) checkOrder(c *option.Check) {
 		c.Failf("latest_by", nil, "at most one of order_by and latest_by may be given; latest_by keeps order too")
 	}
 	if r.Backfill != "" {
-		c.OneOf("backfill", "way with events that were fetched", r.Backfill, BackfillRun, BackfillSkip, BackfillPark)
+		c.OneOf("backfill", "way to handle fetched events", r.Backfill, BackfillRun, BackfillSkip, BackfillPark)
 	}
 	if r.OnPark == "" {
 		return
