@@ -47,7 +47,7 @@ func lintMigration(text string, isReleased func(minor string) bool) (found []str
 	}
 	expands := marked[1] != ""
 	if !expands && !isReleased(marked[2]) {
-		found = append(found, marked[2]+" is not released: a migration contracts only after a minor version whose programs no longer use the thing")
+		found = append(found, marked[2]+" is not released: a migration contracts only after a minor version whose programs no longer use the removed objects")
 	}
 	if strings.Contains(strings.ToLower(text), "lock_timeout") {
 		found = append(found, "the Migrator sets lock_timeout: a migration must not change it")
@@ -125,7 +125,7 @@ func lintColumn(action string) (found []string) {
 	}
 	value := columnDefault.FindStringSubmatch(action)
 	if value == nil && strings.Contains(action, "NOT NULL") {
-		found = append(found, "processes of the version before write no value to a NOT NULL column; give it a default")
+		found = append(found, "processes of the previous version write no value to a NOT NULL column; give it a default")
 	}
 	if value != nil {
 		for _, name := range call.FindAllStringSubmatch(value[1], -1) {

@@ -59,7 +59,7 @@ func (s search) locate(ctx context.Context, own owner, wanted int) (binaries, er
 		case err != nil:
 			looked = append(looked, fmt.Sprintf("%s: %v", dir, err))
 		case wanted != 0 && bin.major != wanted:
-			looked = append(looked, fmt.Sprintf("%s: has version %d, wanted is %d", dir, bin.major, wanted))
+			looked = append(looked, fmt.Sprintf("%s: has version %d, but version %d is wanted", dir, bin.major, wanted))
 		default:
 			return bin, true
 		}

@@ -60,7 +60,7 @@ func TestLocate(t *testing.T) {
 		"choice of directory":  {search{choice: beta, path: []string{linked}, npm: fromNPM}, 0, beta, 19, ""},
 		"choice without npm":   {search{choice: "npm", path: []string{linked}}, 0, "", 0, "npm: not on PATH"},
 		"choice is no bin":     {search{choice: client, path: []string{linked}}, 0, "", 0, BinariesEnv + "=" + client + " cannot be used: " + client + ": no program initdb"},
-		"choice has another":   {search{choice: beta}, 15, "", 0, "has version 19, wanted is 15"},
+		"choice has another":   {search{choice: beta}, 15, "", 0, "has version 19, but version 15 is wanted"},
 		"too old":              {search{globs: []string{filepath.Join(lib, "9.6", "bin")}}, 0, "", 0, "version 9 is too old, 15 is the oldest"},
 		"npm fails":            {search{npm: func(context.Context) (string, error) { return "", errors.New("no network") }}, 0, "", 0, "npm: no network"},
 		"wanted is not there":  {search{path: []string{linked}, globs: globs, npm: fromNPM}, 13, "", 0, "no Postgres binaries found of version 13"},

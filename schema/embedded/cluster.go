@@ -32,8 +32,8 @@ const (
 )
 
 // cacheDir returns the cache directory for clusters and binaries. It is in the user's cache
-// directory if the owner can reach that. For root, whose home directory is usually closed, it is
-// below /var/cache.
+// directory if the owner can reach this directory. For root, whose home directory is usually
+// closed, it is below /var/cache.
 func cacheDir(own owner) (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil && own.canReach(dir) {
 		return filepath.Join(dir, "hooklatch"), nil

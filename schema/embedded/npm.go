@@ -146,7 +146,7 @@ func checkIntegrity(path, want string) error {
 		return err
 	}
 	if got := "sha512-" + base64.StdEncoding.EncodeToString(sum.Sum(nil)); got != want {
-		return fmt.Errorf("integrity of %s is %s, expected is %s: not using it", filepath.Base(path), got, want)
+		return fmt.Errorf("integrity of %s is %s, but %s is expected: not using it", filepath.Base(path), got, want)
 	}
 	return nil
 }

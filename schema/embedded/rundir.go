@@ -18,8 +18,8 @@ const (
 	newPrefix = "hooklatch-new-"
 )
 
-// runDir is one server's directory. It contains the cluster in data, and a lock file. The server's
-// parent process holds the lock until it ends.
+// runDir is one server's directory. It contains the cluster, in the subdirectory data, and a lock
+// file. The server's parent process holds the lock until it ends.
 type runDir struct {
 	path string
 	lock *fileLock

@@ -128,7 +128,7 @@ func (s *Server) wantedVersion() (int, error) {
 		return 0, fmt.Errorf("%s: unknown PG_VERSION %q", s.dir.data(), text)
 	}
 	if asked != 0 && asked != made {
-		return 0, fmt.Errorf("data directory %s was made by version %d, wanted is %d: remove the directory or ask for version %d", s.dir.data(), made, asked, made)
+		return 0, fmt.Errorf("data directory %s was made by version %d, but version %d is wanted: remove the directory or ask for version %d", s.dir.data(), made, asked, made)
 	}
 	return made, nil
 }

@@ -216,7 +216,7 @@ func TestPersistentDataDir(t *testing.T) {
 
 	opts.Version = "99"
 	_, err = Start(t.Context(), opts)
-	require.ErrorContains(t, err, fmt.Sprintf("was made by version %d, wanted is 99", server.Major()))
+	require.ErrorContains(t, err, fmt.Sprintf("was made by version %d, but version 99 is wanted", server.Major()))
 	opts.Version = "newest"
 	_, err = Start(t.Context(), opts)
 	require.ErrorContains(t, err, `version "newest" is not a major version`)

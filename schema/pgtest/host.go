@@ -183,8 +183,8 @@ func publish(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// shareTemplate creates the template on a server that other test binaries use simultaneously. It
-// first removes templates that are older than yesterday.
+// shareTemplate creates the template, if it is missing, on a server that other test binaries use
+// simultaneously. It first removes templates from before yesterday.
 func shareTemplate(ctx context.Context, base url.URL, template string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {

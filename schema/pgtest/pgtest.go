@@ -108,7 +108,7 @@ func URL(t testing.TB, pool *pgxpool.Pool) string {
 	t.Helper()
 	db := lookup(pool)
 	if db == nil {
-		t.Fatalf("pgtest: the pool is not one of New, or its test is over")
+		t.Fatalf("pgtest: the pool is not from New, or its test is over")
 	}
 	return db.host.url(db.name)
 }
@@ -119,7 +119,7 @@ func Server(t testing.TB, pool *pgxpool.Pool) *embedded.Server {
 	t.Helper()
 	db := lookup(pool)
 	if db == nil {
-		t.Fatalf("pgtest: the pool is not one of New, or its test is over")
+		t.Fatalf("pgtest: the pool is not from New, or its test is over")
 	}
 	if db.host.server == nil {
 		t.Fatalf("pgtest: the server of TEST_DATABASE_URL is not ours: use pgtest.Own()")
