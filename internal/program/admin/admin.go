@@ -96,7 +96,7 @@ type Admin struct {
 	readiness readiness
 
 	connections *strangers.Connections
-	known       *strangers.Known[netip.Prefix] // addresses from which a user has signed in
+	known       *strangers.Known[netip.Prefix] // addresses of authenticated users and machines
 
 	mu       sync.Mutex // guards listener and stopped
 	listener net.Listener
@@ -186,7 +186,8 @@ func (a *Admin) Routes() []signin.Route {
 }
 
 // routes returns the listener's handler, which authenticates requests to all paths except the two
-// probes. No handler that is added to private can be reached without authentication.
+// probes, the sign-in paths and the static files. Of the handlers that are added to private, only
+// those below /static/ can be reached without authentication.
 func (a *Admin) routes() http.Handler {
 	private := http.NewServeMux()
 	for _, e := range a.entries() {

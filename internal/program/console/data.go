@@ -17,8 +17,8 @@ import (
 )
 
 // onlyPages returns the patterns of pages without a counterpart in the API: forms, confirmations,
-// actions on selected rows, the live page, the search box, help, the choice of appearance, and the
-// page for unknown paths, because the API has a separate response for them.
+// actions on selected rows, the live page, the former address of the search, help, the choice of
+// appearance, and the page for unknown paths, because the API has a separate response for them.
 func onlyPages() []string {
 	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /live", "GET /try", "GET /sources/{name}/send", "GET /jump", "GET /help", "POST /look", "GET /"}
 	for _, d := range doors() {
@@ -80,8 +80,8 @@ func (c *Console) orderOf(e entry) page {
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()
-		// A page's form has empty fields, but a program's variable may be unset: without its filter, the
-		// action would select every row.
+		// Empty fields are normal in a page's form. In a program, a variable may be unset: without the
+		// filter that it should contain, the action would select every row.
 		for name, values := range r.Form {
 			if slices.Contains(values, "") {
 				return &problem{status: http.StatusBadRequest, heading: "This request cannot be read", text: fmt.Sprintf("The parameter %q is empty: give a value or omit the parameter.", name)}

@@ -24,8 +24,8 @@ type flow struct {
 // flowKey returns the key that seals flows.
 func (p *relyingParty) flowKey() []byte { return p.keyOf("flow") }
 
-// keyOf returns the key for one purpose. All processes with the same configuration have the same key,
-// which changes with the client secret.
+// keyOf returns the key for one purpose. All processes with the same configuration have the same
+// key, which changes with the client secret.
 func (p *relyingParty) keyOf(purpose string) []byte {
 	key := hmac.New(sha256.New, []byte(p.secret.Load().Reveal()))
 	_, _ = key.Write([]byte("hooklatch OIDC " + purpose + "\x00" + p.opts.Issuer + "\x00" + p.opts.ClientID)) // never fails

@@ -11,8 +11,9 @@ import (
 
 func (g *Guard) knownCookie() string { return g.cookieName() + "-known" }
 
-// knownSince returns the cookie of a browser with which a user signed in at a time. It identifies no
-// user and gives no access: only the sign-in of a known browser is not held up by those of strangers.
+// knownSince returns the cookie for a browser with which a user signed in at the given time. The
+// cookie identifies no user and gives no access. Its only effect is that sign-ins of strangers do
+// not hold up a sign-in with this browser.
 func (p *relyingParty) knownSince(at time.Time) string {
 	text := strconv.FormatInt(at.Unix(), 10)
 	return text + "." + base64.RawURLEncoding.EncodeToString(macOf(p.keyOf("known browser"), text))

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// maxAddresses is the maximum number of addresses that a [paced] records, and of the known
-// addresses of a [questions].
+// maxAddresses is the maximum number of addresses that a [paced] records, and of known addresses
+// that a [questions] remembers.
 const maxAddresses = 4096
 
 // paced limits how often each address may act.

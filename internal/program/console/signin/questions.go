@@ -60,7 +60,7 @@ func (q *questions) allow(remote string, knownBrowser bool) bool {
 	return q.each.allow(remote) && q.strangers.AllowN(q.now(), 1)
 }
 
-// proven records that a user signed in from an address.
+// proven records that the provider authenticated a user at an address.
 func (q *questions) proven(remote string) { q.proved.Note(addressOf(remote)) }
 
 // discovery gets a provider's endpoints, with one request at a time.
