@@ -106,7 +106,7 @@ func KeyPairs(cfg *config.Config) (map[string]KeyPair, error) {
 }
 
 // refuseExpired prevents a reload from replacing a certificate with an expired one, which no client
-// accepts. A certificate that has expired in use keeps no other change out.
+// accepts. A certificate that expired while it was in use does not prevent other changes.
 func (a *App) refuseExpired(ctx context.Context, cfg *config.Config, pairs map[string]KeyPair, now time.Time) error {
 	for path, pair := range pairs {
 		switch one := a.certificates[path]; {

@@ -93,8 +93,8 @@ func TestStartRefusesACertificateThatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, f.path+":2: gateway.tls: cannot be used: open ")
 }
 
-// A certificate that expired in use and was not replaced keeps out neither new secrets nor
-// a reload.
+// A certificate that expired while it was in use prevents neither new secrets nor a reload, even if
+// it was not replaced.
 func TestAnExpiredCertificateKeepsNoSecretOut(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

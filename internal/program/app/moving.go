@@ -21,8 +21,8 @@ import (
 )
 
 // movesEvery is the interval at which a process asks the databases which cells store the events of
-// moving sources. The process also asks when a database refuses an event because its source moves,
-// after a delay of movesAtMost.
+// moving sources. If a database refuses an event because the event's source moves, the process asks
+// again after movesAtMost.
 const (
 	movesEvery  = 2 * time.Second
 	movesAtMost = 100 * time.Millisecond

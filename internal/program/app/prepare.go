@@ -66,7 +66,8 @@ func (g *gate) passes(ctx context.Context) bool {
 }
 
 // prepare waits for the database, checks its schema and starts the worker. It returns false if ctx
-// ends first, or after it has sent an error that waiting cannot fix to failed.
+// ends first. After an error that waiting cannot fix, it sends the error to failed and returns
+// false.
 func (a *App) prepare(ctx context.Context) (done bool) {
 	lacks := ""
 	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {

@@ -46,8 +46,8 @@ func (o StatusOptions) configured() []string {
 // Status is the state of a system. Times are from the database's clock.
 type Status struct {
 	At time.Time `json:"at"`
-	// DeployedAt is the time at which the newest running process or its configuration started. It
-	// is zero if no process is running.
+	// DeployedAt is the latest time at which a running process started or loaded its configuration.
+	// It is zero if no process is running.
 	DeployedAt time.Time `json:"deployed_at,omitzero"`
 	// FirstAttempts is the failure rate of the first attempts of the last hour. Duplicates is the
 	// duplicate rate of the events received in that hour.

@@ -108,7 +108,7 @@ func (w *waiting) configurations() {
 		switch {
 		case len(older) == 0:
 		case worked:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; processes with an older configuration, which leave these events to it: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("%s has had the newest configuration %s and dispatches the events of its sources; these processes have an older configuration and leave the events to it: %s",
 				newest.id, w.since(newest.since), strings.Join(older, ", ")),
 				"reload or stop the processes with an older configuration; if several configurations are meant to run, give each its own sources")
 		default:

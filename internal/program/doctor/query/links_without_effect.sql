@@ -1,8 +1,8 @@
 SELECT count(*) OVER () AS total, l.source || '/' || l.event_id || ' -> ' || l.scope || ' ' || l.key AS violation
 FROM hooklatch.all_links AS l
 WHERE NOT l.suppressed
-    -- Retention deletes effects before their links. The links from later events, which may be newer
-    -- than the horizon, are suppressed.
+    -- Retention deletes effects before their links, so a link before the horizon may lack its
+    -- effect. Links of later events with the same key may be newer, but they are suppressed.
     AND l.linked_at >= COALESCE((SELECT p.horizon FROM hooklatch.retention_progress AS p WHERE p.what = 'effects'), '-infinity')
     AND NOT EXISTS (
         SELECT

@@ -22,8 +22,8 @@ SELECT
     clock_timestamp() AS now
 FROM (SELECT) AS once
 LEFT JOIN (
-    -- Backends, prepared transactions, and replication slots if a backend shows them: each prevents
-    -- the vacuum of deleted rows.
+    -- Backends and prepared transactions, each of which prevents the vacuum of deleted rows. A
+    -- replication slot is found only if a backend shows its snapshot.
     SELECT held.since, held.who
     FROM (
         SELECT a.xact_start AS since, 'process ' || a.pid || ' (' || COALESCE(NULLIF(a.application_name, ''), a.backend_type) || ')' AS who

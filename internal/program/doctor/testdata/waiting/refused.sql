@@ -1,5 +1,5 @@
 -- Deliveries from known addresses were refused. Since then, stripe has accepted no delivery, and
--- github has accepted one. Deliveries from unknown addresses are refused rightly.
+-- github has accepted one. Deliveries from unknown addresses are rightly refused.
 INSERT INTO hooklatch.river_leader (elected_at, expires_at, leader_id)
 VALUES (now(), now() + interval '1 hour', 'a');
 INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, address, known, method, host, secure, target, headers, body, bytes)
