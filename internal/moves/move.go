@@ -72,10 +72,10 @@ func (e *UnreadyError) Error() string {
 	return "the old cell must finish its work first, because later events may depend on it; " + strings.Join(waits, ", ")
 }
 
-// Run moves the source, or continues a move. Events are accepted by the old cell until Run has copied
-// nearly everything; then they are refused for some seconds, until the new cell accepts them. Errors:
-// *UnreadyError, and errors of the databases. After an error, the old cell accepts the source's events
-// again at the latest 8 seconds later, unless the source has already moved.
+// Run moves the source, or continues a move. The old cell accepts events until Run has copied
+// nearly everything; then they are refused for some seconds, until the new cell accepts them.
+// Errors: *UnreadyError, and errors of the databases. After an error, the old cell accepts the
+// source's events again within 8 seconds, unless the source has already moved.
 func (v *Move) Run(ctx context.Context) error {
 	id, left, err := v.begin(ctx)
 	if err != nil {

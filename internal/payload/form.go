@@ -51,7 +51,7 @@ func IsMultipart(contentType string, body []byte) bool {
 	return is
 }
 
-// Fields returns the fields of an urlencoded or multipart form. For a file, or a part above 64
+// Fields returns the fields of a urlencoded or multipart form. For a file, or a part above 64
 // KiB, the value is "sha256:" followed by the hash of its bytes in hex. So a key or a
 // condition can distinguish two files.
 func Fields(contentType string, body []byte) (url.Values, error) {

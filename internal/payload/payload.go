@@ -9,10 +9,10 @@ import (
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
 )
 
-// FormType is the content type of an urlencoded form.
+// FormType is the content type of a urlencoded form.
 const FormType = "application/x-www-form-urlencoded"
 
-// IsForm reports whether a body is an urlencoded form. Two things decide: its content type, which
+// IsForm reports whether a body is a urlencoded form. Two things decide: its content type, which
 // no sender signs, and its beginning, because a form never begins like a JSON container. With the
 // content type alone, a JSON body could be made to look like a form, as curl -d does by default.
 func IsForm(contentType string, body []byte) bool {

@@ -19,7 +19,7 @@ const (
 	Other Kind = "other"
 )
 
-// KindOf returns Form for an urlencoded form (see IsForm), JSON for any other body that is valid
+// KindOf returns Form for a urlencoded form (see IsForm), JSON for any other body that is valid
 // JSON, and Other for the rest, such as a multipart form.
 func KindOf(contentType string, body []byte) Kind {
 	if IsForm(contentType, body) {
@@ -32,7 +32,7 @@ func KindOf(contentType string, body []byte) Kind {
 }
 
 // Places returns the positions of the values in a body to which pointers lead, in order and not
-// nested. Pointers start at the event's item, or at the body if item is empty. In an urlencoded
+// nested. Pointers start at the event's item, or at the body if item is empty. In a urlencoded
 // form, a pointer is a field name after a slash, and leads to the values of all fields with that
 // name. A body in another format has no such positions.
 func Places(contentType string, body []byte, item string, pointers []string) []jsonpointer.Place {

@@ -78,7 +78,7 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 // that it paused, and enqueues work without a job. at_least_once effects that were done in the
 // missing time are done again, under their keys. at_most_once effects that undispatched older events
 // create later are parked too, when they are claimed. If Restored is interrupted, destinations stay
-// paused, and the same call, repeated, continues. progress may be nil. Errors: ErrNotYet,
+// paused until the call is repeated and has continued. progress may be nil. Errors: ErrNotYet,
 // commit.ErrUnavailable.
 func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {
 	by = ordered(by, "the database was restored to "+to.UTC().Format(time.RFC3339Nano))

@@ -167,8 +167,8 @@ func (in *Inserter) Wake(queue string) {
 	}
 }
 
-// untold returns the queues of which no caller's transaction has just notified, and records that the
-// caller notifies of them now.
+// untold returns the queues for which no caller's transaction has just sent a notification, and
+// records that the caller sends one now.
 func (in *Inserter) untold(queues []string) []string {
 	now := time.Now()
 	in.mu.Lock()

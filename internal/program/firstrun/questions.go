@@ -122,7 +122,7 @@ func (q *Questions) secrets(ctx context.Context, a Answers) (map[string]secret.V
 // postpones the answer.
 func (q *Questions) Secret(ctx context.Context, d catalog.Description) (secret.Value, error) {
 	later, again := "", ""
-	if !NewSecret(d).IsZero() { // a random value, which starts a program, until the operator has the sender's
+	if !NewSecret(d).IsZero() { // the program can start with a random value, until the operator has the sender's secret
 		later, again = " (Enter: later)", ", and press Enter to give it later"
 	}
 	for range maxRepeats {

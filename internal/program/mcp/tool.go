@@ -25,8 +25,8 @@ type tool struct {
 	arguments []argument
 }
 
-// reads reports whether the tool only reads: it sends a GET, or a POST that even viewers may send,
-// who cannot change anything.
+// reads reports whether the tool only reads: it sends a GET, or a POST that is allowed even for
+// viewers, who cannot change anything.
 func (t tool) reads() bool { return t.method == http.MethodGet || t.Role == string(signin.Viewer) }
 
 // pages reports whether the caller decides how many rows the result has.

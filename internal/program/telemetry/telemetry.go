@@ -258,8 +258,8 @@ func given(signal string) string {
 	return strings.Join(append(set, "OTEL_EXPORTER_OTLP_*"), ", ")
 }
 
-// secondsView sets the buckets of histograms in seconds, from a millisecond to ten seconds, if they are
-// of other modules. OpenTelemetry's default buckets are for milliseconds. Hooklatch's own instruments
+// secondsView sets the buckets of other modules' histograms in seconds: from a millisecond to ten
+// seconds. OpenTelemetry's default buckets are for milliseconds. Hooklatch's own instruments
 // declare their buckets.
 func secondsView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram || i.Unit != "s" || strings.HasPrefix(i.Scope.Name, "github.com/hooklatch/") {

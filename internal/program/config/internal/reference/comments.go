@@ -110,8 +110,8 @@ func withoutName(name, comment string) string {
 	return comment
 }
 
-// withKeys replaces the names of Go fields inside sentences with their keys in the file. Fields that
-// are named like a product stay, since sentences mean the product.
+// withKeys replaces the names of Go fields inside sentences with their keys in the file. It does
+// not replace a field's name that is also the name of a product: sentences mean the product.
 func withKeys(owner reflect.Type, comment string) string {
 	for field := range owner.Fields() {
 		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
