@@ -7,7 +7,8 @@
 //
 //	log := explained.Watch(config) // before pgxpool.NewWithConfig
 //	...
-//	for _, s := range log.Take() {
+//	ran, err := log.Take()
+//	for _, s := range ran {
 //		fmt.Println(s.Buffers, s.Text)
 //	}
 package explained

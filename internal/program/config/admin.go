@@ -113,8 +113,8 @@ type AdminProxy struct {
 }
 
 // AdminRoles are CEL conditions over a user's claims. Names in a condition are claims, such as
-// email and groups. A proxy provides user, groups, and email if the user is an address. Use
-// claims["..."] for other names. A user has the strongest role whose condition is true; a user
+// email and groups. A proxy provides user and groups, and email if the user's name is an address.
+// Use claims["..."] for other names. A user has the strongest role whose condition is true; a user
 // without a role is refused.
 type AdminRoles struct {
 	// Condition for users who may read, such as email.endsWith("@example.com").

@@ -38,7 +38,7 @@ func listEffects(r *request) error {
 }
 
 // effectFilter returns the filter that a query describes, or an error if the caller may not use it.
-// Errors: *invalid and *problem.
+// Errors: *invalid, *desk.DeniedError, and errors of the database.
 func effectFilter(r *request, q query) (find.Effects, error) {
 	asked, err := filterOf[find.Effects](q, r.opts.Now())
 	if err != nil {

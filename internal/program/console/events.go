@@ -26,7 +26,7 @@ func listEvents(r *request) error {
 }
 
 // eventFilter returns the filter that a query describes, or an error if the caller may not use it.
-// Errors: *invalid and *problem.
+// Errors: *invalid, *desk.DeniedError, and errors of the database.
 func eventFilter(r *request, q query) (find.Events, error) {
 	asked, err := filterOf[find.Events](q, r.opts.Now())
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package logqueue writes log lines to a stream whose reader may be slow, stuck or closed. Callers
-// never wait for the stream.
+// of a started Queue never wait for the stream.
 package logqueue
 
 import (
