@@ -20,6 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/retention"
@@ -62,7 +63,7 @@ func withRole(t *testing.T, pool *pgxpool.Pool, role string) string {
 
 // Gateway and worker run with the roles of docs/operations.md: an event is accepted and dispatched,
 // and its effects are done. Retention deletes expired data, including partitions, a backfill stores
-// events, a promoted server is confirmed, and bulk runs are carried out.
+// events, a promoted server is confirmed, an event is redacted, and bulk runs are carried out.
 func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -181,6 +182,16 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, state.Withheld)
 	}
+	_, err = pool.Exec(t.Context(), grantsOf(t, "redact", "hooklatch_worker", own.Config().ConnConfig.User))
+	require.NoError(t, err)
+	redact := func(after time.Duration) erasure.Redacted {
+		done, err := o.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "stripe", Pointers: []string{"/id"}, After: after}})
+		require.NoError(t, err)
+		return done
+	}
+	require.Equal(t, 1, redact(time.Hour).Waiting)
+	worker.waitDone(t, "stripe", "evt_of_the_list")
+	require.Equal(t, 1, redact(0).Events)
 	_, err = pool.Exec(t.Context(), grantsOf(t, "runs", "hooklatch_worker", own.Config().ConnConfig.User))
 	require.NoError(t, err)
 	must(t, worker.args("quarantine", "retry", "--source", "github", "--yes", "--detach")...)

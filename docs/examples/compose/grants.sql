@@ -63,6 +63,12 @@ GRANT INSERT ON hooklatch.processed_events, hooklatch.deliveries, hooklatch.deli
 GRANT INSERT, UPDATE ON hooklatch.content_guards TO hooklatch_worker;
 GRANT SELECT, INSERT, UPDATE ON hooklatch.retry_statistics TO hooklatch_worker;
 
+-- redact: a worker replaces values of stored events
+GRANT EXECUTE ON FUNCTION hooklatch.erase_event, hooklatch.stored_delivery, hooklatch.blot_delivery, hooklatch.empty_delivery,
+    hooklatch.copies_of_event, hooklatch.events_of_delivery TO hooklatch_worker;
+GRANT SELECT, INSERT, UPDATE ON hooklatch.redaction_progress TO hooklatch_worker;
+GRANT SELECT, INSERT, DELETE ON hooklatch.redaction_waiting TO hooklatch_worker;
+
 -- River UI shows, cancels and deletes jobs. It can read neither deliveries nor effects.
 GRANT USAGE ON SCHEMA hooklatch TO hooklatch_riverui;
 GRANT SELECT ON hooklatch.river_migration TO hooklatch_riverui;
