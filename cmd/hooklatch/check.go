@@ -58,7 +58,7 @@ them or, with --yes, replaces them and keeps a copy of the old file.
 
 With --engine, check tests whether a Postgres server, a pooler or a compatible server
 can do what Hooklatch needs, in a schema that it creates and drops. It reads no
-configuration and takes a few seconds, at most 5 minutes. A problem names a missing
+configuration and takes a few seconds, at most 10 minutes. A problem names a missing
 capability that Hooklatch needs. A warning names a missing capability that Hooklatch can
 do without, and the setting to use in that case. Use an empty database, because the
 check waits for long transactions in the same database.`,
@@ -275,7 +275,7 @@ const (
 )
 
 // schema checks the migrations, River's tables and the partitions. It reports whether all tables
-// exist that this program needs.
+// that this program needs exist.
 func (c *checkup) schema(ctx context.Context, pool *pgxpool.Pool, name schema.Name) bool {
 	const up = "run: hooklatch migrate up"
 	m, err := schema.NewMigrator(pool, name, nil)

@@ -40,7 +40,7 @@ contains a cursor. Pass the cursor of the last line to the next export as --curs
 continue after it. Such a series of exports writes each event once, in its state at that
 moment: an event that is dispatched later is not written again.
 
-An event is written once it is older than %s. A transaction can commit up to that long
+An event is written when it is older than %s. A transaction can commit up to that long
 after its event was received, so newer events may still be missing and would be skipped.
 With --payload each line also contains the event's payload: in payload if it is JSON,
 otherwise in payload_base64.

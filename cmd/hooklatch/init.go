@@ -41,9 +41,9 @@ func (c *cli) newInit() *cobra.Command {
 		Use:   "init [PROVIDER...]",
 		Short: "Write a first configuration, with its secrets in .env",
 		Long: `Write hooklatch.yaml and .env for the senders that PROVIDER names, check them, and print
-what to do next at each sender. The command asks for the secret of each sender, and then
-asks at most five questions. With --yes, or if standard input is not a terminal, it asks
-nothing.
+what to do next at each sender. The command asks at most five questions, then asks for
+the secret of each sender, and asks before it creates tables. With --yes, or if standard
+input is not a terminal, it asks nothing.
 
 Secrets are written only to .env, which only you can read. If you omit a secret, the
 command generates one: the send command works with it at once, and .env says where the

@@ -27,8 +27,8 @@ func (c *cli) newServe(kind serveKind) *cobra.Command {
 If the database is unavailable, the process waits and continues when the database is
 back. SIGTERM and SIGINT drain the process: it accepts no new work and finishes the work
 in flight. After a second signal, the process exits immediately. SIGHUP reloads the
-configuration: sources, routes and certificates take effect. An invalid file changes
-nothing.`,
+configuration: sources, routes, secrets and certificates take effect. An invalid file
+changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := listen.check(); err != nil {
