@@ -25,7 +25,7 @@ type Alerts struct {
 	For time.Duration `yaml:"for,omitempty"`
 	// Interval between repeated notifications while an alert fires. Defaults to 4h.
 	Repeat time.Duration `yaml:"repeat,omitempty"`
-	// URL that a worker requests every 15 seconds after it evaluated all conditions. A
+	// URL that a worker requests every 15 seconds, after it has evaluated all conditions. A
 	// monitoring service that expects these requests can alert when they stop. The URL is
 	// treated as a secret. Defaults to none.
 	Heartbeat secret.Value `yaml:"heartbeat,omitempty"`

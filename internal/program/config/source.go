@@ -22,7 +22,7 @@ type Source struct {
 	// move` to change the cell of a source that has events: otherwise the new database would accept
 	// duplicates of them. Defaults to main, the section database.
 	Cell string `yaml:"cell,omitempty"`
-	// Name of the cell that stored this source's events before. It stores them until `hooklatch
+	// Name of the source's previous cell. This cell stores the source's new events until `hooklatch
 	// cells move` has completed, and it keeps the events and effects that it has. Defaults to none:
 	// the source was always in its cell.
 	MovedFrom string `yaml:"moved_from,omitempty"`
