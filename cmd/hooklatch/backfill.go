@@ -151,7 +151,7 @@ func (v *backfillView) missing() (n int64) {
 	return n
 }
 
-// add counts one listed item, if it is stored or missing.
+// add counts a listed item that is stored or missing. It ignores all other items.
 func (v *backfillView) add(i backfill.Item, fate backfill.Fate) {
 	if fate != backfill.FateKnown && fate != backfill.FateMissing {
 		return

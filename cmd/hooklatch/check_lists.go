@@ -58,7 +58,7 @@ func (c *checkup) lists(ctx context.Context, pool *pgxpool.Pool, cfg *config.Con
 			c.add(doctor.Warning, check, fmt.Sprintf("the list of source %q cannot be read: %s", state.Source, state.Error), fix)
 		}
 		if state.Unlisted > 0 {
-			c.add(doctor.Warning, check, fmt.Sprintf("the webhook of source %q delivered %s in the last two days that the provider's list does not contain, such as %s", state.Source, counted(int(state.Unlisted), "event"), state.UnlistedEvent),
+			c.add(doctor.Warning, check, fmt.Sprintf("in the last two days the webhook of source %q delivered %s that the provider's list does not contain, such as %s", state.Source, counted(int(state.Unlisted), "event"), state.UnlistedEvent),
 				"check that the token belongs to the account and the mode of the webhook; if it does, a third party may know the signing secret: replace it")
 		}
 		if state.Endpoint == coverage.EndpointOff || state.Endpoint == coverage.EndpointForeign {

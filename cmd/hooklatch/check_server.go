@@ -36,7 +36,7 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 		c.add(doctor.Problem, check, fmt.Sprintf("at_most_once effects are withheld: the database is on %s, and the confirmed server is %s", state.Here, state.Known),
 			"confirm the server: run `hooklatch repair --restored-to TIME` after a restore, or `hooklatch repair --promoted` if nothing is missing")
 	default:
-		c.add(doctor.OK, check, "this server is confirmed: no work is missing on it", "")
+		c.add(doctor.OK, check, "this server is confirmed: at_most_once effects start", "")
 	}
 	if !cfg.HA.Synchronous {
 		return

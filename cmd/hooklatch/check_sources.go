@@ -35,8 +35,8 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	}
 }
 
-// secrets warns of a source's secrets that have expired or will expire soon, and of a time soon in
-// which no secret is valid. It reports a source without a valid secret.
+// secrets warns of a source's secrets that have expired or will expire soon, and of a time in the
+// near future after which no secret is valid. It reports a source without a valid secret.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	var periods []period
 	for i, one := range s.Secrets {
@@ -72,8 +72,8 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 // period is the time in which a secret is valid. A zero begin means always before end.
 type period struct{ begin, end time.Time }
 
-// coveredUntil returns the end of the time from now on in which always one of the periods holds, or
-// now if none does.
+// coveredUntil returns the time until which, without a gap from now on, at least one of the periods
+// holds. It returns now if none holds now.
 func coveredUntil(periods []period, now time.Time) time.Time {
 	slices.SortFunc(periods, func(a, b period) int { return a.begin.Compare(b.begin) })
 	covered := now

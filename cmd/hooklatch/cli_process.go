@@ -27,7 +27,7 @@ type process struct {
 	answerTimeout time.Duration
 	// acceptTimeout is the gateway's accept_timeout in dev; 0 for the configured one. Only tests set it.
 	acceptTimeout time.Duration
-	// reloads returns a channel of reload requests, until ctx is done.
+	// reloads returns a channel that receives reload requests until ctx is done.
 	reloads func(ctx context.Context) <-chan struct{}
 
 	started bool  // true if the arguments were correct and the command runs

@@ -159,8 +159,8 @@ func (c *cli) inCell(name string) *cli {
 	return &one
 }
 
-// loadToRun is like loadConfig, for commands that use the whole configuration. It returns a
-// configuration that app.CheckConfig refuses together with the error.
+// loadToRun is like loadConfig, for commands that use the whole configuration. If app.CheckConfig
+// refuses the configuration, loadToRun returns both the configuration and the error.
 func (c *cli) loadToRun() (*config.Config, error) {
 	cfg, err := c.loadConfig()
 	if err != nil {

@@ -165,7 +165,7 @@ func whileParked(on ledger.OnPark) string {
 	if on == ledger.OnParkSkip {
 		return "are skipped"
 	}
-	return "block the others"
+	return "block later effects"
 }
 
 func generation(n int) string {

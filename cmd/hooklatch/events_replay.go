@@ -31,7 +31,7 @@ type eventsFlags struct {
 }
 
 // register declares the flags. The text in doing, such as "replay ", begins their help texts. The
-// filter fields in but get no flag.
+// argument but lists the filter fields that get no flag.
 func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
 	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
 	f.runFlags.register(cmd, "events")

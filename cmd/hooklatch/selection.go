@@ -23,8 +23,8 @@ type selection[Filter any] struct {
 }
 
 // selectBy declares a filter's flags. The text in doing, such as "only " or "replay ", begins their
-// help texts. The filter fields in but get no flag. If words contains a field, its flag accepts only
-// the values listed there.
+// help texts. The argument but lists the filter fields that get no flag. If words contains a field,
+// its flag accepts only the values listed there.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {

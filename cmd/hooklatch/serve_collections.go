@@ -23,8 +23,8 @@ const (
 )
 
 // restAfter is the time without a collection after which the process counts as idle and
-// returns the memory of a burst to the system: the heap, and the larger half of the stack
-// that a connection needed for its last request.
+// returns the memory of a burst to the system: the heap, and half of the stack that a connection
+// needed for its last request.
 const restAfter = 5 * time.Second
 
 // collections sets the maximum growth of the heap anew after each garbage collection. It is safe

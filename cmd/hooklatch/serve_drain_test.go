@@ -15,7 +15,7 @@ import (
 )
 
 // A stopping gateway still accepts deliveries, because a load balancer sends them until it learns
-// from /readyz that the gateway is stopping. HOOKLATCH_LONG=1 sends 2,000 deliveries more.
+// from /readyz that the gateway is stopping. HOOKLATCH_LONG=1 sends 2,000 more deliveries.
 func TestALeavingGatewayAccepts(t *testing.T) {
 	t.Parallel()
 	const (

@@ -35,7 +35,7 @@ func exportTo(protocol, address string) func(*exec.Cmd) {
 	}
 }
 
-// A collector that is down, or that never responds, does not fail a shutdown.
+// A collector that is down, or that never responds, does not make a shutdown fail.
 func TestAHungCollectorIsNoErrorOfAStop(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"http/protobuf", "grpc"} {

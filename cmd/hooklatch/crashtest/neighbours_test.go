@@ -206,7 +206,7 @@ func TestANeighbourThatHangsHoldsNothingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := open(t)
 			if n.elsewhere && !long() {
-				t.Skip("another test covers this; HOOKLATCH_LONG=1 measures the rates beside it")
+				t.Skip("another test covers this; HOOKLATCH_LONG=1 also measures the rates of other work")
 			}
 			pool := pgtest.New(t, pgtest.MaxConns(4))
 			receiver := newBlockedReceiver(t)
