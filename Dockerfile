@@ -7,7 +7,8 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
-# VERSION is the tag or commit from which the image is built: docker build --build-arg VERSION=$(git describe --tags --always --dirty) .
+# VERSION is the tag or commit of the source:
+#   docker build --build-arg VERSION=$(git describe --tags --always --dirty) .
 ARG VERSION
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.version=${VERSION}" -o /image/usr/bin/hooklatch ./cmd/hooklatch

@@ -59,8 +59,8 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// rowsOfCells prints the output of a list for each cell. Text is printed below the name of the cell.
-// In JSON, each object has the member cell. If the list is an array, all cells share one array.
+// rowsOfCells prints the output of a list for each cell. Text is printed below the cell's name. In
+// JSON, each object has the member cell. If the list is an array, all cells share one array.
 type rowsOfCells struct {
 	out    io.Writer
 	asJSON bool

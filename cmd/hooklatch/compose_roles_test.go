@@ -86,8 +86,8 @@ func TestTheRolesOfComposeSuffice(t *testing.T) {
 	require.NotContains(t, d.logs.String(), "permission denied")
 }
 
-// After the script has run, a changed password in .env is in effect, and the former password is not.
-// The same holds for the superuser's password.
+// After the script has run, a changed password in .env is in effect, and the former password is
+// not. The same holds for the superuser's password.
 func TestTheScriptOfComposeChangesPasswords(t *testing.T) {
 	t.Parallel()
 	d := deploy(t)

@@ -90,9 +90,9 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 // upTo formats a count of effects that need attention, which stops at a maximum.
 func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
-// servedBy returns, as text, the number of workers that serve a destination. If no worker serves the
-// destination, it was removed from the configuration, or no worker is running. The text is then "no
-// worker", with the time at which a worker last served the destination, if any.
+// servedBy returns, as text, the number of workers that serve a destination. If no worker serves
+// the destination, it was removed from the configuration, or no worker is running. The text is then
+// "no worker", with the time at which a worker last served the destination, if any.
 func servedBy(d fleet.DestinationState) string {
 	switch {
 	case d.ServedBy > 0:

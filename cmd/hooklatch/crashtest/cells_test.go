@@ -19,10 +19,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A source with many events and unfinished effects moves to another cell under load. The command that
-// moves it is killed twice. Every acknowledged event is stored once (I1, I2) and its effect is applied
-// once (I4), across both cells. Deliveries are refused for less than 10 seconds. HOOKLATCH_LONG=1 moves
-// 200,000 events and 5,000 unfinished effects under 200 events/s.
+// A source with many events and unfinished effects moves to another cell under load. The command
+// that moves it is killed twice. Every acknowledged event is stored once (I1, I2) and its effect is
+// applied once (I4), across both cells. Deliveries are refused for less than 10 seconds.
+// HOOKLATCH_LONG=1 moves 200,000 events and 5,000 unfinished effects under 200 events/s.
 func TestASourceThatMovesLosesNothing(t *testing.T) {
 	t.Parallel()
 	early, unfinished, perSecond := 5_000, 100, 50
