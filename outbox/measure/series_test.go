@@ -101,7 +101,7 @@ func TestAWeekIsReadFromTheHours(t *testing.T) {
 		require.InDelta(t, want*(7*24-2), accepted, 2, "%+v", of) // the newest hours have no counts
 		require.True(t, s.Periods[0].Counted)
 		require.False(t, s.Periods[len(s.Periods)-1].Counted)
-		require.Zero(t, s.Since.Minute())
+		require.Zero(t, s.Since.UTC().Minute())
 	}
 }
 
@@ -177,11 +177,14 @@ func TestTheTimeLineHasChanges(t *testing.T) {
 	counts := newCounts(t, pool)
 	addTo(t, pool, 50*time.Minute, "timeline", "v2", measure.Started, 3)
 	addTo(t, pool, 40*time.Minute, "timeline", "app", measure.BreakerOpened, 1)
-	addTo(t, pool, 30*time.Minute, "timeline", "app", measure.BreakerClosed, 1)
-	addTo(t, pool, 30*time.Minute, "timeline", "5d1f", measure.Configured, 2)
-	for i := range 100 { // more changes than a series shows
-		addTo(t, pool, 20*time.Minute, "timeline", fmt.Sprintf("v%03d", i), measure.Started, 1)
-	}
+	_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes
+		SELECT date_trunc('minute', now()) - c.ago * interval '1 minute', 'timeline', c.name, c.what, c.n
+		FROM (
+			VALUES (30, 'app', $1, 1), (30, '5d1f', $2, 2)
+			UNION ALL
+			SELECT 20, 'v' || i, $3, 1 FROM generate_series(1, 100) AS i -- more changes than a series shows
+		) AS c (ago, name, what, n)`, string(measure.BreakerClosed), string(measure.Configured), string(measure.Started))
+	require.NoError(t, err)
 	require.NoError(t, counts.Tidy(t.Context()))
 	s := series(t, pool, measure.Of{Destination: "app"}, measure.Hour)
 	require.Len(t, s.Changes, 4+20)

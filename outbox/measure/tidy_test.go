@@ -10,17 +10,20 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-const hoursSQL = `SELECT round(extract(epoch FROM date_trunc('hour', now()) - hour) / 3600)::text, name, what, n
+// hoursSQL reads the counts of sources, each with its hours before the hour $1.
+const hoursSQL = `SELECT round(extract(epoch FROM $1::timestamptz - hour) / 3600)::text, name, what, n
 	FROM hooklatch.hours WHERE kind = 'source' ORDER BY hour, name, what`
 
 func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	counts := newCounts(t, pool)
+	var hour time.Time // the test may run into the next one
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT date_trunc('hour', now())`).Scan(&hour))
 	add := func(name, ago string, n int) {
 		t.Helper()
-		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes AS m VALUES (date_trunc('hour', now()) + interval '7 minutes' - $1::interval, 'source', $2, 'accepted', $3)
-			ON CONFLICT (minute, kind, name, what) DO UPDATE SET n = m.n + EXCLUDED.n`, ago, name, n)
+		_, err := pool.Exec(t.Context(), `INSERT INTO hooklatch.minutes AS m VALUES ($4::timestamptz + interval '7 minutes' - $1::interval, 'source', $2, 'accepted', $3)
+			ON CONFLICT (minute, kind, name, what) DO UPDATE SET n = m.n + EXCLUDED.n`, ago, name, n, hour)
 		require.NoError(t, err)
 	}
 	add("stripe", "3 hours", 1)
@@ -29,14 +32,14 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	add("github", "1 hour", 8)
 	require.NoError(t, counts.Tidy(t.Context()))
 	want := []row{{"3", "stripe", "accepted", 3}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 4}}
-	require.Equal(t, want, rows(t, pool, hoursSQL))
+	require.Equal(t, want, rows(t, pool, hoursSQL, hour))
 
 	// A process whose database was unavailable adds its counts late, up to an hour.
 	add("stripe", "1 hour", 16)
 	add("stripe", "2 hours", 32)
 	require.NoError(t, counts.Tidy(t.Context()))
 	want = []row{{"3", "stripe", "accepted", 3}, {"2", "stripe", "accepted", 32}, {"1", "github", "accepted", 8}, {"1", "stripe", "accepted", 20}}
-	require.Equal(t, want, rows(t, pool, hoursSQL))
+	require.Equal(t, want, rows(t, pool, hoursSQL, hour))
 
 	// Hours stay when their minutes are deleted.
 	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.minutes SET minute = minute - interval '27 hours' WHERE name = 'github'`)
@@ -44,7 +47,7 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	_, err = pool.Exec(t.Context(), `INSERT INTO hooklatch.hours VALUES (now() - interval '401 days', 'source', 'old', 'accepted', 1)`)
 	require.NoError(t, err)
 	require.NoError(t, counts.Tidy(t.Context()))
-	require.Equal(t, want, rows(t, pool, hoursSQL))
+	require.Equal(t, want, rows(t, pool, hoursSQL, hour))
 	require.Equal(t, []row{{"source", "stripe", "accepted", 55}}, sums(t, pool))
 }
 

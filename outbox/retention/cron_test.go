@@ -31,8 +31,6 @@ func TestPgCronRunsWhatThePageSays(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, pgtest.Server(t, pool).Restart(t.Context()))
 	pool.Reset()
-	_, err = pool.Exec(t.Context(), `DROP TABLE hooklatch.deliveries_`+time.Now().UTC().AddDate(0, 0, 14).Format("20060102"))
-	require.NoError(t, err)
 	_, err = pool.Exec(t.Context(), `CREATE EXTENSION pg_cron; `+jobs)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {

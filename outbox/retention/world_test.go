@@ -33,11 +33,12 @@ type world struct {
 	plans *explained.Log // of a watched world, if this build of Postgres can report plans
 }
 
-// ownClock replaces now() and clock_timestamp() in all SQL that is parsed later.
+// ownClock replaces now() and clock_timestamp() in all SQL that is parsed later. The new clock begins
+// at the next noon, so that no midnight passes during a test unless the test jumps over it.
 const ownClock = `
 	CREATE SCHEMA clock;
 	CREATE TABLE clock.skew (ahead interval NOT NULL);
-	INSERT INTO clock.skew VALUES ('0');
+	INSERT INTO clock.skew SELECT date_trunc('day', now() + interval '12 hours', 'UTC') + interval '12 hours' - now();
 	CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT pg_catalog.now() + ahead FROM clock.skew';
 	CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM clock.skew';
 	DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); END $$;`

@@ -39,7 +39,7 @@ func waits(t *testing.T) *pgxpool.Pool {
 }
 
 // Patterns of values that differ between test runs.
-var changing = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z|\b\d+ s\b`)
+var changing = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)|\b\d+ s\b`)
 
 func matches(t *testing.T, file string, got []byte) {
 	t.Helper()

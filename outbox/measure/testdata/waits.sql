@@ -73,16 +73,18 @@ VALUES
 ON CONFLICT DO NOTHING;
 
 -- The counts cover the same hour of each of the last five days. Except yesterday, stripe had 100
--- deliveries with 2 % duplicates. github had events on two of these days.
+-- deliveries with 2 % duplicates. github had events on two of these days. Except yesterday, the
+-- next hour has counts too: at the half hour, a reader begins to compare with that hour.
 INSERT INTO hooklatch.hours (hour, kind, name, what, n)
-SELECT date_trunc('hour', now() - interval '30 minutes', 'UTC') - d * interval '1 day', 'source', counted.name, counted.what, counted.n
+SELECT date_trunc('hour', now() - interval '30 minutes', 'UTC') - d * interval '1 day' + h * interval '1 hour', 'source', counted.name, counted.what, counted.n
 FROM generate_series(1, 5) AS d
+CROSS JOIN generate_series(0, 1) AS h
 CROSS JOIN LATERAL (
     VALUES
         ('stripe', 'accepted', CASE WHEN d = 1 THEN 900 ELSE 98 END), ('stripe', 'duplicate', CASE WHEN d = 1 THEN 900 ELSE 2 END),
         ('github', 'accepted', CASE WHEN d <= 2 THEN 40 END)
 ) AS counted (name, what, n)
-WHERE counted.n IS NOT NULL
+WHERE counted.n IS NOT NULL AND (h = 0 OR d > 1)
 ON CONFLICT DO NOTHING;
 INSERT INTO hooklatch.minutes (minute, kind, name, what, n)
 VALUES
