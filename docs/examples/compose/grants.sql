@@ -38,7 +38,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON hooklatch.effects, hooklatch.destination
     hooklatch.workers, hooklatch.configurations, hooklatch.processes, hooklatch.replay_runs, hooklatch.retention_progress, hooklatch.minutes, hooklatch.hours, hooklatch.last_seen, hooklatch.sizes,
     hooklatch.collector, hooklatch.alert_states, hooklatch.console_logins, hooklatch.river_job, hooklatch.river_queue, hooklatch.river_leader
     TO hooklatch_worker;
-GRANT SELECT ON hooklatch.alert_mutes, hooklatch.source_moves TO hooklatch_worker;
+GRANT SELECT, INSERT, UPDATE ON hooklatch.alert_mutes TO hooklatch_worker;
+GRANT SELECT ON hooklatch.source_moves TO hooklatch_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON hooklatch.coverage, hooklatch.backfill_runs, hooklatch.redeliveries TO hooklatch_worker;
 GRANT SELECT (source, rejected_at, reason, known, bytes) ON hooklatch.rejected_deliveries TO hooklatch_worker;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA hooklatch TO hooklatch_worker;
