@@ -24,8 +24,8 @@ func newBench(s streams) *cobra.Command {
 		Short: "Measure Hooklatch and its contenders, with the cost of every process",
 		Long: `Bench builds the programs of the current tree and measures them in one run, in turn
 with two contenders: the same HTTP server without a database, and one transaction for
-each event. Each has a separate, durable Postgres. The report contains the results
-with their spread, and compares them with the goals.
+each event. Every system with a database has a separate, durable Postgres. The report
+contains the results with their spread, and compares them with the goals.
 
 Scenarios:
 ` + scenarioList(),

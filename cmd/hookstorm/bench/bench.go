@@ -1,6 +1,6 @@
 // Package bench measures Hooklatch against its contenders, in turn and in one run. It uses real
-// processes, gives each contender a durable Postgres, and reports the cost of every process
-// separately.
+// processes, gives every system with a database a separate, durable Postgres, and reports the cost
+// of every process separately.
 package bench
 
 import (

@@ -118,7 +118,7 @@ func (b *bench) fillTables(ctx context.Context, server *postgres, database strin
 	}
 	for _, f := range fills {
 		if err := b.fill(ctx, conn, f); err != nil {
-			return fmt.Errorf("fill tables with %d lives: %w", f.lives, err)
+			return fmt.Errorf("fill tables with %d lifecycles: %w", f.lives, err)
 		}
 	}
 	for _, statement := range []string{"TRUNCATE filling", "VACUUM (ANALYZE)", "CHECKPOINT"} {
@@ -168,7 +168,7 @@ func (b *bench) fill(ctx context.Context, conn *pgx.Conn, f fill) error {
 		}
 	}
 	if len(found) == 0 {
-		return errors.New("there is no life to copy")
+		return errors.New("there is no lifecycle to copy")
 	}
 	last := f.first + f.lives - 1
 	for from := f.first; from <= last; from += filledAtOnce {
@@ -185,7 +185,7 @@ func (b *bench) fill(ctx context.Context, conn *pgx.Conn, f fill) error {
 			}
 		}
 		if last-f.first >= filledAtOnce {
-			b.sayf("%d of %d lives", to-f.first+1, f.lives)
+			b.sayf("%d of %d lifecycles", to-f.first+1, f.lives)
 		}
 	}
 	_, err := conn.Exec(ctx, fillSequencesSQL, last+1)

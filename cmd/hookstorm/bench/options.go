@@ -123,7 +123,7 @@ func (o Options) validate() error {
 	case o.Rows < 1000:
 		return errors.New("the large tables must have at least 1,000 rows")
 	case o.Rate <= 0:
-		return fmt.Errorf("a rate of %g events a second is none", o.Rate)
+		return fmt.Errorf("the rate must be positive, but is %g events a second", o.Rate)
 	}
 	for _, name := range o.Only {
 		if !slices.ContainsFunc(Scenarios(), func(s Scenario) bool { return s.Name == name }) {

@@ -133,8 +133,8 @@ func (r *receiver) until(ctx context.Context, holds func() bool, lack func() str
 	}
 }
 
-// down makes the receiver refuse connections, and closes the open ones, including connections
-// without any data yet.
+// down makes the receiver refuse connections, and closes the open ones, including connections on
+// which no data has arrived yet.
 func (r *receiver) down() {
 	_ = r.server.Close() // the connections are closed even if Close fails
 	r.serving.Wait()

@@ -19,8 +19,8 @@ const (
 	liveConnections = 16
 )
 
-// backfillTurn measures live traffic with and without a backfill of the same source. The events
-// of both go to the same destination.
+// backfillTurn measures live traffic with and without a backfill of the same source. Live and
+// fetched events go to the same destination.
 func backfillTurn(ctx context.Context, b *bench) error {
 	return b.alternately(func(beside bool) error { return b.liveBesideBackfill(ctx, beside) })
 }

@@ -43,7 +43,7 @@ type Options struct {
 	// Listen is the address, host:port. Required.
 	Listen string
 	// DatabaseURL is the database for events. If empty, the server only verifies and answers
-	// events. This is the upper limit for any gateway on this machine.
+	// events. No gateway on this machine can be faster than such a server.
 	DatabaseURL secret.Value
 	// Logger gets a line for each stored event and each duplicate. Required.
 	Logger *slog.Logger

@@ -128,7 +128,7 @@ func (c *Client) Closed(ctx context.Context, n int) (Run, error) {
 	return c.run(ctx, plan{begin: func(_ context.Context, i int) (time.Time, bool) { return time.Now(), i < n }})
 }
 
-// Open begins n events at a constant rate, regardless of earlier responses. The latency counts from
+// Open sends n events at a constant rate, regardless of earlier responses. The latency counts from
 // the moment at which an event was due, even if the event waited for a connection.
 func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error) {
 	due := constant(perSecond)
@@ -140,7 +140,7 @@ func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error
 	}})
 }
 
-// Steady begins events as Open does, until end is closed, and returns each of them in Run.Sent.
+// Steady sends events as Open does, until end is closed, and returns each of them in Run.Sent.
 func (c *Client) Steady(ctx context.Context, perSecond float64, end <-chan struct{}) (Run, error) {
 	due := constant(perSecond)
 	return c.run(ctx, plan{sent: true, begin: func(ctx context.Context, i int) (time.Time, bool) {

@@ -23,8 +23,8 @@ func Machine() string {
 	return strings.Join(append(parts, system, runtime.Version()), ", ")
 }
 
-// valueIn returns the value in the first line of the file that has the given name, or "" if no
-// line has it.
+// valueIn returns the value in the file's first line with the given name, or "" if no line has that
+// name.
 func valueIn(path, name string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

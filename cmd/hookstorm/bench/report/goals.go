@@ -30,7 +30,7 @@ func of(section, who string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, who, quantities...) }
 }
 
-// naives is like the function of, for the faster variant of the naive pattern.
+// naives returns the measure that adds up quantities of the faster variant of the naive pattern.
 func naives(section string, quantities ...Quantity) measure {
 	return func(r *Report) []float64 { return r.sum(section, r.fasterNaive(), quantities...) }
 }

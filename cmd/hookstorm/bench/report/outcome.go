@@ -2,8 +2,8 @@ package report
 
 import "github.com/hooklatch/hooklatch/internal/spread"
 
-// fasterNaive returns the faster variant of the naive pattern, which is the one compared with
-// Hooklatch.
+// fasterNaive returns the faster variant of the naive pattern. Hooklatch is compared with this
+// variant.
 func (r *Report) fasterNaive() string {
 	if median(r.values(SectionAccept, Naive, Rate)) > median(r.values(SectionAccept, NaiveWithoutGIN, Rate)) {
 		return Naive

@@ -144,8 +144,8 @@ func (o Outcome) unit() string {
 	return " " + o.Unit
 }
 
-// gap describes whether a goal was reached, or by which factor it was missed, and whether that is
-// certain.
+// gap describes whether a goal was reached, or by which factor it was missed, and whether this
+// result is certain.
 func (o Outcome) gap() string {
 	const unsure = ", but not certain"
 	switch {

@@ -123,7 +123,7 @@ func (in *intake) store(ctx context.Context, source, id, kind string, body []byt
 	})
 }
 
-// pause pauses the deliveries, and responds once this process begins no further deliveries.
+// pause pauses the deliveries, and responds once this process no longer starts deliveries.
 func (in *intake) pause(w http.ResponseWriter, r *http.Request) {
 	paused, cancel := in.jobs.Subscribe(river.EventKindQueuePaused)
 	defer cancel()
