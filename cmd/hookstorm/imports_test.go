@@ -13,7 +13,7 @@ import (
 func TestNothingDependsOnWhatItMustNot(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []struct{ of, forbidden, reason string }{
-		{"./model", "github.com/jackc/pgx", "the model is a specification: it runs none of the code it speaks of"},
+		{"./model", "github.com/jackc/pgx", "the model is a specification: it runs none of the code it describes"},
 		{".", "testing", "a binary that links testing has its flags and its init"},
 		{".", "github.com/stretchr/testify", "test helpers stay out of programs"},
 		{".", "github.com/hooklatch/hooklatch/schema/pgtest", "test helpers stay out of programs"},

@@ -146,7 +146,7 @@ func (e *effect) destination() string {
 	return e.row.Destination
 }
 
-// at formats a time of the run, which is in microseconds, as a number of seconds.
+// at formats a time of the run, given in microseconds, as a number of seconds.
 func at(micros int64) string { return fmt.Sprintf("%.6f s", float64(micros)/1e6) }
 
 func plural(n int, noun string) string {

@@ -15,8 +15,8 @@ const (
 	atOnce = 16
 	// patience bounds porcupine's work on one event. An undecided event fails the run.
 	patience = 10 * time.Second
-	// looks bounds the tries for one event on a busy machine. A try is final only if this process
-	// got at least patience of processor time.
+	// looks bounds the tries for one event on a busy machine. An undecided try is final only if
+	// this process got at least patience of processor time.
 	looks = 5
 )
 

@@ -26,7 +26,7 @@ func Print(w io.Writer, v Verdict) error {
 	}
 	fmt.Fprintf(out, "%d deliveries acknowledged, %d events, %d effects, %d faults of %d kinds\n",
 		v.Totals.Acked, v.Totals.Events, v.Totals.Effects, v.Totals.Faults, v.Totals.Kinds)
-	fmt.Fprintf(out, "%d events decided by porcupine, %d by set rules: more than %d simultaneous deliveries\n", v.Totals.Decided, v.Totals.Wide, atOnce)
+	fmt.Fprintf(out, "%d events decided by porcupine, %d by a weaker check: they had more than %d simultaneous deliveries\n", v.Totals.Decided, v.Totals.Wide, atOnce)
 	ofRule := make(map[Rule]int)
 	for i := range v.Violations {
 		violation := &v.Violations[i]
@@ -100,7 +100,8 @@ func answered(status int) string {
 }
 
 // columns formats a row sorted by column name. It omits null and empty values. For attempts and
-// transitions, it also omits the effect's identity, and the row's id and times.
+// transitions, it also omits the effect's identity, the row's id, and the time by which a story
+// sorts the row.
 func columns(table string, row json.RawMessage) string {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(row, &all) != nil {

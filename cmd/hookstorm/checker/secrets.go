@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/scenario"
 )
 
-// Leaks reads a text, such as a process log, and reports each secret of the scenario that it
-// contains (I12). The reports do not repeat the secrets.
+// Leaks reads a text, such as a process log, and reports each secret of the scenario in the text
+// (I12). The reports do not repeat the secrets.
 func Leaks(name string, text io.Reader) ([]Violation, error) {
 	found := &leakFinder{in: text}
 	if _, err := io.Copy(io.Discard, found); err != nil {

@@ -131,8 +131,8 @@ func subjects(r *history.Record) []string {
 	return nil
 }
 
-// subjectsOfRow is subjects for a snapshot row. An event's story contains links to its effects, but
-// no other rows of its effects.
+// subjectsOfRow returns the keys of the stories to which a snapshot row belongs. An event's story
+// contains links to its effects, but no other rows of its effects.
 func subjectsOfRow(r *history.Record) []string {
 	var row struct {
 		identity.EffectID
