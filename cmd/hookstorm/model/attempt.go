@@ -57,7 +57,7 @@ func (m *machine) attempting(s *State, w int) {
 	}
 }
 
-// claiming is the first half of T3. If a claim gets no response, the worker claims again, or
+// claiming adds the first half of T3. If a claim gets no response, the worker claims again, or
 // withdraws the claim, because it has called no receiver.
 func (m *machine) claiming(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)
@@ -163,7 +163,7 @@ func (m *machine) call(n *State, w int, verdict Verdict) {
 	worker.At = workerAnswered
 }
 
-// settling is the second half of T3. If the response to a settlement was lost, the next try finds
+// settling adds the second half of T3. If the response to a settlement was lost, the next try finds
 // the attempt's recorded outcome.
 func (m *machine) settling(s *State, w int) {
 	f, verdict := effectOfJob(s.Workers[w].Job), s.Workers[w].Verdict

@@ -33,7 +33,7 @@ func (m *machine) cameBefore(s *State, actor Actor, i int) {
 	})
 }
 
-// acceptingByContent is T1 in a world where a repeat of a stored body is a duplicate. Only a
+// acceptingByContent adds T1 in a world where a repeat of a stored body is a duplicate. Only a
 // stored event opens its body's window.
 func (m *machine) acceptingByContent(s *State, actor Actor, i int) {
 	e := m.eventOf(i)

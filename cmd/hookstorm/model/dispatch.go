@@ -51,7 +51,7 @@ func (m *machine) dispatching(s *State, w int) {
 	}
 }
 
-// bearing is a T2 that also claims its effect, if the effect can begin with its first attempt. A
+// bearing adds a T2 that also claims its effect, if the effect can begin with its first attempt. A
 // worker that gets no response claims again, and the event's job runs again.
 func (m *machine) bearing(s *State, w int) {
 	e := eventOfJob(s.Workers[w].Job)
@@ -90,12 +90,12 @@ func (s *State) isBorn(w, f int, at WorkerStep) {
 	s.Workers[w] = worker
 }
 
-// isOpenFor is the fence. It reports whether the event still waits for its dispatch, in the planned
-// generation.
+// isOpenFor reports whether the event still waits for its dispatch, in the planned generation. This
+// check is the fence.
 func (e Event) isOpenFor(plan uint8) bool { return e.Outcome == received && e.Generation == plan }
 
-// dispatch is T2 in the database: the fence, the handlers' writes, the effect and its job. If the
-// key already has an effect, dispatch creates no other (I4).
+// dispatch performs T2 in the database: the fence, the handlers' writes, the effect and its job. If
+// the key already has an effect, dispatch creates no other (I4).
 func (m *machine) dispatch(n *State, w, e int, plan uint8) {
 	row := &n.Events[e]
 	if !row.isOpenFor(plan) && m.bug != bugs.DispatchWithoutFence {

@@ -35,7 +35,7 @@ func (m *machine) gateway(s *State, i int) {
 	}
 }
 
-// accepting is T1: rows, body and job in one transaction, then the response. A try after a lost
+// accepting adds T1: rows, body and job in one transaction, then the response. A try after a lost
 // response finds its own row and succeeds.
 func (m *machine) accepting(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
@@ -98,7 +98,7 @@ func (m *machine) accepting(s *State, actor Actor, i int) {
 	}
 }
 
-// planning is a T1 that includes the event's T2, because the worker in the gateway's process has
+// planning adds a T1 that includes the event's T2, because the worker in the gateway's process has
 // already planned the event. The effect gets its job, or begins with its first attempt. A worker
 // that does not know whether its claim is committed claims again.
 func (m *machine) planning(s *State, actor Actor, i, w int) {
@@ -126,7 +126,7 @@ func (m *machine) planning(s *State, actor Actor, i, w int) {
 	}, func(n *State) { n.isBorn(w, f, workerUnsure) })
 }
 
-// acceptingWrongly is the second half of a T1 that a planted bug splits in two.
+// acceptingWrongly adds the second half of a T1 that a planted bug splits in two.
 func (m *machine) acceptingWrongly(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	stored := func(n *State) { n.Sends[i].At = sendStored }

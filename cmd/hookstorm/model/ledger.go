@@ -102,7 +102,8 @@ func (m *machine) settle(n *State, w, f int, verdict Verdict) bool {
 	return true
 }
 
-// mayBeSettled is the fence of a settlement. It reports whether worker w still holds the claim.
+// mayBeSettled reports whether worker w still holds the claim. This check is the fence of a
+// settlement.
 func (m *machine) mayBeSettled(row *Effect, w int) bool {
 	return row.State == started && (row.ClaimedBy == holder(w) || m.bug == bugs.SettleWithoutFence)
 }

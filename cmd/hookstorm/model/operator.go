@@ -77,7 +77,7 @@ func (m *machine) isPossible(s *State, order Order, target int) bool {
 	return false
 }
 
-// ordering is one operator action, together with its row in the operator log.
+// ordering adds one operator action, together with its row in the operator log.
 func (m *machine) ordering(s *State, order Order, target uint8) {
 	given := *s
 	repeated := s.Operator.Order != noOrder

@@ -30,7 +30,7 @@ func (m *machine) wakeNext(n *State, f int) {
 	}
 }
 
-// takingTurn is the check of the order by a claim that does not hold the order's lock. The order
+// takingTurn adds the check of the order by a claim that does not hold the order's lock. The order
 // may have changed when the claim commits.
 func (m *machine) takingTurn(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)

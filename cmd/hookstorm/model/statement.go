@@ -1,6 +1,6 @@
 package model
 
-// runningStatement is an attempt at an effect in the same Postgres. Claim, statement and
+// runningStatement adds an attempt at an effect in the same Postgres. Claim, statement and
 // settlement are one transaction, and no receiver is called.
 func (m *machine) runningStatement(s *State, w int) {
 	f := effectOfJob(s.Workers[w].Job)

@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// river gives jobs and probes to idle workers or restarts them, records how runs ended, and
-// rescues the jobs of dead workers.
+// river restarts idle workers or gives them jobs and probes, records how runs ended, and rescues
+// the jobs of dead workers.
 func (m *machine) river(s *State) {
 	for w := range workers {
 		switch s.Workers[w].At {
@@ -109,7 +109,7 @@ func (m *machine) isDue(s *State, f int) bool {
 	}
 }
 
-// passing is the passage of time: leases end, keys are forgotten, and the WAL reaches the disk.
+// passing lets time pass: leases end, keys are forgotten, and the WAL reaches the disk.
 func (m *machine) passing(s *State) {
 	for f := range effects {
 		row := s.Effects[f]
