@@ -17,7 +17,7 @@ type streams struct{ stdout, stderr io.Writer }
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hookstorm",
-		Short:         "Try to break Hooklatch's promise, and check that it held",
+		Short:         "Try to break Hooklatch's promises, and check that they were kept",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

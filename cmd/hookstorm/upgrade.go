@@ -16,10 +16,10 @@ func newUpgrade(s streams) *cobra.Command {
 		Use:   "upgrade",
 		Short: "Upgrade running processes from an earlier commit under load, go back, and count",
 		Long: `Upgrade builds an earlier commit and the current tree. It starts gateways and workers of
-the earlier commit, lets two processes of the current one migrate their database when
-they start, replaces them one by one, and puts them back without a migration. Events are
-sent all the time. Upgrade counts events and effects that were lost or doubled, and
-errors in the logs.`,
+the earlier commit, and lets two processes of the current tree migrate the database when
+they start. Then it replaces the gateways and workers one by one, and puts the earlier
+commit back without a migration. Events are sent all the time. Upgrade counts events and
+effects that were lost or doubled, and errors in the logs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			root, err := repositoryRoot()
@@ -53,7 +53,7 @@ errors in the logs.`,
 	flags := cmd.Flags()
 	flags.StringVar(&previous, "previous", upgrade.Previous, "`commit` to upgrade from")
 	flags.StringVar(&opts.Dir, "dir", "", "directory for configurations and logs (default: a temporary one, removed if nothing is found)")
-	flags.IntVar(&opts.Events, "events", upgrade.DefaultEvents, "fewest events in each direction")
+	flags.IntVar(&opts.Events, "events", upgrade.DefaultEvents, "minimum number of events in each direction")
 	flags.Float64Var(&opts.Rate, "rate", upgrade.DefaultRate, "events per second")
 	return cmd
 }

@@ -65,8 +65,8 @@ func (c *chooser) erase(ctx context.Context) (*history.Order, error) {
 	return &history.Order{Action: actionErase, Source: string(e.Source), EventID: string(e.EventID)}, nil
 }
 
-// event chooses among all events, not only the latest. It returns nil if no event exists, or if it
-// has chosen an event of package past.
+// event chooses among all events, not only the latest. It returns nil if no event exists, or if the
+// chosen event belongs to package past.
 func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	latest, err := c.box.Finder().Events(ctx, find.Events{}, find.Beginning, 1)
 	if err != nil || len(latest.Rows) == 0 {

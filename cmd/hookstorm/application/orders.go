@@ -105,7 +105,7 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return nil
 }
 
-// refusals are parts of command line errors after which certainly nothing has changed.
+// refusals lists parts of the error messages of refused commands, which have changed nothing.
 var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", "not finished: ", inbox.ErrNotReplayable.Error()}
 
 func saysRefused(text string) bool {

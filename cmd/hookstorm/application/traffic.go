@@ -69,7 +69,7 @@ func NewTraffic(ctx context.Context, opts TrafficOptions) (*Traffic, error) {
 	return t, nil
 }
 
-// NewPool creates a pool whose connections record a COMMIT that did not reach the standby.
+// NewPool creates a pool whose connections record a COMMIT that may not have reached the standby.
 func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url.Reveal())
 	if err != nil {

@@ -36,7 +36,7 @@ func (c *Cluster) smallDisk(dir string) error {
 // Options.SmallDisk, FillDisk returns an error.
 func (c *Cluster) FillDisk() (written int64, err error) {
 	if c.opts.SmallDisk == 0 {
-		return 0, errors.New("fill disk: the servers have none of their own")
+		return 0, errors.New("fill disk: the servers have no disks of their own")
 	}
 	file, err := os.Create(filepath.Join(rootOf(c.server()), ballastName))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // A gateway recognizes a duplicate without querying the database. It queries again after the
-// database has moved to another server or was restarted, because acknowledged events may have been
-// lost. The test deletes a row to simulate such a loss.
+// database has moved to another server or has been restarted, because acknowledged events may have
+// been lost. The test deletes a row to simulate such a loss.
 func TestDuplicatesAreLookedUpAfterAPromotionAndARestart(t *testing.T) {
 	t.Parallel()
 	c, url := proxied(t, cluster.Options{Durable: true, Standby: true})

@@ -37,7 +37,7 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 		return fmt.Errorf("restart primary: %w", errStopped)
 	}
 	if ending == Frozen {
-		return errors.New("restart primary: one that is frozen has not ended")
+		return errors.New("restart primary: the ending frozen is only for Promote")
 	}
 	if err := end(ctx, c.server(), ending); err != nil {
 		return fmt.Errorf("restart primary: %w", err)
@@ -64,12 +64,12 @@ func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	case Frozen:
 		return server.Pause()
 	default:
-		return fmt.Errorf("no server ends in the way %q", ending)
+		return fmt.Errorf("unknown ending %q", ending)
 	}
 }
 
-// Promote stops the primary, promotes the standby, and returns when the new primary has a standby.
-// Until then the COMMITs of the new primary do not wait for a standby.
+// Promote stops or freezes the primary, promotes the standby, and returns when the new primary has
+// a standby. Until then the COMMITs of the new primary do not wait for a standby.
 func (c *Cluster) Promote(ctx context.Context, ending Ending) error {
 	c.acting.Lock()
 	defer c.acting.Unlock()
@@ -131,7 +131,7 @@ func takeOver(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	if !promoted {
-		return errors.New("it is a standby still")
+		return errors.New("it is still a standby")
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ const (
 // besides is the time between the takeover and the return of an old primary that was not killed.
 const besides = 3 * time.Second
 
-// Struck is called with the name of a member at the moment of a fault.
+// Struck is called at the moment of a fault, with the fault's target, such as the name of a member,
+// and with its details, if any.
 type Struck func(target, detail string)
 
 // FailOver makes the primary fail, waits until a standby has taken over, and brings the old primary

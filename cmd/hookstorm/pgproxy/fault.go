@@ -139,7 +139,7 @@ func (f Fault) validate() error {
 	}
 	known := f.Kind.atStatement() || f.Kind.lasts() || f.Kind == Refuse || f.Kind == Cap
 	refuse(!known, "kind %q is unknown", f.Kind)
-	refuse(f.Match != nil && !f.Kind.atStatement(), "%s is no fault at a statement: Match has no meaning", f.Kind)
+	refuse(f.Match != nil && !f.Kind.atStatement(), "%s is not a fault of a statement: leave Match nil", f.Kind)
 	refuse(f.Count != 0 && f.Kind.lasts(), "%s lasts: give For, not Count", f.Kind)
 	refuse(f.Count < 0, "Count is %d", f.Count)
 	refuse(f.For < 0, "For is %s", f.For)

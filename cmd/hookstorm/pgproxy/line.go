@@ -63,8 +63,8 @@ func (c *conn) wait(d time.Duration) bool {
 	}
 }
 
-// partition returns the fault that holds a direction back, or nil, and a channel that is
-// closed when that may have changed.
+// partition returns the fault that holds a direction back, or nil, and a channel that is closed
+// when the armed faults change.
 func (p *Proxy) partition(c *conn, d direction) (*Armed, <-chan struct{}) {
 	one := PartitionRequests
 	if d == toClient {

@@ -307,8 +307,9 @@ func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (e
 }
 
 // vouched delivers another event until a gateway has answered it twice before a COMMIT, from its
-// cache. A gateway uses its cache only within a second of the database's last confirmation, for
-// which it asks at a delivery. The caller waits for hits, whose answers may be late.
+// cache. A gateway uses its cache only within a second of the database's last confirmation, and
+// requests a confirmation when it gets a delivery. The caller waits for hits, whose responses may
+// be late.
 func (s *scene) vouched(ctx context.Context, by *process, hits *sync.WaitGroup) error {
 	hit, err := s.event("stripe", stormed)
 	if err != nil {

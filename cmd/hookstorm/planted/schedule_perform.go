@@ -80,9 +80,9 @@ func performing() []Case {
 	}
 }
 
-// failingTransactions returns rules that make the first 16 transactions claim and the first 16
-// transactions run_effect of a process fail. The failures reach the at_most_once effects too,
-// because the retries of a single effect would need seconds to use up all 16.
+// failingTransactions returns rules by which a process's first 16 claim transactions and its first
+// 16 run_effect transactions fail. The failures reach the at_most_once effects too, because the
+// retries of a single effect would need seconds to use up all 16.
 func failingTransactions() (rules []string) {
 	for n := range 16 {
 		rules = append(rules, fmt.Sprintf("claim.before_commit=error@%d", n+1), fmt.Sprintf("run_effect.before_commit=error@%d", n+1))

@@ -99,7 +99,7 @@ func passes(name, place string, times int) step {
 
 // appears waits until a file contains a text at least the given number of times.
 func appears(ctx context.Context, path, text string, times int) error {
-	return until(ctx, fmt.Sprintf("%q stands %d times in %s", text, times, path), func() (bool, error) {
+	return until(ctx, fmt.Sprintf("%q occurs %d times in %s", text, times, path), func() (bool, error) {
 		said, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil

@@ -42,7 +42,7 @@ func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*pro
 
 	started := make(chan error, 1)
 	go func() {
-		// The death signal is bound to the thread that forked, so that thread must live as
+		// The death signal is bound to the thread that forked. This thread must therefore live as
 		// long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

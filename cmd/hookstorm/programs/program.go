@@ -75,7 +75,7 @@ func (p *Program) Start(ctx context.Context, moreEnv ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.process != nil && !p.process.ended() {
-		return fmt.Errorf("start %s: it runs already", p.opts.Name)
+		return fmt.Errorf("start %s: it is already running", p.opts.Name)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", p.opts.Name, err)

@@ -54,7 +54,7 @@ func TestEveryEndIsWrittenDown(t *testing.T) {
 			how, ordered := p.Ended()
 			require.Equal(t, c.want, fmt.Sprintf("ordered=%t %s", ordered, how))
 			require.NoError(t, p.Stop(t.Context()), "Stop may be called again without a process")
-			require.ErrorContains(t, p.Pause(), "no process runs")
+			require.ErrorContains(t, p.Pause(), "no process is running")
 
 			require.NoError(t, p.Start(t.Context()), "a program is started again")
 		})
@@ -83,7 +83,7 @@ func TestTwoProcessesOfOneProgramAreRefused(t *testing.T) {
 	require.NoError(t, p.Kill(), "Kill may be called before the first start")
 	<-p.Exited()
 	require.NoError(t, p.Start(t.Context()))
-	require.ErrorContains(t, p.Start(t.Context()), "it runs already")
+	require.ErrorContains(t, p.Start(t.Context()), "it is already running")
 }
 
 func TestReadinessEndsWithTheProcess(t *testing.T) {

@@ -77,7 +77,7 @@ func (p *Program) Reload(ctx context.Context) error {
 func (p *Program) send(what string, signal syscall.Signal) error {
 	process := p.current()
 	if process == nil || process.ended() {
-		return fmt.Errorf("%s %s: no process runs", what, p.opts.Name)
+		return fmt.Errorf("%s %s: no process is running", what, p.opts.Name)
 	}
 	if err := process.cmd.Process.Signal(signal); err != nil {
 		return fmt.Errorf("%s %s: %w", what, p.opts.Name, err)

@@ -69,7 +69,7 @@ var acts = []act{
 	{Gone, 0, false, history.Fail, http.StatusGone, "", 550},
 	{Redirect, 0, false, history.Fail, http.StatusTemporaryRedirect, "", 550},
 	{EndlessBody, 1, true, history.OK, http.StatusOK, "", 0},
-	{HugeHeader, 2, true, history.Unknown, http.StatusOK, "in a header that nobody takes", 0},
+	{HugeHeader, 2, true, history.Unknown, http.StatusOK, "in a header that no caller accepts", 0},
 	{Switch, 2, true, history.Unknown, http.StatusSwitchingProtocols, "the connection stays open", 0},
 }
 

@@ -79,7 +79,7 @@ func (s mailSession) behave(c *call, b Behaviour) error {
 	switch b {
 	case Slow:
 		if !s.waitFor(s.opts.Slow) {
-			c.end(history.Unknown, 0, "nobody waited for the answer")
+			c.end(history.Unknown, 0, "the caller did not wait for the answer")
 			return s.cut()
 		}
 	case Hang:

@@ -56,7 +56,7 @@ func (r *Receivers) behave(w http.ResponseWriter, request *http.Request, c *call
 	switch b {
 	case Slow:
 		if !r.wait(request, r.opts.Slow) {
-			c.end(history.Unknown, 0, "nobody waited for the answer")
+			c.end(history.Unknown, 0, "the caller did not wait for the answer")
 			cut(w, "")
 			return
 		}

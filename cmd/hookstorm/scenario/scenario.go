@@ -26,7 +26,7 @@ type Source struct {
 	Secret   secret.Value
 	Shape    Shape
 	Handlers bool // the application's handlers process its events
-	Content  bool // a body repeated within the window is a duplicate, whatever its id
+	Content  bool // a body repeated within the window is a duplicate, whatever the event's id
 	Weight   int  // share of the traffic; defaults to the weight of its shape
 }
 

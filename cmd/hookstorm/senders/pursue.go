@@ -70,8 +70,8 @@ func (s *Senders) parallel(e *event, n int, dice *rand.Rand) post.Outcome {
 	return outcomes[0]
 }
 
-// again starts another delivery of a past event, acknowledged or not. If the delivery uses a new
-// id, its event counts as open until the delivery ends.
+// again starts another delivery of a past event, acknowledged or not, or several simultaneous ones.
+// If the delivery uses a new id, its event counts as open until the delivery ends.
 func (s *Senders) again(e *event, dice *rand.Rand) {
 	attempt, opened := 2+dice.IntN(3), int64(0)
 	switch n := dice.IntN(10); {

@@ -30,14 +30,14 @@ type Quiet struct {
 	Pool     *pgxpool.Pool
 	Listed   *listed.Sender // sender whose events must all be stored
 	Outcomes []string       // outcomes of unfinished events
-	// Patience is the longest time in which the unfinished work may fail to decrease. Zero: no limit.
+	// Patience is the maximum time without a decrease in the unfinished work; 0 means no limit.
 	Patience time.Duration
 	// Meanwhile, if not nil, is called every ten seconds while work is unfinished.
 	Meanwhile func(ctx context.Context) error
 }
 
-// Until waits until all work is finished, Patience is over, ctx is done or Meanwhile fails, and returns
-// the unfinished work. The checker reports the details.
+// Until waits until all work is finished, the unfinished work has not decreased for Patience, ctx
+// is done or Meanwhile fails. It returns the unfinished work. The checker reports the details.
 func (s *Stage) Until(ctx context.Context, q Quiet) (left []string, err error) {
 	told, fewest, progress := time.Now(), math.MaxInt, time.Now()
 	for {

@@ -17,16 +17,16 @@ func sources() []scenario.Source {
 	inBody := provider.Options{Header: "X-Signature", EventID: provider.EventID{Pointer: "/id"}}
 	inHeader := provider.Options{Header: "X-Signature", EventID: provider.EventID{Header: "X-Id"}}
 	all := []scenario.Source{
-		{Name: sourceMain, Shape: scenario.Account, Options: inBody},                    // the events go to all destinations
+		{Name: sourceMain, Shape: scenario.Account, Options: inBody},                    // the events go to all destinations except destDesk
 		{Name: "replayed", Shape: scenario.Account, Options: inBody},                    // the actor replays the events
 		{Name: "handled", Shape: scenario.Account, Options: inBody, Handlers: true},     // the actor's handlers process the events
 		{Name: "guarded", Shape: scenario.Repeat, Options: inHeader},                    // the id is not signed: a second id for a signature is held
-		{Name: sourceRepeats, Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever its id; the checker has the same rule
+		{Name: sourceRepeats, Shape: scenario.Repeat, Options: inHeader, Content: true}, // a repeated body is a duplicate, whatever the event's id; the checker has the same rule
 	}
 	for i := range all {
 		all[i].Provider, all[i].Secret, all[i].Weight = "hmac", secret.New(sourceSecret), 1
 	}
-	all[0].Weight = 4 // enough events that effects wait for a slot: only a waiting effect has a job that can be redirected
+	all[0].Weight = 4 // so many events that effects wait for a slot: only a waiting effect has a job that can be redirected
 	return all
 }
 

@@ -123,7 +123,7 @@ type part struct {
 	rate  float64 // new events per second
 	lanes []*lane
 	legs  []leg // legs with the same lanes, one after another
-	ends  []leg // legs whose visits happen while a process of each steady lane is stopped
+	ends  []leg // legs whose visits happen while a process of each steady lane drains
 }
 
 // play performs the parts of the sweep that have visits, and heals after each.
@@ -180,7 +180,7 @@ func (w *world) playPart(ctx context.Context, p part) error {
 }
 
 // travel lets lanes make the visits of a leg until all are made, or Patience has passed. It does
-// not wait for visits that happen only while a process is stopped.
+// not wait for visits that happen only while a process drains.
 func (w *world) travel(ctx context.Context, lanes []*lane, leg leg) error {
 	travelling, arrived := context.WithTimeout(ctx, w.opts.Patience)
 	defer arrived()

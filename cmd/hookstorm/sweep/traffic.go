@@ -43,7 +43,7 @@ func (w *world) traffic(ctx context.Context, rate float64) (*traffic, error) {
 	return t, nil
 }
 
-// ask repeatedly queries whether processes are ready. Each process checks that with a transaction.
+// ask repeatedly queries whether processes are ready. Each process checks this with a transaction.
 func ask(ctx context.Context, urls []string) {
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	ticker := time.NewTicker(300 * time.Millisecond)

@@ -80,10 +80,10 @@ type Options struct {
 	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
 	// deliveries a second, and a fault every 5 seconds, or every 10 under Patroni.
 	MinAcked, MinFaults int
-	// Patience is the longest time after the faults in which the unfinished work may fail to decrease:
-	// a slow machine gets more time, and an event that waits for ever gets none. It must exceed the
-	// largest clock skew, because a process whose clock is ahead schedules its next tries later by
-	// the same time. Defaults to 6 minutes, or to 10 with Production.
+	// Patience is the maximum time, after the faults, without a decrease in the unfinished work. So
+	// a slow machine gets more time in all, and an event that waits forever does not. Patience must
+	// exceed the largest clock skew, because a process whose clock is ahead schedules its next
+	// attempts later by the same time. Defaults to 6 minutes, or to 10 with Production.
 	Patience time.Duration
 	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer

@@ -104,8 +104,8 @@ func (w *world) about() *history.Run {
 	return stage.Describe(about, scenario.Destinations())
 }
 
-// heal ends every fault, then all traffic, and waits until all work is finished, or has not decreased
-// for Options.Patience.
+// heal ends every fault, then all traffic, and waits until all work is finished, or the unfinished
+// work has not decreased for Options.Patience.
 func (w *world) heal(ctx context.Context) error {
 	w.Phase(history.PhaseHeal)
 	if err := w.repair(ctx); err != nil {
@@ -117,7 +117,7 @@ func (w *world) heal(ctx context.Context) error {
 		return fmt.Errorf("end the traffic: %w", err)
 	}
 	w.Sayf("retention deleted %d days that were years old", w.housekeeper.done)
-	// Meanwhile, the operator retries the effects that wait for an operator.
+	// Meanwhile, the operator retries parked effects that block later effects of their order.
 	left, err := w.Until(ctx, stage.Quiet{
 		Pool: w.primary, Listed: w.listed, Outcomes: []string{"received"}, Patience: w.opts.Patience, Meanwhile: w.operator.Unblock,
 	})
@@ -125,7 +125,7 @@ func (w *world) heal(ctx context.Context) error {
 		return err
 	}
 	if len(left) > 0 {
-		w.Sayf("work left, and not less for %s: %v", w.opts.Patience, left)
+		w.Sayf("work is left, and has not decreased for %s: %v", w.opts.Patience, left)
 	}
 	w.Phase(history.PhaseQuiet)
 	return nil

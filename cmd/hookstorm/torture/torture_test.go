@@ -15,7 +15,8 @@ import (
 )
 
 // The test is the short form of the command, as in CI. It uses real processes, its own Postgres
-// with a synchronous standby, and faults of every lane. HOOKLATCH_LONG=1 extends it to ten minutes.
+// with a synchronous standby, and faults of every lane except redis. HOOKLATCH_LONG=1 extends it to
+// ten minutes.
 func TestTortureFindsNoViolation(t *testing.T) {
 	t.Parallel()
 	opts := torture.Options{

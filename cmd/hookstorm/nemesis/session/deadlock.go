@@ -39,8 +39,9 @@ const gatherPause = 300 * time.Millisecond
 // for them. Then it locks all unfinished rows, some of which these transactions may hold. When it
 // returns, the deadlock is over.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
-	// If the waiting transactions held no other row, the fault tries again. At the next try these
-	// transactions may still hold the rows. ErrNothing then leads to another try.
+	// If the waiting transactions held no other row, the fault tries again. At the next try, these
+	// transactions may still hold the busy rows, so that the fault finds none to lock. After this
+	// ErrNothing, too, the fault tries again.
 	missed := false
 	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)
@@ -97,7 +98,7 @@ func deadlockIn(ctx context.Context, tx pgx.Tx, target Target) (Struck, error) {
 	for _, statement := range []string{lockAllEffectsSQL, lockAllEventsSQL} {
 		keys, err := lock(ctx, tx, statement)
 		if said, answered := errors.AsType[*pgconn.PgError](err); answered && said.Code == "40P01" {
-			return Struck{What: "rows locked in the opposite order to " + locked[0] + ": the server ended the foreign transaction"}, nil
+			return Struck{What: "rows locked in the opposite order to " + locked[0] + ": the server ended Hooklatch's transaction"}, nil
 		}
 		if err != nil {
 			return Struck{}, err

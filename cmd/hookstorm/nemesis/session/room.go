@@ -31,7 +31,7 @@ var (
 )
 
 // deleteJobs deletes waiting or running jobs, as an operator who clears an unknown table might.
-// Only Hooklatch's reconciler can heal that.
+// Only Hooklatch's reconciler can insert these jobs again.
 func deleteJobs(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	rows, err := target.Pool.Query(ctx, deleteJobsSQL, 1+rnd.IntN(maxDeleted))
 	if err != nil {

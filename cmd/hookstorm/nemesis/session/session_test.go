@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// bundle is a database in which ours is the application's pool and target.Pool is the
-// fault's.
+// bundle is a database with two pools: ours belongs to the application, and target.Pool to the
+// faults.
 type bundle struct {
 	ours   *pgxpool.Pool
 	target session.Target

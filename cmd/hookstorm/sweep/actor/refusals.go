@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 )
 
-// refusal keeps a refused delivery, as gateways do, and removes others from quarantine, as
+// refusal keeps a refused delivery, as gateways do, and removes deliveries from quarantine, as
 // operators do. It ignores errors, because this process expects them.
 func (a *actor) refusal(ctx context.Context, round int) error {
 	from := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(round)}), 32) //nolint:gosec // any address works
