@@ -81,8 +81,8 @@ func TestDuplicatesOfAMomentAgoNeedNoDatabase(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// Duplicates that are found in the cache are also counted in the event's row. The row contains their
-// times, and whether a body differed from the first one.
+// Duplicates that are found in the cache are also counted in the event's row. The row contains
+// their times, and whether a body differed from the first one.
 func TestDuplicatesOfTheCacheAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -112,8 +112,8 @@ type insertedEvent struct {
 	planned    bool // the event has the outcome of its plan, and no job
 }
 
-// add appends a row for the event at position at of the batch, whose arrival is a. It returns the
-// index of the row.
+// add appends a row for one event of the arrival a, and returns the row's index. The position of
+// the event in the batch is at.
 func (r *acceptRows) add(a arrival, at eventAt, replay verdict) int {
 	i := at.event
 	in := a.Events[i]

@@ -225,7 +225,8 @@ type fencedRow struct {
 	ForHandlers   bool
 }
 
-// newerThan selects the running processes with a configuration newer than a number.
+// newerThan contains the arguments that select the running processes whose configuration has a
+// higher number than Configuration.
 type newerThan struct {
 	Configuration                int64
 	SeenSeconds, PatienceSeconds float64

@@ -220,8 +220,9 @@ func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// While a process with a newer configuration and the event's source runs, a process with an older
-// configuration neither dispatches nor fails the event. Nothing is written or locked.
+// A process with an older configuration neither dispatches nor fails an event while another process
+// has a newer configuration that includes the event's source. The older process writes and locks
+// nothing.
 func TestOlderConfigurationDecidesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

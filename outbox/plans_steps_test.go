@@ -33,8 +33,9 @@ const (
 // batch is the number of rows that a step requests together: the smallest plausible number.
 const batch = fewRows / turns
 
-// inOrder is the number of events after which the next order begins. There are 16 orders. Few
-// effects are behind the first of each order when plans are made, and many when plans are used.
+// inOrder is the number of consecutive events in one order before the script fill.sql begins the
+// next of its 16 orders. Postgres makes the plans while few effects wait in each order, and uses
+// the plans when many wait.
 const inOrder = 32
 
 // steps runs the statements of the program, on events that earlier calls of steps did not use.

@@ -52,7 +52,8 @@ func TestServeMigratesOnStart(t *testing.T) {
 	require.Equal(t, 1, applied)
 }
 
-// A role with fewer rights cannot migrate, and the start says so.
+// A process fails to start if its role may not migrate the schema. The error names the role and the
+// command to run.
 func TestARoleWithoutTheRightToMigrateEndsTheStart(t *testing.T) {
 	t.Parallel()
 	s := migratingConfig(t, withRole(t, pgtest.New(t), "hooklatch_worker"))

@@ -36,7 +36,7 @@ func newManager(t *testing.T) *manager {
 	m.port, err = listener.(*net.TCPListener).File()
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	dir, err := os.MkdirTemp("", "notify") //nolint:usetesting // a socket's path is short
+	dir, err := os.MkdirTemp("", "notify") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	m.notify, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "socket"), Net: "unixgram"})

@@ -81,9 +81,9 @@ func (f *Fault) ArmAfter(skip int, mode Mode, n int) {
 	f.skip, f.mode, f.left = skip, mode, n
 }
 
-// Fired returns a channel that receives each broken COMMIT's mode: after the server has
-// committed, except for LoseRequest. The channel holds up to 1024 modes; further COMMITs are
-// only counted.
+// Fired returns a channel that receives the mode of each broken COMMIT, after the server has
+// committed. With LoseRequest, which loses the COMMIT, the mode arrives before the connection is
+// cut. The channel holds up to 1024 modes; further COMMITs are only counted.
 func (f *Fault) Fired() <-chan Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -30,7 +30,7 @@ type exporter struct {
 	errs        []error
 }
 
-// Gauge creates a gauge. The function values is called for each reading of the metrics.
+// Gauge creates a gauge that calls values each time the metrics are read.
 func (e *exporter) Gauge(name, unit, description string, values func(s *Snapshot, tell observe)) {
 	made, err := e.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
 	e.gauges = append(e.gauges, gauge{name, unit, description, values})

@@ -33,8 +33,8 @@ type world struct {
 	plans *explained.Log // of a watched world, if this build of Postgres can report plans
 }
 
-// ownClock replaces now() and clock_timestamp() in all SQL that is parsed later. The new clock begins
-// at the next noon, so that no midnight passes during a test unless the test jumps over it.
+// ownClock replaces now() and clock_timestamp() in all SQL that is parsed later. The new clock
+// begins at the next noon, so that no midnight passes during a test unless the test jumps over it.
 const ownClock = `
 	CREATE SCHEMA clock;
 	CREATE TABLE clock.skew (ahead interval NOT NULL);

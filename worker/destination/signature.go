@@ -46,8 +46,8 @@ type Sign struct {
 	// under the same idempotency key. A secret is whsec_ and Base64 of 24 to 64 bytes. For a
 	// receiver that does not decode secrets, it is raw: and the bytes themselves. For a signature
 	// with a key pair, it is whsk_ and Base64 of an Ed25519 private key; hooklatch check shows the
-	// public key. With several secrets, a request carries a signature for each, so that the receiver
-	// can change from one secret to the next.
+	// public key. With several secrets, a request carries a signature for each, so that the
+	// receiver can change from one secret to the next.
 	StandardWebhooks []secret.Value `yaml:"standard_webhooks,omitempty"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Trouble is something that happens to events and their handlers.
+// Trouble is one way in which a trial repeats, interrupts or reorders deliveries and handlers.
 type Trouble string
 
 // The troubles, in the order in which they are tried.

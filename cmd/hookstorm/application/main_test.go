@@ -48,7 +48,8 @@ func (r *records) list() []history.Record {
 	return r.ends
 }
 
-// newDatabase returns a database with Hooklatch's tables, the run's tables, and the destinations.
+// newDatabase returns a database with Hooklatch's tables, the run's tables, and the destination
+// Direct.
 func newDatabase(t *testing.T) (*pgxpool.Pool, *outbox.Outbox) {
 	t.Helper()
 	pool := pgtest.New(t)

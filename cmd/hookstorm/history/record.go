@@ -14,7 +14,7 @@ const (
 	OK      Kind = "ok"      // the operation took effect
 	Fail    Kind = "fail"    // the operation certainly took no effect
 	Unknown Kind = "unknown" // the operation may have taken effect, now or later
-	Note    Kind = "note"    // an occurrence without an end, such as the start of a process
+	Note    Kind = "note"    // happened at one moment, such as the start of a process; no other line ends it
 	Row     Kind = "row"     // a row of the database at the end of the run
 )
 

@@ -155,7 +155,7 @@ type App struct {
 	progress     progress
 	listening    sync.Mutex
 	hearings     []*hearing            // guarded by listening
-	deaf         atomic.Pointer[error] // not nil if only a restart helps
+	deaf         atomic.Pointer[error] // why the process must be restarted, or nil: see deafness
 
 	config   atomic.Pointer[config.Config] // current configuration
 	reload   sync.Mutex                    // held during a reload, so that only one reload runs

@@ -130,7 +130,8 @@ func handlerWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// leftToHandlers returns the sources whose events no route of this program receives.
+// leftToHandlers returns the sources with handlers: true. Their events go to programs with Go
+// handlers, not to the routes of this program.
 func leftToHandlers(cfg *config.Config) []string {
 	names := slices.Collect(maps.Keys(cfg.Sources))
 	names = slices.DeleteFunc(names, func(name string) bool { return !cfg.Sources[name].Handlers })

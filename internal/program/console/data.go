@@ -80,8 +80,8 @@ func (c *Console) orderOf(e entry) page {
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()
-		// Empty fields are normal in a page's form. In a program, a variable may be unset: without the
-		// filter that it should contain, the action would select every row.
+		// Empty fields are normal in a page's form. In a program, a variable may be unset: without
+		// the filter that it should contain, the action would select every row.
 		for name, values := range r.Form {
 			if slices.Contains(values, "") {
 				return &problem{status: http.StatusBadRequest, heading: "This request cannot be read", text: fmt.Sprintf("The parameter %q is empty: give a value or omit the parameter.", name)}

@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// ofAddress finds the thing whose console page has the URL in the text. It accepts any host.
+// ofAddress finds the event, effect, run, refused delivery, source or destination to whose console
+// page a URL leads. The text is the URL, with any host.
 func ofAddress(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	u, _ := url.Parse(asked.Text)
 	if u == nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -108,9 +108,9 @@ func TestCountsAreOfTheHourAndTheDay(t *testing.T) {
 	require.Equal(t, int64(1), states[1].Hour.Wrong())
 }
 
-// Postgres reads the counts of 100 routes from few buffers, without the minutes before the last hour.
-// The routes were busy in every minute of a full day, and are in the next ten, during which the test
-// runs. The table also contains counts of another kind.
+// Postgres reads the counts of 100 routes from few buffers, without the minutes before the last
+// hour. The routes were busy in every minute of a full day, and are in the next ten, during which
+// the test runs. The table also contains counts of another kind.
 func TestCountsOfManyRoutesAreReadByTheirKeys(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

@@ -97,7 +97,8 @@ func KeysInFile(path string) (KeyFinder, error) {
 	}, nil
 }
 
-// keysNamed returns the keys with an id, or all keys for a token without a key id.
+// keysNamed returns the keys with the given id, or all keys if the id is empty because the token
+// names no key.
 func keysNamed(keys []PublishedKey, id string) []PublishedKey {
 	var found []PublishedKey
 	for _, k := range keys {

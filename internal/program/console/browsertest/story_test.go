@@ -135,7 +135,7 @@ func TestAMailThatWasRefusedIsFoundAndSentWithoutScripts(t *testing.T) {
 	b.tabTo(t, "Condition on the payload", "")
 	b.press(t, question+kb.Enter)
 	b.until(t, `location.search.includes("when=")`)
-	for !eval[bool](t, b, `document.querySelectorAll("#list tbody tr").length === 1`) { // each response searches for a limited time
+	for !eval[bool](t, b, `document.querySelectorAll("#list tbody tr").length === 1`) { // the console searches for a limited time per request
 		b.tabTo(t, "Search older", "")
 		before := eval[string](t, b, "location.search")
 		b.press(t, kb.Enter)

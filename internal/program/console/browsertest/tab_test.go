@@ -27,9 +27,9 @@ const (
 	tall   = 900
 )
 
-// tooLate are the browser's messages when a page is shown before its view transition can begin, or the
-// transition takes too long, as on a busy machine or with scripts off. A message arrives as the
-// rejection of a promise.
+// tooLate matches the browser's messages about a view transition that began too late or took too
+// long. This happens on a busy machine or with scripts off. A message arrives as the rejection of a
+// promise.
 var tooLate = regexp.MustCompile("InvalidStateError: Transition was aborted because of invalid state|" +
 	"TimeoutError: Transition was aborted because of timeout|AbortError: Transition was skipped")
 

@@ -1,5 +1,5 @@
--- Lists paused queues without a blocked destination: they were paused in River itself, such as in
--- River UI.
+-- Lists paused queues without a blocked destination: an operator paused them in River itself, for
+-- example with River UI.
 SELECT q.name, q.paused_at
 FROM hooklatch.river_queue AS q
 WHERE q.paused_at IS NOT NULL
