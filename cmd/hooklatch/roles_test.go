@@ -184,14 +184,18 @@ func TestProcessesRunWithTheRightsOfThePage(t *testing.T) {
 	}
 	_, err = pool.Exec(t.Context(), grantsOf(t, "redact", "hooklatch_worker", own.Config().ConnConfig.User))
 	require.NoError(t, err)
-	redact := func(after time.Duration) erasure.Redacted {
-		done, err := o.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "stripe", Pointers: []string{"/id"}, After: after}})
-		require.NoError(t, err)
-		return done
-	}
-	require.Equal(t, 1, redact(time.Hour).Waiting)
 	worker.waitDone(t, "stripe", "evt_of_the_list")
-	require.Equal(t, 1, redact(0).Events)
+	worker.settle(t)
+	for _, ended := range []string{"1 hour", "-1 hour"} { // the first time, the event waits
+		_, err := pool.Exec(t.Context(), `UPDATE hooklatch.processed_events SET processed_at = now() + $1::interval WHERE event_id = 'evt_of_the_list'`, ended)
+		require.NoError(t, err)
+		_, err = pool.Exec(t.Context(), `UPDATE hooklatch.effects SET finished_at = now() + $1::interval WHERE event_id = 'evt_of_the_list'`, ended)
+		require.NoError(t, err)
+		done, err := o.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "stripe", Pointers: []string{"/id"}, After: time.Minute}})
+		require.NoError(t, err)
+		require.Equal(t, ended == "1 hour", done.Waiting == 1)
+		require.Equal(t, ended == "-1 hour", done.Events == 1)
+	}
 	_, err = pool.Exec(t.Context(), grantsOf(t, "runs", "hooklatch_worker", own.Config().ConnConfig.User))
 	require.NoError(t, err)
 	must(t, worker.args("quarantine", "retry", "--source", "github", "--yes", "--detach")...)
