@@ -97,7 +97,7 @@ type Options struct {
 	LargeBody func() `yaml:"-"`
 	// Minutes counts outcomes by the minute. Nil counts nothing.
 	Minutes *measure.Counts `yaml:"-"`
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger `yaml:"-"`
 	// TracerProvider and MeterProvider default to the global ones.
 	TracerProvider trace.TracerProvider `yaml:"-"`

@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// program is the program in a separate process.
+// program is a hooklatch process that a test has started.
 type program struct {
 	cmd    *exec.Cmd
 	stdout syncBuffer

@@ -40,7 +40,7 @@ type InserterOptions struct {
 	ConsoleURL string
 	// Quiet is true if no client listens, so that no notification is sent.
 	Quiet bool
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -205,8 +205,8 @@ func TestReconcileFindsWhatWasPassedOver(t *testing.T) {
 	require.Zero(t, reconcile(100))
 }
 
-// Jobs of fetched events go last, so they are old when all jobs before them are recent. Jobs that
-// were not read for this reason are not missing.
+// Jobs of fetched events come last in their queue. Such a job may be older than all jobs before it,
+// so Reconcile may not have read it. Reconcile does not treat an unread job as missing.
 func TestReconcileKnowsThatFetchedEventsGoLast(t *testing.T) {
 	t.Parallel()
 	b := newLedger(t, pgtest.New(t))

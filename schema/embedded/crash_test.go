@@ -46,7 +46,7 @@ func swept(t *testing.T, h *helper) {
 	}, 2*time.Minute, 5*time.Millisecond)
 }
 
-// If the system does not end the server of a killed parent, the next Start ends it.
+// Start stops the server of a killed parent, if the operating system has not stopped it.
 func TestSweepEndsAnOrphan(t *testing.T) {
 	t.Parallel()
 	living := startHelper(t, exec.Command(os.Args[0]), "server")

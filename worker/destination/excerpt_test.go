@@ -50,7 +50,8 @@ func TestRedactorKnowsSecretsInDisguise(t *testing.T) {
 	require.Equal(t, "abc is too short to look for", r.excerpt([]byte("abc is too short to look for"), false))
 }
 
-// A receiver may echo a secret in a JSON string, as any library writes one, or in any Base64.
+// A receiver may echo a secret as a JSON string, with the escapes of any library, or in any variant
+// of Base64.
 func TestRedactorKnowsHowLibrariesEncode(t *testing.T) {
 	t.Parallel()
 	secret := "a&b<c>d\\e\"f/g'h+ié😀?ÿÿ"

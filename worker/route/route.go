@@ -73,7 +73,7 @@ type Route struct {
 	SQL *SQLStatement `yaml:"sql,omitempty"`
 }
 
-// Error is a fault of one field of a route.
+// Error describes a fault in one field of a route.
 type Error struct {
 	Route      string
 	Field      string // as in the configuration: when, http.headers.X-Id, email.subject, ...

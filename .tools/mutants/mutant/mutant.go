@@ -1,6 +1,6 @@
 // Package mutant reads lists of mistakes that a developer could make in the code, and makes them.
-// It makes a single mistake, for the test that must notice that mistake, or all mistakes in one
-// build, in which each process chooses its mistake when it starts.
+// It makes one mistake, for the test that must notice it, or builds all mistakes into one program.
+// Each process of that program chooses its mistake when it starts.
 //
 // The repository's files stay unchanged. The go command reads changed files from an overlay.
 package mutant

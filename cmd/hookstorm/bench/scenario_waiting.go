@@ -103,10 +103,10 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pe
 	return pending, done, err
 }
 
-// liveBesideWaiting measures lifecycles on tables with waiting effects, or on empty tables. The
-// first measurement is right after a checkpoint, when nearly every new row in full tables adds a
-// full-page image to the WAL. The second measurement follows three times as many lifecycles. In
-// production a checkpoint runs every quarter of an hour.
+// liveBesideWaiting measures lifecycles on tables with waiting effects, or on empty tables. On
+// tables with waiting effects, the first measurement starts right after a checkpoint, when nearly
+// every new row adds a full-page image to the WAL. In production a checkpoint runs every quarter of
+// an hour. More lifecycles run before the second measurement.
 func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {
 	on, atFirst, later := database{server: server}, report.EmptyAtFirst, report.Empty
 	if beside {

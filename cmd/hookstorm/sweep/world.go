@@ -32,7 +32,7 @@ type world struct {
 	tally    *tally
 	calls    *receivers.Receivers
 	listed   *listed.Sender
-	url      string // URL of the destinations, the desk of witnesses, and the list
+	url      string // URL of the destinations, the witness.Desk, and the list
 
 	binary, actor string // paths
 	gateways      []senders.Gateway
@@ -161,7 +161,7 @@ func (w *world) describe(ctx context.Context) *history.Run {
 }
 
 // serve starts the servers that processes call: the receivers, the object that one route reads,
-// the provider's list, and the desk of witnesses.
+// the provider's list, and the witness.Desk.
 func (w *world) serve(ctx context.Context) (err error) {
 	if w.calls, err = w.Receive(ctx, receivers.Options{Seed: w.opts.Seed, Destinations: destinations()}); err != nil {
 		return err

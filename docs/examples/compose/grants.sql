@@ -1,6 +1,6 @@
 -- This file grants rights to the roles that database.sh creates. The grants service of compose.yaml
--- runs it after each migration, as the role that owns the tables. docs/operations.md#roles has the
--- same statements, and explains them.
+-- runs it after each migration, as the role that owns the tables. docs/operations.md#roles
+-- explains the statements for the gateway and the worker.
 
 -- roles: the gateway accepts deliveries
 GRANT USAGE ON SCHEMA hooklatch TO hooklatch_gateway;

@@ -80,7 +80,7 @@ type Options struct {
 	// ConsoleURL is the console URL for browsers, if it differs from the listener's address: forms
 	// from that origin are accepted.
 	ConsoleURL string
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 	// Now defaults to clock.Now.
 	Now func() time.Time

@@ -97,7 +97,7 @@ type Options struct {
 	// Outputs are the queues of the process's output streams, for metrics and /readyz. Defaults
 	// to a queue that is never used, so that the metrics exist.
 	Outputs []*logqueue.Queue
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

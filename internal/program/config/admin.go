@@ -77,7 +77,7 @@ type AdminAuth struct {
 	// which the provider redirects: at the provider, allow the path /auth/callback below
 	// this URL.
 	OIDC *AdminOIDC `yaml:"oidc,omitempty"`
-	// A proxy in front of the listener that identifies users. At most one of proxy
+	// A proxy that identifies users, in front of the listener. At most one of proxy
 	// and oidc may be given.
 	Proxy *AdminProxy `yaml:"proxy,omitempty"`
 	// Roles of the users that oidc or proxy identifies.

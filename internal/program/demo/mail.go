@@ -26,7 +26,7 @@ type MailOptions struct {
 	Listener net.Listener
 	// Print is called with a line for each email. If nil, nothing is printed.
 	Print func(line string)
-	// Logger logs client errors. Defaults to a logger that discards.
+	// Logger logs client errors. Defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -44,7 +44,7 @@ type ReceiverOptions struct {
 	Mail *Mail
 	// Print is called with a line for each accepted request. If nil, nothing is printed.
 	Print func(line string)
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

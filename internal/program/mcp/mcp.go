@@ -42,7 +42,7 @@ type Options struct {
 	// In and Out are the streams of the client. Required.
 	In  io.Reader
 	Out io.Writer
-	// Logger defaults to a logger that discards.
+	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger
 }
 

@@ -49,7 +49,7 @@ type Options struct {
 	// others with the same host and name, and stays the same after a restart.
 	Instance string
 	// Logger logs errors of /metrics and, after SetGlobal, exporter errors. Defaults to a logger
-	// that discards.
+	// that discards everything.
 	Logger *slog.Logger
 }
 

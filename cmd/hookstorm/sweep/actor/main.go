@@ -36,7 +36,7 @@ import (
 const (
 	configVariable   = "SWEEP_CONFIG" // configuration file of the actor's worker
 	databaseVariable = "SWEEP_DATABASE"
-	deskVariable     = "SWEEP_DESK" // URL of the desk of witnesses
+	deskVariable     = "SWEEP_DESK" // URL of the witness.Desk, to which the process reports its operations
 	roleVariable     = "SWEEP_ROLE" // empty: handle events and act as an operator
 )
 

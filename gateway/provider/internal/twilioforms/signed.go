@@ -34,8 +34,8 @@ func MACs(key, params []byte, urls ...string) [][]byte {
 }
 
 // Signed returns the signed text after the URL: a form's fields, or nil if only the URL is signed.
-// It refuses a body that is bound to the signature neither by a hash in the URL nor by its own
-// fields: any signature for the same URL would fit it.
+// It returns an error for a body that the signature does not cover, through a hash in the URL or
+// through the form's fields. Otherwise a signature for the URL would fit any body.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
 	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes the parameter's name
