@@ -352,7 +352,7 @@ func (c *checkup) statements(ctx context.Context, pool *pgxpool.Pool, cfg *confi
 }
 
 func (c *checkup) print() error {
-	given := c.inCell("").flags() // the method cells has added --cell
+	given := c.inCell("").flags() // the method cells has already added --cell to the texts
 	for i, f := range c.findings {
 		c.findings[i].Message, c.findings[i].Fix = given.AddTo(f.Message), given.AddTo(f.Fix)
 	}

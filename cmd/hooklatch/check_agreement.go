@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// agreement runs the queries of the setting checks. Each row that a query returns needs attention.
+// agreement runs the queries that the configuration lists under checks. Each row that a query
+// returns needs attention.
 func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "agreement"
 	for i, one := range cfg.Checks {
@@ -32,7 +33,7 @@ func (c *checkup) agreement(ctx context.Context, pool *pgxpool.Pool, cfg *config
 	}
 }
 
-// agreed returns a check's finding, with its first rows.
+// agreed returns the finding of a check, with the first rows that its query returned.
 func agreed(check, name string, found agreement.Found) doctor.Finding {
 	if found.Count == 0 {
 		return doctor.Finding{Level: doctor.OK, Check: check, Message: name + ": found no rows"}

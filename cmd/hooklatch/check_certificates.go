@@ -11,10 +11,11 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 )
 
-// renewBefore is the time before a certificate expires in which check warns.
+// renewBefore is the time before a certificate's expiry during which the check command warns.
 const renewBefore = 14 * 24 * time.Hour
 
-// certificates reports certificates that senders or browsers reject, or will soon reject.
+// certificates reports for each configured certificate whether it is valid now, and warns of a
+// certificate that expires soon.
 func (c *checkup) certificates(cfg *config.Config, now time.Time) {
 	pairs, err := app.KeyPairs(cfg)
 	if err != nil {

@@ -75,7 +75,8 @@ func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *confi
 	}
 }
 
-// seenCache finds a Redis server that is slow or cannot be used. Events are accepted without it.
+// seenCache finds a Redis server that is slow or cannot be used. Both are only warnings, because
+// the gateway accepts events without Redis.
 func (c *checkup) seenCache(ctx context.Context) {
 	const check = "seen_cache"
 	if c.configuredBy == nil || c.configuredBy.Gateway.SeenCache == nil {
@@ -93,8 +94,8 @@ func (c *checkup) seenCache(ctx context.Context) {
 	}
 }
 
-// storing finds a database that cannot store a delivery, for example because its disk is full. A
-// read-only role and a read-only server have separate findings.
+// storing finds a database that cannot store a delivery, for example because its disk is full. It
+// reports neither a server nor a role that may not write: other checks do.
 func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 	const check = "storing"
 	err := o.CanStore(ctx)

@@ -69,11 +69,12 @@ func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, no
 	}
 }
 
-// period is the time in which a secret is valid. A zero begin means always before end.
+// period is the time in which a secret is valid. If begin is zero, the secret is valid at every
+// time before end.
 type period struct{ begin, end time.Time }
 
-// coveredUntil returns the time until which, without a gap from now on, at least one of the periods
-// holds. It returns now if none holds now.
+// coveredUntil returns the time until which, from now on, there is always a valid secret. It
+// returns now if no period contains now.
 func coveredUntil(periods []period, now time.Time) time.Time {
 	slices.SortFunc(periods, func(a, b period) int { return a.begin.Compare(b.begin) })
 	covered := now

@@ -59,7 +59,8 @@ func listenerOf(cfg *config.Config) adminListener {
 	return l
 }
 
-// ready returns the response of /readyz to the first token, whatever its status.
+// ready returns the response of /readyz to a request with the first token, or without a token if
+// there is none. A response with an error status is not an error.
 func (l adminListener) ready(ctx context.Context) (admin.Readiness, error) {
 	if len(l.tokens) == 0 {
 		return l.readyAs(ctx, secret.Value{})

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainArguments adds the usage to every command's argument errors, which cobra does not do.
-// A command with subcommands accepts no other arguments, unless its usage has some.
+// explainArguments adds the usage to every command's argument errors, which cobra does not do. A
+// command with subcommands accepts no other arguments, unless its usage line names some.
 func explainArguments(cmd *cobra.Command) {
 	if check := cmd.Args; onlyGroups(cmd) {
 		cmd.Args = knownCommand
@@ -61,8 +61,8 @@ func needsCommand(cmd *cobra.Command, _ []string) error {
 	return misused("a command is missing; choose one of %s", strings.Join(commandsOf(cmd), ", "))
 }
 
-// refuseHelpOfNothing makes --help after an unknown command an error. cobra handles help
-// before it checks arguments.
+// refuseHelpOfNothing makes --help after an unknown command an error. By default, Cobra prints the
+// help before it checks the arguments.
 func (c *cli) refuseHelpOfNothing(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {

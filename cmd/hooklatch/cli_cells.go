@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// ofOneCell are the flags of lists that have a meaning in one cell only.
+// ofOneCell contains the flags of list commands that work on one cell only.
 var ofOneCell = []string{"cursor", "follow"}
 
 // inAllCells lets a command that lists rows work on all cells, one after the other, unless --cell
@@ -80,7 +80,7 @@ func (r *rowsOfCells) add(cell string, list func(out io.Writer) error) error {
 		return err
 	}
 	var printed bytes.Buffer
-	err := list(&printed) // an interrupted list has printed some rows
+	err := list(&printed) // an interrupted list may have printed rows
 	name := struct {
 		Cell string `json:"cell"`
 	}{cell}
@@ -131,8 +131,9 @@ func (r *rowsOfCells) flush() error {
 	return printJSON(r.out, r.array)
 }
 
-// tellLeftOut prints the cells that a command left out, if they may have events of the source, or of
-// any source if source is empty. It prints nothing if --cell is given.
+// tellLeftOut prints each cell that a command left out although the cell may have events of the
+// source. If the source is empty or not configured, every cell may have some. It prints nothing if
+// --cell is given.
 func (c *cli) tellLeftOut(source string) {
 	cfg, err := c.loadForDatabase()
 	if err != nil || c.database.cell != "" || len(cfg.Whole().Cells) == 0 {

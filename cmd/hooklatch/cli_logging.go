@@ -59,8 +59,8 @@ func fitForALog(groups []string, a slog.Attr) slog.Attr {
 	return hideAddresses(onOneLine(groups, a))
 }
 
-// onOneLine joins the lines of an error: pgx reports each tried address on a separate line, which a
-// log would show as "\n\t".
+// onOneLine joins the lines of an error: pgx reports each tried address on a separate line, and a
+// log would show the line breaks as "\n\t".
 func onOneLine(_ []string, a slog.Attr) slog.Attr {
 	if a.Key != logkey.Err {
 		return a
@@ -72,7 +72,8 @@ func onOneLine(_ []string, a slog.Attr) slog.Attr {
 	return slog.String(a.Key, singleLine(text))
 }
 
-// singleLine joins lines with a semicolon, or a space after a colon.
+// singleLine joins lines with a semicolon, or with a space if the first of two lines ends with a
+// colon.
 func singleLine(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

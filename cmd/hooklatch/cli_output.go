@@ -40,8 +40,8 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-// printList prints a table with a row for each item, or a line with the text nothing for an empty
-// list. With --json, it prints the list as JSON.
+// printList prints a table with a row for each item. If the list is empty, it prints the message in
+// the parameter nothing instead. With --json, it prints the list as JSON.
 func printList[T any](c *cli, list []T, nothing string, header []string, cells func(T) []string) error {
 	if c.asJSON {
 		return printJSON(c.stdout, listed(list))

@@ -146,8 +146,8 @@ func (c *cli) flags() cells.Flags {
 	return given
 }
 
-// command returns a command line of the program for the configuration, the database and the cell
-// that c uses. The argument words follows the program's name.
+// command returns a command line of the program: its name, then words, with the flags that select
+// the configuration, the database and the cell that c uses.
 func (c *cli) command(words string) string {
 	return c.name + strings.TrimPrefix(c.flags().AddTo(programName+" "+words), programName)
 }

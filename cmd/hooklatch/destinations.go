@@ -87,7 +87,8 @@ func (c *cli) printDestinations(destinations []fleet.DestinationState, counts ma
 	return t.flush()
 }
 
-// upTo formats a count of effects that need attention, which stops at a maximum.
+// upTo formats a count of effects that need attention. A count that has reached its maximum gets a
+// plus, because the real number may be higher.
 func upTo(n int64) string { return doctor.UpTo(n, n >= fleet.MostUnsuccessful) }
 
 // servedBy returns, as text, the number of workers that serve a destination. If no worker serves

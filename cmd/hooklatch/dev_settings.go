@@ -37,7 +37,8 @@ func devSourceNames() []string {
 	return []string{"stripe", "github", "shopify", "twilio", "slack", "standard-webhooks", "hmac"}
 }
 
-// devDestination receives every event. devMail sends receipts.
+// devDestination receives every event, except the example that matches no route. devMail sends
+// receipts.
 const (
 	devDestination = "app"
 	devMail        = "mail"

@@ -119,7 +119,7 @@ func (c *cli) changes(ctx context.Context, o *outbox.Outbox, e ledger.Effect, f 
 	if err != nil {
 		return changes, err
 	}
-	// The destination's rules for header lines also hold here.
+	// A new or changed header must be one that a route may set.
 	wanted := ledger.Request{ContentType: e.Request.ContentType, Headers: maps.Clone(e.Request.Headers)}
 	if wanted.Headers == nil {
 		wanted.Headers = map[string][]string{}

@@ -30,8 +30,8 @@ type eventsFlags struct {
 	by       operatorFlags
 }
 
-// register declares the flags. The text in doing, such as "replay ", begins their help texts. The
-// argument but lists the filter fields that get no flag.
+// register declares the flags. The text in doing, such as "replay ", begins their help texts. A
+// filter field gets no flag if its name is in the argument but.
 func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
 	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
 	f.runFlags.register(cmd, "events")

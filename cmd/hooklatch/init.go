@@ -30,7 +30,8 @@ type initial struct {
 	name string // name of the configuration file in dir
 	// ask is nil if no questions are asked.
 	ask *firstrun.Questions
-	// migrates is true if a database is given: an init without questions then applies migrations.
+	// migrates is true if a database is known. An init without questions then applies the
+	// migrations; an init with questions asks first.
 	migrates bool
 }
 
@@ -131,8 +132,8 @@ func (i *initial) place() {
 	}
 }
 
-// refuseExisting returns an error if a file exists that init would write, unless --force is set. It
-// returns the text of .env, which may exist, because the application may have one.
+// refuseExisting returns an error if a file exists that init would write, unless --force is set. A
+// .env may exist, because the application may have one: its text is returned.
 func (i *initial) refuseExisting() (dotenv string, err error) {
 	for _, name := range append([]string{i.name}, firstrun.Others(i.answers.Target)...) {
 		if _, err := os.Lstat(filepath.Join(i.dir, name)); err == nil && !i.force {
@@ -186,7 +187,7 @@ func (c *cli) questions() *firstrun.Questions {
 	return &firstrun.Questions{In: file, Out: c.stderr, Hidden: func(ctx context.Context) (string, error) { return readHidden(ctx, file) }}
 }
 
-// readHidden reads a line from a terminal without echo. An interrupt restores the echo.
+// readHidden reads a line from a terminal without echo. After an interrupt, it restores the echo.
 func readHidden(ctx context.Context, file *os.File) (string, error) {
 	state, err := term.GetState(int(file.Fd()))
 	if err != nil {

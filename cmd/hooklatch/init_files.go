@@ -71,8 +71,9 @@ func inRepository(dir string) bool {
 	return false
 }
 
-// commandsOf returns a cli for the configuration at its path, with the variables of the .env in
-// files. done removes the temporary copies of the secrets that the cli reads.
+// commandsOf returns a cli that reads the configuration which init writes, with the variables of
+// the .env in files. For systemd, that cli reads temporary copies of the secrets, which done
+// removes.
 func (i *initial) commandsOf(files []firstrun.File) (c *cli, done func(), err error) {
 	values := firstrun.ReadDotenv(files[1].Text)
 	done = func() {}

@@ -41,7 +41,8 @@ func checkLimit(limit int) error {
 	return nil
 }
 
-// list contains the flags of event and effect lists in addition to their selection.
+// list contains the flags that event and effect lists have in addition to the flags of their
+// selection.
 type list struct {
 	cursor string
 	limit  int
@@ -91,7 +92,8 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 	return all, nil
 }
 
-// ofCursor returns the error of a list for the user: a cursor of another list is a misuse.
+// ofCursor returns an error of a list as the user sees it: a cursor that is invalid or belongs to
+// another list is a mistake in the command line.
 func ofCursor(err error) error {
 	if errors.Is(err, find.ErrCursor) {
 		return misused("--cursor: %s", err)

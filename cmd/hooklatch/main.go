@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/logqueue"
 )
 
-// flushTimeout is the maximum time for which the process waits, when it ends, for the readers of
+// flushTimeout is the maximum time for which the process waits, before it exits, for the readers of
 // stdout and stderr. After a second signal, the maximum is flushAtOnce.
 const (
 	flushTimeout = time.Second
@@ -29,7 +29,7 @@ const (
 func main() { os.Exit(run()) }
 
 // run is main with an exit code. Only run handles signals: the first signal starts a shutdown, and
-// the second ends the process immediately.
+// the second makes the process exit immediately.
 func run() int {
 	name := invocation(os.Args[0])
 	ctx, cancel := context.WithCancel(context.Background())
@@ -81,8 +81,8 @@ func detachOutput(outputs []*logqueue.Queue, dropped func(lines int64) []byte, l
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, slog.NewLogLogger(logger.Handler(), slog.LevelWarn).Writer()))
 }
 
-// reloads turns SIGHUP into reloads until ctx is done. If reloads is not called, SIGHUP ends the
-// process, as when a terminal closes.
+// reloads turns each SIGHUP into a reload request until ctx is done. If reloads is not called,
+// SIGHUP terminates the process, as when a terminal closes.
 func reloads(ctx context.Context) <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

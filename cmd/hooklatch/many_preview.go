@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// sampled is the number of matches that a preview shows.
+// sampled is the maximum number of matches that a preview shows.
 const sampled = 10
 
 // count counts the selection and takes a sample. It fixes the upper bound of the selection, so that

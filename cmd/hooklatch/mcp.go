@@ -80,7 +80,7 @@ func (c *cli) serveMCP(ctx context.Context, f mcpFlags) error {
 	return err
 }
 
-// consoleURL returns the user's URL, or the console of the configuration.
+// consoleURL returns the URL in --url, or else the URL of the configured admin listener.
 func (c *cli) consoleURL(given string) (*url.URL, error) {
 	at, err := baseURL(given, "a console", "http://127.0.0.1:8081")
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/size"
 )
 
-// pageWidth is the width of prose lines, in characters.
+// pageWidth is the maximum width of prose lines, in characters.
 const pageWidth = 96
 
 func (c *cli) showProvider(name string, cfg *config.Config) error {

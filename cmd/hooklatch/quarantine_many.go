@@ -31,9 +31,9 @@ func (f *refusedFlags) register(cmd *cobra.Command) {
 	f.by.register(cmd)
 }
 
-// ofRefused calls the function one for the delivery in the argument. For a selection by flags, it
-// counts the deliveries. With --yes, it starts a run instead, and carries out the run unless
-// --detach leaves it to the workers.
+// ofRefused passes the delivery that an argument names to the function one. For a selection by
+// flags, it counts the deliveries. With --yes, it starts a run instead, and carries out the run
+// unless --detach leaves it to the workers.
 func (c *cli) ofRefused(cmd *cobra.Command, f refusedFlags, args []string,
 	one func(context.Context, *outbox.Outbox, *quarantine.Quarantine, uuid.UUID, ledger.Operator) error,
 ) error {

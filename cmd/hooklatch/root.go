@@ -16,7 +16,7 @@ const (
 	exitMisused = 2 // a mistake in the command line
 )
 
-// errFound ends a command that has already printed its problems.
+// errFound is the error of a command that has already printed the problems that it found.
 var errFound = errors.New("problems were found")
 
 // usageError is a mistake in the command line.

@@ -23,8 +23,8 @@ type selection[Filter any] struct {
 }
 
 // selectBy declares a filter's flags. The text in doing, such as "only " or "replay ", begins their
-// help texts. The argument but lists the filter fields that get no flag. If words contains a field,
-// its flag accepts only the values listed there.
+// help texts. A filter field gets no flag if its name is in the argument but. If words contains a
+// field, its flag accepts only the values listed there.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {
@@ -115,8 +115,8 @@ func (s *selection[Filter]) filter() (Filter, error) {
 }
 
 // commandFor returns the command line that carries out a previewed run: the given command with
-// --yes, and with the absolute times in still instead of its time flags. If reason is true, the
-// command line has --reason.
+// --yes. The times in the map still replace the flags of the same names, so that the selection
+// stays the same. If reason is true, the command line has --reason.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }

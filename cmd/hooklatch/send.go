@@ -125,8 +125,8 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	return &sender{cli: c, Sender: made, opts: opts, source: source}, nil
 }
 
-// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. The text
-// of, such as "a gateway", names the server in an error.
+// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. In an
+// error, the server is called of, such as "a gateway".
 func baseURL(given, of, example string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil
@@ -159,7 +159,7 @@ func (c *cli) readBody(path string) ([]byte, error) {
 	return nonNil(body), err
 }
 
-// nonNil returns an empty slice for nil, because nil stands for no file.
+// nonNil returns an empty slice for nil, because nil means that no file was given.
 func nonNil(body []byte) []byte {
 	if body == nil {
 		return []byte{}

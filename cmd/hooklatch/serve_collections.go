@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// roomyHeap is the heap size up to which no collection runs, however little of the heap is in use.
-// A process has 10 to 20 MiB in use, and accepting an event allocates some 25 KiB. If each doubling
-// of the heap caused a collection, a gateway under load would spend an eighth of its CPU on
-// collections. Once half of roomyHeap is in use, Go's own rule applies, so that large bodies do not
-// cost more memory.
+// roomyHeap is the heap size up to which no collection runs, unless a nearly empty heap reaches the
+// limit of mostPercent first. A process has 10 to 20 MiB in use, and accepting an event allocates
+// some 25 KiB. If each doubling of the heap caused a collection, a gateway under load would spend
+// an eighth of its CPU on collections. Once half of roomyHeap is in use, Go's own rule applies, so
+// that large bodies do not cost more memory.
 const roomyHeap = 64 << 20
 
 // usualPercent is Go's default percentage. mostPercent is the maximum, which limits how far a nearly
@@ -38,7 +38,7 @@ type collections struct {
 	percent int // current setting
 }
 
-// spareCollections lets the heap grow to roomyHeap before it is collected, or to a quarter of the
+// spareCollections lets the heap grow to roomyHeap before a collection, or to a quarter of the
 // memory limit if that is less. spareCollections is not called if GOGC is set.
 func spareCollections(limit int64) *collections {
 	roomy := uint64(roomyHeap)
@@ -52,7 +52,8 @@ func spareCollections(limit int64) *collections {
 
 // expectMuch lets the heap grow only by Go's default until the next collection. The allowed growth
 // is a percentage of the heap that was in use at the last collection. With a higher percentage,
-// large bodies that arrive simultaneously could fill many times as much.
+// large bodies that arrive simultaneously could fill several times that heap before the next
+// collection.
 func (c *collections) expectMuch() {
 	if c != nil {
 		c.set(usualPercent)

@@ -31,7 +31,7 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 		c = spareCollections(limit)
 	}
 	if limit <= 0 {
-		return c // not Linux, and no GOMEMLIMIT
+		return c // no limit is known, as on systems other than Linux without GOMEMLIMIT
 	}
 	logger.Info("memory limit of the garbage collector", slog.Int64(logkey.Limit, limit), slog.String(logkey.Reason, from))
 	if buffered := int64(cfg.Gateway.MaxBuffered); buffered > limit/2 {
@@ -44,9 +44,9 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 // memoryLimit derives a soft limit from the system files below root. It is nine tenths of the
 // control group's limit, which leaves room for memory that the runtime does not count. Without such
 // a limit, it is three quarters of the machine's memory, which other processes use too. If neither
-// is known, it is 0. The unit of the packages hides /proc/meminfo (ProcSubset=pid): memoryLimit
-// then calls kernel, which returns the machine's memory, or 0 if it is unknown. from names the
-// source of the limit, for the log.
+// is known, it is 0. The systemd unit in the packages hides /proc/meminfo (ProcSubset=pid):
+// memoryLimit then calls kernel, which returns the machine's memory, or 0 if it is unknown. from
+// names the source of the limit, for the log.
 func memoryLimit(root fs.FS, kernel func() int64) (limit int64, from string) {
 	if group := groupLimit(root); group < math.MaxInt64 {
 		return group / 10 * 9, "control_group"
@@ -91,8 +91,8 @@ func groupLimit(root fs.FS) int64 {
 	return lowest
 }
 
-// unlimited is the number above which a version 1 group has no limit: such a group reports a number
-// near the largest possible.
+// unlimited is the lowest number that means no limit: a version 1 group without a limit reports a
+// number near the largest possible.
 const unlimited = 1 << 60
 
 func readLimit(root fs.FS, name string) int64 {

@@ -55,7 +55,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 	return err
 }
 
-// whyNot returns a deed's error for the user.
+// whyNot returns an error of a deed as the user sees it.
 func (c *cli) whyNot(d deed, err error) error {
 	switch {
 	case d.On == desk.Runs:
@@ -70,7 +70,7 @@ func (c *cli) whyNot(d deed, err error) error {
 	return c.noSuchEffect(d.target.Name)
 }
 
-// longOf returns a verb's long help: its result, then more.
+// longOf returns the long help of a verb: the verb's result, followed by the text in more.
 func longOf(v desk.Verb, more string) string {
 	const width = 84 // like the other help texts
 	return wrappedAt(width, v.Means+" "+more, 0)

@@ -23,8 +23,9 @@ type dependency struct {
 	folders []string
 }
 
-// dependencies lists Go itself, and then, sorted, the modules that a package contains on any of the
-// platforms. The folders of a module are those of its packages in the program, and their parents.
+// dependencies lists the Go standard library, and then, sorted, the modules on which a package
+// depends on any of the platforms. The folders of a module are those of its packages in the
+// program, and their parents.
 func dependencies(dir, pkg string) ([]dependency, error) {
 	ctx := context.Background()
 	folders := map[string]map[string]bool{}

@@ -1,5 +1,5 @@
 // Command notices writes cmd/hooklatch/licenses.txt: the licences of everything that the released
-// binaries contain. The licences of most modules demand their text beside a binary.
+// binaries contain. Most of these licences require that their text accompanies a binary.
 package main
 
 import (

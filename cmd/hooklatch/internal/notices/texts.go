@@ -13,8 +13,8 @@ type text struct {
 	body string
 }
 
-// marks are sentences of licences that allow a binary if their text is beside it. A maintainer
-// decides about any other licence.
+// marks are phrases of licences that allow the distribution of a binary together with the licence's
+// text. A maintainer decides about any other licence.
 var marks = []string{
 	"Apache License", "Permission is hereby granted, free of charge", "Redistribution and use in source and binary forms",
 	"Permission to use, copy, modify, and/or distribute this software", "Mozilla Public License Version 2.0",

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// versions contains one release of each minor version of Kubernetes that the tests use. The tests
-// name the versions too.
+// versions contains one release of each minor version of Kubernetes that the tests use. The
+// variable minors of the tests must contain the same versions.
 var versions = []string{"v1.35.3", "v1.36.3"}
 
 // kinds lists the kinds that the chart uses, by the last part of the definition's name.
