@@ -109,7 +109,7 @@ routes:
 	require.Contains(t, mistakes[1].Message, path+":11: routes[0].key: ")
 	require.Equal(t, doctor.Problem, found.of("database")[0].Level)
 
-	// serve reports the same problem.
+	// serve reports the same problems.
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), "serve", "--config", path))
 	require.Contains(t, c.stderr.String(), "hooklatch: "+path+":10: routes[0].when: ")

@@ -29,7 +29,7 @@ func TestAnEmptyFilterIsMisuse(t *testing.T) {
 		if onlyGroups(cmd) || cmd.InheritedFlags().Lookup("cell") == nil && cmd.Flags().Lookup("cell") == nil {
 			return
 		}
-		for _, arg := range []string{"one", "two", "three"} { // the smallest number of arguments
+		for _, arg := range []string{"one", "two", "three"} { // until the command accepts the number of arguments
 			if cmd.ValidateArgs(line[len(strings.Fields(cmd.CommandPath()))-1:]) == nil {
 				break
 			}

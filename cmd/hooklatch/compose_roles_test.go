@@ -150,7 +150,7 @@ func TestTheRolesOfComposeAreRestricted(t *testing.T) {
 	require.Empty(t, missing)
 }
 
-// River UI calls River's client: it lists, cancels, retries and deletes jobs, and pauses queues.
+// River UI uses River's client to list, cancel, retry and delete jobs, and to pause queues.
 func TestTheRoleOfRiverUISuffices(t *testing.T) {
 	t.Parallel()
 	d := deployMigrated(t)

@@ -79,7 +79,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	require.Contains(t, s.logs.String(), "the database is back")
 }
 
-// away checks the program's output while the database is unavailable.
+// away checks /readyz, /healthz and the responses to deliveries while the database is unavailable.
 func (s *system) away(t *testing.T) {
 	t.Helper()
 	code, body := s.ready(t)

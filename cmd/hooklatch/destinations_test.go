@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A pause blocks effects, and stays when the breaker closes. The list shows its operator and
-// reason.
+// An operator's pause blocks effects, and remains when the breaker closes. The list shows the
+// operator and the reason.
 func TestDestinationsArePausedAndResumed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

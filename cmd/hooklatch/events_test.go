@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// Requested work begins immediately: the command notifies workers before it ends.
+// Requested work begins immediately: the command notifies workers before it exits.
 func TestWorkersAreToldOfWhatIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

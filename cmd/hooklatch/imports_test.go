@@ -232,7 +232,8 @@ func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	require.Greater(t, read, 500, "files of the program")
 }
 
-// refuse fails if a package imports a forbidden package.
+// refuse fails the test if imports, the imports or all dependencies of a package, contain the
+// forbidden package or a package below it.
 func refuse(t *testing.T, packages map[string]goPackage, path string, imports []string, forbidden, reason string) {
 	t.Helper()
 	if i := slices.IndexFunc(imports, func(dep string) bool { return within(dep, forbidden) }); i >= 0 {

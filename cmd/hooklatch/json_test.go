@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// The --json output is an interface for programs.
+// Programs read the --json output, so its members must stay as in the golden files.
 func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

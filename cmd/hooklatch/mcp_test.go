@@ -384,7 +384,7 @@ func TestMCPSaysWhyItDoesNotStart(t *testing.T) {
 	require.NotContains(t, got.stderr.String(), mcpTokens["viewer"])
 }
 
-// The process writes nothing but the protocol to its standard output, and ends when the client
+// The process writes nothing but the protocol to its standard output, and exits when the client
 // closes the process's standard input.
 func TestMCPAsAProcess(t *testing.T) {
 	t.Parallel()

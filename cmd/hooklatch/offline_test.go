@@ -76,7 +76,7 @@ func TestNoPacketLeavesTheMachine(t *testing.T) {
 	packets.none(t)
 }
 
-// stop requires that a process sends no packet to another machine for five seconds, and then ends
+// stop requires that a process sends no packet to another machine for five seconds, and then stops
 // the process.
 func (s *traffic) stop(t *testing.T, p *program) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 // accept these deliveries.
 func TestRefusedDeliveriesAreRetriedAndDropped(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // only the gateway; the commands have the right secret
+	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // changes only the gateway; the commands have the right secret
 		stripe := cfg.Sources["stripe"]
 		stripe.Secrets = []config.Secret{{Value: secret.New("whsec_not_the_right_one_0123")}}
 		cfg.Sources["stripe"] = stripe

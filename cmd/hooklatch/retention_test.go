@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// A run that would delete too much at once stops. Check reports it, and an operator confirms it.
+// A retention run stops before it deletes too much at once. Check reports this, and an operator can
+// confirm the deletion.
 func TestRetentionWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

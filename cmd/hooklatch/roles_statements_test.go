@@ -21,9 +21,9 @@ var used = map[string]*regexp.Regexp{
 	"EXECUTE": regexp.MustCompile(`hooklatch\.(\w+)\(`),
 }
 
-// The statements of docs/operations.md#roles grant every privilege that a statement of the program
-// needs to the gateway or the worker. Only the owner of the tables moves sources between cells and
-// tries an engine, and only operators erase single effects.
+// The statements of docs/operations.md#roles grant to the gateway or the worker every privilege
+// that a statement of the program needs. Only the owner of the tables moves sources between cells
+// and tries an engine, and only operators erase single effects.
 func TestTheRolesOfThePageMayRunEveryStatement(t *testing.T) {
 	t.Parallel()
 	granted := map[string]bool{"EXECUTE erase_effect": true}

@@ -19,7 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// With every provider, many simultaneous deliveries of one event cause one effect.
+// For each provider of dev, many simultaneous deliveries of one event are stored as one event, and
+// each of its effects is attempted once.
 func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})

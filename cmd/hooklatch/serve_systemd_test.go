@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// manager stands in for systemd: it keeps the port of a process open and receives its
-// notifications.
+// manager stands in for systemd: it keeps the port of a process open, and receives the
+// notifications of the process.
 type manager struct {
 	port   *os.File
 	url    string

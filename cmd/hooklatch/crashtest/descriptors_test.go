@@ -46,8 +46,8 @@ func crowd(t *testing.T, address string, n int) (open []net.Conn) {
 	return open
 }
 
-// Unauthenticated senders that fill every listener of a process leave descriptors for Postgres,
-// receivers, known senders and signed-in users.
+// Unauthenticated senders that fill every listener of a process leave enough file descriptors for
+// Postgres, receivers, known senders and signed-in users.
 func TestStrangersLeaveDescriptors(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.MaxConns(4))

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// If Postgres hangs while an attempt is in progress, a shutdown still ends within its time limit.
-// The log names the steps that did not end.
+// If Postgres hangs while an attempt is in progress, a shutdown still finishes within its time
+// limit. The log names the steps that did not finish.
 func TestAHungDatabaseDoesNotHoldAStop(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t, pgtest.Own(), pgtest.MaxConns(4))

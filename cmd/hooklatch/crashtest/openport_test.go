@@ -51,7 +51,7 @@ func (g *process) watchMemory(t *testing.T) (stop func() int) {
 	}
 }
 
-// resident returns the VmRSS of the process in KiB, or 0 if it has ended.
+// resident returns the VmRSS of the process in KiB, or 0 if the process has exited.
 func (g *process) resident() int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {

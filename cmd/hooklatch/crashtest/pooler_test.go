@@ -101,8 +101,8 @@ func TestAPoolerOfTransactionsWithoutAWayPastIt(t *testing.T) {
 }
 
 // With listen: false, a process needs no connection that bypasses the pooler. The schema was
-// migrated over a direct connection. All effects succeed: River notifies when the time of a retry has
-// come.
+// migrated over a direct connection. All effects succeed at the first attempt: River would notify
+// workers of a retry, and the test allows no such notification.
 func TestAPoolerOfTransactionsIsEnoughWithoutLISTEN(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

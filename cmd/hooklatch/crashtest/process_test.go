@@ -34,7 +34,7 @@ var buildDir string
 
 func TestMain(m *testing.M) {
 	if address := os.Getenv(mailServerEnv); address != "" {
-		panic(serveMails(address)) // serves until a signal ends the process
+		panic(serveMails(address)) // serves until a signal terminates the process
 	}
 	dir, err := os.MkdirTemp("", "hooklatch-crashtest-*")
 	if err != nil {
@@ -107,7 +107,8 @@ func (g *process) impatient(t *testing.T) {
 	g.reconfigure(t, "accept_timeout: 60s", "accept_timeout: 2s")
 }
 
-// start starts the process, modified by each of with, and returns when the process is ready.
+// start starts the process, and returns when the process is ready. Each function in with changes
+// the command before the start.
 func (g *process) start(t *testing.T, with ...func(*exec.Cmd)) {
 	t.Helper()
 	path, err := binary()
@@ -147,7 +148,8 @@ func (g *process) run(t *testing.T, args ...string) []byte {
 	return output
 }
 
-// kill ends the process as a crash would.
+// kill sends SIGKILL, which stops the process as a crash would, and waits until the process has
+// exited.
 func (g *process) kill() {
 	if g.cmd == nil {
 		return

@@ -31,7 +31,7 @@ type shownEffect struct {
 	} `json:"attempts"`
 }
 
-// applied lists for each attempt whether it was applied: yes, no or ? (unknown).
+// applied lists for each attempt whether the receiver applied it: yes, no or ? (unknown).
 func (e shownEffect) applied() string {
 	list := make([]string, len(e.Attempts))
 	for i, a := range e.Attempts {

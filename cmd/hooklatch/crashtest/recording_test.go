@@ -17,13 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step is the interval between recorded scrapes.
+// step is the interval between two scrapes of a recording, whatever time passed between them.
 const step = 30 * time.Second
 
 // collectedAt is the one metric whose value is a time.
 const collectedAt = "hooklatch_collected_timestamp_seconds"
 
-// recording contains scraped metrics. Successive scrapes count as one [step] apart.
+// recording contains scraped metrics. The alert rules are evaluated as if successive scrapes were
+// one [step] apart.
 type recording struct {
 	steps  int
 	series map[string][]string // values by name and labels, one for each step

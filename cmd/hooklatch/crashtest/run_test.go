@@ -84,11 +84,11 @@ type runNow struct {
 	Total             int64
 }
 
-// A bulk run of 100,000 effects, or 4,000 without HOOKLATCH_LONG, outlives its process. A user
-// without the permission is refused. Real processes work on the run. The run is paused, its process
-// is killed with SIGKILL, another process continues the run, and the run is stopped. The counts add
-// up, and the operator log names each user. In the long form, each request for the preview takes at
-// most a second.
+// A bulk run of 100,000 effects, or 4,000 without HOOKLATCH_LONG, outlives its process. A user with
+// the role operator is refused, because the run exceeds admin.max_run. Real processes work on the
+// run. The run is paused, its process is killed with SIGKILL, another process continues the run,
+// and the run is stopped. The counts add up, and the operator log names each user. In the long
+// form, each request for the preview takes at most a second.
 func TestARunOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	n := 4_000

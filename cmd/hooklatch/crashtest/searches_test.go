@@ -24,8 +24,8 @@ var deepSearch = func() string {
 	return strings.Join([]string{one, one, one, one, one, one, one, one, one, one}, " || ")
 }()
 
-// Four viewers who search repeatedly for missing events do not slow down the acceptance of
-// deliveries.
+// Four viewers who repeatedly search with a condition that no event matches do not slow down the
+// acceptance of deliveries.
 //
 // The test compares the medians of five rounds, each with 6 seconds without and 6 seconds with
 // searches.

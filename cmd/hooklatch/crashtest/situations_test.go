@@ -377,8 +377,8 @@ func TestTheRuleOfACellFires(t *testing.T) {
 	record.judge(t, firing{at: before, ever: true}, firing{at: record.at(), alerts: []string{"HooklatchCellAway"}})
 }
 
-// Each situation makes its alert fire and resolve, and no other alert, as evaluated by
-// Prometheus' own tool. HOOKLATCH_LONG=1 runs all of them.
+// Each situation makes its alert fire and then resolve, and makes no other alert fire. Prometheus'
+// own tool, promtool, evaluates the rules. HOOKLATCH_LONG=1 runs all situations.
 func TestAlertsFireInTheirSituation(t *testing.T) {
 	t.Parallel()
 	promtool(t)
