@@ -94,8 +94,8 @@ func (c *checkup) seenCache(ctx context.Context) {
 	}
 }
 
-// storing finds a database that cannot store a delivery, for example because its disk is full. It
-// reports neither a server nor a role that may not write: other checks do.
+// storing finds a database that cannot store a delivery, for example because its disk is full.
+// Other checks report a read-only server, and a role that may not write.
 func (c *checkup) storing(ctx context.Context, o *outbox.Outbox) {
 	const check = "storing"
 	err := o.CanStore(ctx)

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
-// ofOneCell contains the flags of list commands that work on one cell only.
+// ofOneCell contains flags of list commands. With one of these flags, a list works on one cell
+// only.
 var ofOneCell = []string{"cursor", "follow"}
 
 // inAllCells lets a command that lists rows work on all cells, one after the other, unless --cell

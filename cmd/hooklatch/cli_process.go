@@ -37,8 +37,8 @@ type process struct {
 // programName is the installed binary's name.
 const programName = "hooklatch"
 
-// invocation returns the command that started the program. It is the binary's name. If `go run`
-// built the binary, it is the go run command, because that binary is temporary.
+// invocation returns the command that runs the program again: the binary's name, or the go run
+// command if `go run` built a temporary binary.
 func invocation(arg0 string) string {
 	path := filepath.ToSlash(arg0)
 	if strings.Contains(path, "/go-build") { // go run builds in temporary directories and in the build cache

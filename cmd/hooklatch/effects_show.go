@@ -160,7 +160,7 @@ func (c *cli) printEffectTimeline(d life.Effect) {
 	}
 }
 
-// whileParked says what a parked effect does to the later effects in its order.
+// whileParked describes how a parked effect affects the later effects in its order.
 func whileParked(on ledger.OnPark) string {
 	if on == ledger.OnParkSkip {
 		return "are skipped"

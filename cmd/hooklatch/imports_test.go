@@ -232,8 +232,8 @@ func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	require.Greater(t, read, 500, "files of the program")
 }
 
-// refuse fails the test if imports, the imports or all dependencies of a package, contain the
-// forbidden package or a package below it.
+// refuse fails the test if the list imports contains the forbidden package or a package below it.
+// The list has the direct imports of the package at path, or all its dependencies.
 func refuse(t *testing.T, packages map[string]goPackage, path string, imports []string, forbidden, reason string) {
 	t.Helper()
 	if i := slices.IndexFunc(imports, func(dep string) bool { return within(dep, forbidden) }); i >= 0 {

@@ -22,8 +22,8 @@ type runFlags struct {
 	yes, detach bool
 }
 
-// register declares the flags. The help texts call the objects of the run what: "effects", "events"
-// or "deliveries".
+// register declares the flags. The parameter what names the objects of the run in the help texts:
+// "effects", "events" or "deliveries".
 func (f *runFlags) register(cmd *cobra.Command, what string) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.rate, "rate", 0, "process at most this many `"+what+"` per second (default no limit)")

@@ -21,7 +21,7 @@ func countedOf(o runs.Order, n int64) string {
 	return counted(int(n), thing(o))
 }
 
-// tell prints a run's result for the command's user.
+// tell prints the result of a run, or only its progress if the run is not done.
 func (s *shift) tell(run runs.Run) error {
 	if run.State != runs.Done {
 		_, err := fmt.Fprintln(s.stdout, howFar(run))
