@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Down removes our newest migrations with all their data. The argument steps is their number. With
-// steps <= 0, Down removes all of them, River's migrations, and the schema, unless the schema is
-// public or contains other objects. Like Up, it handles each migration in a separate transaction.
-// It refuses a database with migrations that this program does not know.
+// Down reverts our newest migrations, steps of them, and deletes their data. With steps <= 0, Down
+// reverts all our migrations and River's, and drops the schema, unless the schema is public or
+// contains other objects. Like Up, it handles each migration in a separate transaction. It refuses
+// a database with migrations that this program does not know.
 func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	var done []Step
 	for steps <= 0 || len(done) < steps {
@@ -37,7 +37,8 @@ func (m *Migrator) Down(ctx context.Context, steps int) ([]Step, error) {
 	return append(done, river...), nil
 }
 
-// downNext removes our newest migration. It returns nothing if none is applied.
+// downNext reverts our newest applied migration, and returns its step, or nothing if none is
+// applied.
 func (m *Migrator) downNext(ctx context.Context) (step []Step, err error) {
 	err = m.locked(ctx, func(tx pgx.Tx) error {
 		step = nil

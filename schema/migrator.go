@@ -1,4 +1,4 @@
-// Package schema migrates our tables and River's: it holds the numbered migrations and
+// Package schema migrates our tables and River's. It contains the numbered migrations, and checks
 // the name of the Postgres schema that contains the tables.
 package schema
 
@@ -34,7 +34,7 @@ const (
 	codeMayNot      = "42501" // insufficient_privilege
 )
 
-// Migrator brings the schema of a database up or down, and reports its state.
+// Migrator applies and reverts migrations in one schema of a database, and reports its state.
 type Migrator struct {
 	pool       *pgxpool.Pool
 	name       Name
@@ -95,7 +95,7 @@ func (m *Migrator) locked(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return m.untilFree(ctx, func() error { return m.once(ctx, fn) })
 }
 
-// untilFree tries f until no table that it needs is in use, or until m.patience has passed.
+// untilFree repeats f while it fails because a table is in use, until m.patience has passed.
 func (m *Migrator) untilFree(ctx context.Context, f func() error) error {
 	for over := time.Now().Add(m.patience); ; {
 		err := f()

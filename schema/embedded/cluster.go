@@ -23,8 +23,8 @@ import (
 // owner can read this directory.
 const passwordName = "hooklatch_password"
 
-// Times for which unused clusters and former versions of binaries stay in the cache. A prepared
-// cluster is useful for a shorter time, because every schema change makes it obsolete.
+// Unused clusters and former versions of binaries stay in the cache for these times. A prepared
+// cluster stays for a shorter time, because every schema change makes it obsolete.
 const (
 	keepCluster  = 30 * 24 * time.Hour
 	keepPrepared = 3 * 24 * time.Hour
@@ -32,8 +32,8 @@ const (
 )
 
 // cacheDir returns the cache directory for clusters and binaries. It is in the user's cache
-// directory if the owner can reach this directory. For root, whose home directory is usually
-// closed, it is below /var/cache.
+// directory, if there is one and the owner can reach it. Otherwise it is below /var/cache for root,
+// whose home directory is usually closed to other accounts.
 func cacheDir(own owner) (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil && own.canReach(dir) {
 		return filepath.Join(dir, "hooklatch"), nil
@@ -41,8 +41,8 @@ func cacheDir(own owner) (string, error) {
 	if own.drop {
 		return "/var/cache/hooklatch", nil
 	}
-	// Without a home, the cache is in the temporary directory. A directory that another user
-	// created there is refused.
+	// For any other user, the cache is then in the temporary directory. A directory that another
+	// user created there is refused.
 	dir := filepath.Join(os.TempDir(), "hooklatch-cache-"+strconv.Itoa(own.uid))
 	if err := own.makeDir(dir); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func initArgs() []string {
 	}
 }
 
-// freshCluster returns the cached directory of an empty cluster of these binaries, and creates it
+// freshCluster returns the cached directory of an empty cluster for these binaries, and creates it
 // if necessary.
 func freshCluster(ctx context.Context, cache string, bin binaries, own owner, progress func(string)) (string, error) {
 	name := "cluster-" + hash(bin.dir, bin.version, strconv.Itoa(own.uid), strings.Join(initArgs(), " "), "one iteration")

@@ -22,7 +22,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// When a parent process is killed, its server ends too, on systems that support this.
+// On Linux, the server of a killed parent process stops too.
 func TestServerDiesWithItsParent(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -53,7 +53,7 @@ func TestSweepEndsAnOrphan(t *testing.T) {
 	h := startHelper(t, exec.Command(os.Args[0]), "orphan")
 	h.kill(t)
 	startServer(t, Options{})
-	require.True(t, gone(h.PID, 2*time.Minute)) // the Start of a parallel test may be ending it
+	require.True(t, gone(h.PID, 2*time.Minute)) // the Start of a parallel test may be stopping it
 	swept(t, h)
 
 	connect(t, living.URL) // servers with a living parent are left alone
@@ -88,7 +88,7 @@ func TestSweepLeavesForeignProcessesAlone(t *testing.T) {
 	require.NoDirExists(t, old)
 }
 
-// The next Start ends a persistent server whose parent was killed.
+// The next Start stops a persistent server whose parent was killed.
 func TestOrphanOfPersistentDataDir(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: openDir(t), orphan: true}

@@ -4,6 +4,6 @@ package embedded
 
 import "syscall"
 
-// setDeathSignal does nothing. On Linux, the system ends a child process when its parent dies. On
-// other systems, the next Start sweeps the remains of a killed parent.
+// setDeathSignal does nothing. On Linux, the kernel signals a child process when its parent dies.
+// On these systems, the next Start stops the server that a killed parent left behind.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

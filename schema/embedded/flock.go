@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fileLock is a locked file. The lock ends with Close, or when this process ends.
+// fileLock is a locked file. The lock is released by Close, or when this process exits.
 type fileLock struct{ file *os.File }
 
 // Close releases the lock before it closes the file, because a child process that is being forked

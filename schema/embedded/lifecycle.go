@@ -11,9 +11,9 @@ import (
 // errNotRunning is returned by Restart after Stop.
 var errNotRunning = errors.New("the server is not running")
 
-// Stop ends the server with a fast shutdown. If that takes longer than 10 s, or ctx is done, Stop
-// uses an immediate shutdown and then SIGKILL. It removes a throw-away cluster. Further calls do
-// nothing.
+// Stop shuts the server down and removes a throw-away cluster. It allows 10 s for a fast shutdown,
+// then 5 s for an immediate shutdown, and then sends SIGKILL. Once ctx is done, it does not wait
+// between these steps. Further calls do nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +28,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Restart ends the server with a fast shutdown, unless it was killed before, and starts it
-// again with the same port and data.
+// Restart stops the server process as Stop does, unless it has already died, and starts it again
+// with the same port and data.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

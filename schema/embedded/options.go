@@ -39,8 +39,8 @@ type Options struct {
 	// Settings contains additional server settings. They override this package's settings.
 	Settings map[string]string
 
-	// Log receives the server's log. Default: the log is dropped. If the server ends before it is
-	// ready, the end of its log becomes part of the error.
+	// Log receives the server's log. Default: the log is dropped. If the server exits before it is
+	// ready, the last lines of its log become part of the error.
 	Log io.Writer
 
 	// Version is the wanted major version, such as "18". Default: the version that created an existing
@@ -57,16 +57,17 @@ type Options struct {
 	Prepare    func(ctx context.Context, server *Server) error
 	PrepareKey string
 
-	// Backup fills a fresh cluster with a copy of another server's cluster, instead of an
-	// empty one. Prepare is not called then.
+	// Backup, if not nil, makes a fresh cluster a copy of another server's cluster. Prepare is not
+	// called then.
 	Backup *Backup
 
-	// OwnIdentity creates a new cluster, which takes a second, with a unique system identifier.
-	// Otherwise, the cluster is a copy, and all copies have the same identifier. Prepare is not called
-	// with OwnIdentity.
+	// OwnIdentity gives the cluster a unique system identifier: Start then runs initdb, which takes
+	// a second. Otherwise, the cluster is a copy, and all copies have the same identifier. Prepare
+	// is not called with OwnIdentity.
 	OwnIdentity bool
 
-	// orphan lets the server outlive a killed parent, to test the sweep of a crash's remains.
+	// orphan lets the server outlive a killed parent, to test how the next Start removes its
+	// remains.
 	orphan bool
 
 	// sync writes a file or directory of a durable cluster to disk. Default: (*os.File).Sync.

@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// Kill ends all the server's processes with SIGKILL, as an out-of-memory killer or a crash
-// would. Restart brings the server back; Stop must still be called.
+// Kill sends SIGKILL to all the server's processes, as an out-of-memory killer would. Restart
+// brings the server back; Stop must still be called.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,8 +22,8 @@ func (s *Server) Kill() {
 	<-s.proc.done
 }
 
-// Abort ends the server with an immediate shutdown. Its data is in the state after a crash,
-// and Restart recovers it. Stop must still be called.
+// Abort stops the server with an immediate shutdown. The data is then in the same state as after a
+// crash, and Restart recovers it. Stop must still be called.
 func (s *Server) Abort(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Server) Abort(ctx context.Context) error {
 	}
 }
 
-// Pause freezes all the server's processes: connections stay open and none responds.
+// Pause freezes all the server's processes: connections stay open, but receive no responses.
 func (s *Server) Pause() error { return family.Pause(s.PID()) }
 
 // Resume reverses Pause.

@@ -20,10 +20,12 @@ import (
 	"github.com/hooklatch/hooklatch/schema/internal/family"
 )
 
-// readyTimeout limits the time of one start. A start with crash recovery takes the longest.
+// readyTimeout is the maximum time from the launch of a server until it accepts connections. Crash
+// recovery takes the longest.
 const readyTimeout = 60 * time.Second
 
-// process is a child process that ends when this process is killed, if the system supports that.
+// process is a child process. On Linux, it can get a signal when this process is killed: see
+// launch.
 type process struct {
 	pid  int
 	done chan struct{} // closed when Wait has returned
@@ -43,7 +45,8 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, held *os.File,
 	if held != nil {
 		cmd.ExtraFiles = []*os.File{held}
 	}
-	// The child processes of a killed server keep the pipe open a moment longer.
+	// The child processes of a killed server may keep the pipe open a little longer than the
+	// server.
 	cmd.WaitDelay = 5 * time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		// Ctrl-C is meant only for this process: the server must keep running while this
@@ -143,7 +146,7 @@ func (p *process) waitReady(ctx context.Context, dataDir string) error {
 	}
 }
 
-// exitError is returned if a server ends before it accepts connections.
+// exitError is returned if a server exits before it accepts connections.
 type exitError struct {
 	log   string
 	cause error
@@ -155,7 +158,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.cause }
 
-// portTaken reports whether a server ended because its port is taken.
+// portTaken reports whether a server exited because its port was taken.
 func portTaken(err error) bool {
 	exit, ok := errors.AsType[*exitError](err)
 	return ok && strings.Contains(exit.log, "could not bind")

@@ -28,8 +28,7 @@ type runDir struct {
 
 func (d *runDir) data() string { return filepath.Join(d.path, dataName) }
 
-// newRunDir creates a throw-away directory, after it has swept the directories of dead
-// parents.
+// newRunDir sweeps the directories that dead parents left, and then creates a throw-away directory.
 func newRunDir(own owner, opts Options) (*runDir, error) {
 	base := tempBase(own)
 	sweep(base, opts.progress)
@@ -126,8 +125,9 @@ func (d *runDir) release() error {
 	return err
 }
 
-// sweep ends the servers that killed parents left in base, and removes their directories. If one
-// cannot be removed, sweep reports that and continues, because a new server does not depend on it.
+// sweep stops the servers that killed parents left in base, and removes their directories. If that
+// fails for one directory, sweep reports the error and continues, because a new server does not
+// depend on it.
 func sweep(base string, tell func(string)) {
 	for _, path := range ourDirs(base, runPrefix) {
 		lock, err := tryLock(filepath.Join(path, lockName))

@@ -90,7 +90,7 @@ func start(ctx context.Context, opts Options) (_ *Server, err error) {
 	return s, nil
 }
 
-// systemSearch returns the locations where this machine may have binaries.
+// systemSearch returns a search of the locations in which this machine may have binaries.
 func systemSearch(own owner, cache string, opts Options) search {
 	s := search{choice: os.Getenv(BinariesEnv), globs: usual()}
 	if dir := os.Getenv("PGBIN"); dir != "" { // set by other Postgres tools
@@ -207,8 +207,8 @@ func (s *Server) preparedCluster(ctx context.Context, cache, source string) (str
 	})
 }
 
-// boot starts the server process. If the port was not chosen by the caller and another program
-// takes it first, boot tries another port, up to five times in total.
+// boot starts the server process. On the first start, if the caller has not chosen a port, boot
+// tries up to five free ports, because another program may take a port before the server does.
 func (s *Server) boot(ctx context.Context) error {
 	deathSignal := syscall.SIGINT // fast shutdown
 	if s.opts.orphan {

@@ -18,8 +18,8 @@ func runsIn(pid int, dataDir string) bool {
 	return strings.Contains(family.CommandOf(pid), " -D "+dataDir+" ")
 }
 
-// stopOrphan ends the server that a killed parent left in dataDir. If the data must be kept, it
-// first tries a fast shutdown for up to 10 s.
+// stopOrphan stops the server that a killed parent left in dataDir. If the data must be kept, it
+// first tries a fast shutdown for up to 10 s. Otherwise, or after that time, it kills the server.
 func stopOrphan(dataDir string, keep bool) error {
 	pid, _ := readPidFile(dataDir)
 	if pid <= 1 || !runsIn(pid, dataDir) {
@@ -51,7 +51,7 @@ func gone(pid int, atMost time.Duration) bool {
 	return true
 }
 
-// stop ends a server with a fast shutdown, then an immediate shutdown, then SIGKILL, which cannot
+// stop requests a fast shutdown, then an immediate shutdown, and then sends SIGKILL, which cannot
 // fail. If ctx is done, stop does not wait between these steps.
 func (p *process) stop(ctx context.Context) {
 	if p.ended() {

@@ -13,8 +13,8 @@ import (
 //go:embed past_days.sql
 var pastDaysSQL string
 
-// PastDays creates the partitions of the last n UTC days before today, as far as they are missing,
-// so that a test can make rows older. Every database with our schema already has yesterday's.
+// PastDays creates the missing partitions of the last n UTC days before today, so that a test can
+// make rows older. Every database with our schema already has yesterday's.
 func PastDays(t testing.TB, pool *pgxpool.Pool, n int) {
 	t.Helper()
 	if err := pastDays(t.Context(), pool, n); err != nil {
@@ -41,8 +41,8 @@ func runResult(ctx context.Context, pool *pgxpool.Pool, query string, args ...an
 }
 
 // leaveToYesterday gives a database the partitions that it would have if it had been migrated
-// yesterday: one more day in the past, and one less in the future. A test can then not assume that
-// its database was migrated on the day on which the test runs, which is false after midnight UTC.
+// yesterday: one more day in the past, and one less in the future. Otherwise a test could rely on a
+// database that was migrated on the day of the test, and would fail around midnight UTC.
 func leaveToYesterday(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := pastDays(ctx, pool, 1); err != nil {
 		return err

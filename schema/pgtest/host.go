@@ -16,7 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/embedded"
 )
 
-// templatePrefix begins the names of migrated templates; day and hash follow.
+// templatePrefix is the prefix of the names of migrated templates. The day and the hash of the
+// schema follow.
 const templatePrefix = "hooklatch_template_"
 
 // host is a server on which databases are created.
@@ -36,7 +37,7 @@ type database struct {
 
 // sharedSettings are the settings of the shared servers.
 var sharedSettings = map[string]string{
-	// The programs of a test that waits for its parallel subtests keep up to 30 connections.
+	// While a test waits for its parallel subtests, its programs keep up to 30 connections open.
 	// Several tests of a package can wait at the same time.
 	"max_connections": "1000",
 	// By default, autovacuum would start ten processes a second for hundreds of short-lived databases.

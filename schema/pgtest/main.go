@@ -79,7 +79,7 @@ func raiseParallel() error {
 	return flag.Set(name, strconv.Itoa(leastParallel))
 }
 
-// sharedHost returns the server that tests share, or the durable one, and starts it for the first
+// sharedHost returns the plain or the durable server that tests share, and starts it for the first
 // test that needs it. An error is kept, so that later tests fail at once instead of waiting for the
 // same error.
 func sharedHost(ctx context.Context, durable bool) (*host, error) {
@@ -137,7 +137,7 @@ func forget(pool *pgxpool.Pool) {
 	delete(shared.databases, pool)
 }
 
-// keeping reports whether failed tests' databases are kept for examination.
+// keeping reports whether failed tests' databases are kept until Ctrl-C.
 func keeping() bool { return os.Getenv(keepEnv) != "" }
 
 // stopLater leaves a test's own server running until Main ends.
@@ -147,7 +147,7 @@ func stopLater(host *host) {
 	shared.later = append(shared.later, host)
 }
 
-// keep keeps a failed test's database and logs how to connect to it.
+// keep logs how to connect to the database of a failed test, which the caller does not remove.
 func keep(t testing.TB, db *database) {
 	t.Helper()
 	line := fmt.Sprintf("psql %q", db.host.url(db.name))

@@ -6,8 +6,8 @@ import "github.com/hooklatch/hooklatch/schema/embedded"
 // would. The server's method Restart starts it again.
 func Kill(server *embedded.Server) { server.Kill() }
 
-// Pause freezes all processes of a server started with Own: connections stay open and none
-// responds.
+// Pause freezes all processes of a server started with Own: connections stay open, but receive no
+// responses.
 func Pause(server *embedded.Server) error { return server.Pause() }
 
 // Resume reverses Pause.

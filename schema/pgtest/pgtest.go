@@ -30,7 +30,7 @@ const defaultMaxConns = 10
 // setupTimeout limits the setup before and the cleanup after a test.
 const setupTimeout = 2 * time.Minute
 
-// Option changes the database that New creates.
+// Option changes the database or the pool that New creates.
 type Option func(*options)
 
 type options struct {
@@ -55,7 +55,7 @@ func Durable() Option { return func(o *options) { o.durable = true } }
 // that kill, restart or freeze their server. See Server.
 func Own() Option { return func(o *options) { o.own = true } }
 
-// Setting starts a separate server for this test, as Own does, with a setting from
+// Setting starts a separate server for this test, as Own does, and sets one of the parameters of
 // postgresql.conf.
 func Setting(name, value string) Option {
 	return func(o *options) {

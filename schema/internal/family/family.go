@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Kill kills a process and its children, and waits up to 10 s until the children have ended. It
-// first stops the parent, which would otherwise see its children die and notify clients.
+// Kill kills a process and its children, and waits up to 10 s for the children to end. It first
+// stops the parent, which would otherwise see its children die and notify clients.
 func Kill(pid int) {
 	if pid <= 1 {
 		return // 0 means our own process group, 1 is init
@@ -30,7 +30,8 @@ func Kill(pid int) {
 	}
 }
 
-// Pause freezes a process and its children: their connections stay open, and none responds.
+// Pause freezes a process and its children: their connections stay open, but clients receive no
+// responses.
 func Pause(pid int) error { return signal(pid, syscall.SIGSTOP) }
 
 // Resume reverses Pause.
