@@ -16,8 +16,8 @@ type task struct {
 	probe bool // see ledger.Claim
 	// If true, the settlement of a first attempt that applied the effect also deletes the job.
 	endsJob bool
-	// If true, the settlement completes the waiting job of an effect that no job attempted. If
-	// false, it deletes the job.
+	// For an attempt that no job makes: once the effect is done, its waiting job is completed if
+	// keepsJob is true, and deleted otherwise.
 	keepsJob bool
 	// called, if not nil, runs between the end of the call and the settlement.
 	called func()

@@ -24,8 +24,8 @@ import (
 // minSettle is the part of the lease that an attempt reserves for its settlement.
 const minSettle = ledgerSlack / 2
 
-// errLeaseShort ends an attempt before its call. With so little of the lease left, another attempt
-// could begin while the receiver still processes this one.
+// errLeaseShort is the error of an attempt that makes no call because little of its lease is left.
+// Another attempt could begin while the receiver still processes the call.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
 // attempter makes attempts (T3). It does not depend on River: effectWorker and probeWorker pass it
@@ -99,8 +99,8 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 // inTx applies an effect in a transaction: see destination.Transactional.
 type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
 
-// errNotCommitted ends an attempt whose statement succeeded, but whose transaction the server
-// refused to commit. The effect's own error has the server's code.
+// errNotCommitted is the error of an attempt whose statement succeeded, but whose transaction the
+// server refused to commit. The effect's own error has the server's code.
 var errNotCommitted = errors.New("the server refused to commit the effect's transaction")
 
 // runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if the

@@ -56,9 +56,9 @@ type firstAttempts struct {
 	of     []birth
 }
 
-// expect adds a claim to each of an event's effects that can be attempted as soon as the dispatch
-// is committed and for which a slot is free, and reserves the slot. The caller must call begin or
-// giveBack after the dispatch.
+// expect finds the effects of an event that can be attempted as soon as the dispatch is committed.
+// As long as slots are free, it reserves a slot for each of these effects and adds a claim to the
+// effect. The caller must call begin or giveBack after the dispatch.
 func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAttempts {
 	expected := &firstAttempts{births: b, event: event}
 	if b.off || b.stopped.Load() || event.Generation > 1 {
@@ -86,17 +86,18 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn reports whether an effect may be attempted as soon as it is created. It must not wait
-// for its turn in an order, a rate token or late rendering, and must not need an operator if the
-// attempt is lost.
+// mayBeBorn reports whether an effect may be attempted as soon as it is created. Effects that must
+// wait for their turn in an order, a rate token or late rendering may not. Nor may parked effects,
+// effects that are applied in the transaction of their claim, and at_most_once effects, which would
+// need an operator if the attempt were lost.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
 }
 
 // begin starts the attempts whose claims were committed, each in a separate goroutine, and frees
-// the other slots. It queries the ledger if the dispatch was not answered, because the claims may
-// be committed. It also does so if the event was already dispatched, because an earlier try of this
+// the other slots. It queries the ledger if the dispatch got no response, because the claims may be
+// committed. It also does so if the event was already dispatched, because an earlier try of this
 // dispatch may have committed them.
 func (f *firstAttempts) begin(ctx context.Context, dispatched outbox.Dispatched, err error) {
 	unsure := errors.Is(err, commit.ErrUnavailable) || err == nil && !dispatched.Fenced && !dispatched.Left
@@ -125,8 +126,8 @@ func (f *firstAttempts) giveBack() {
 	f.of = nil
 }
 
-// run makes one attempt in a new goroutine. Its context has the values of the dispatch's context,
-// but only stop ends it.
+// run makes one attempt in a new goroutine. The attempt's context has the values of the dispatch's
+// context, but only stop cancels it.
 func (b *births) run(job context.Context, x birth, attempt func(context.Context)) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(job))
 	detach := context.AfterFunc(b.life, cancel)

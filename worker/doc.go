@@ -11,11 +11,14 @@
 //	           attempted without a run of their job (see births).
 //	effect     wait for a slot and a rate token, claim an attempt, call the
 //	           destination, settle the attempt (T3; see attempter).
-//	upkeep     create partitions ahead of time, enqueue work that lost its job, keep
-//	           River's queues in line with the pauses, probe paused destinations,
-//	           run the configured checks.
+//	upkeep     create partitions ahead of time, enqueue work that lost its job, delete
+//	           expired data, redact content, measure the tables, evaluate alerts,
+//	           start passes over provider lists, probe destinations that are down,
+//	           process bulk runs, run the configured checks.
 //
-// A row of river_job is only a wake-up. River may rescue the job of a run that is still alive, and
+// A pauseKeeper in each process keeps River's queues in line with the pauses, without a job.
+//
+// A row of river_job only triggers runs. River may rescue the job of a run that is still alive, and
 // lets any run complete the row. So a run never completes the row while another run holds the
 // lease: it snoozes, and the next run queries the ledger again.
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errAbandonedRows ends a copy whose attempt was abandoned.
+// errAbandonedRows is the error of a copy whose attempt was abandoned.
 var errAbandonedRows = errors.New("the attempt was abandoned while it read the rows of a copy")
 
 // fencedRows reads the source of a copy in a separate goroutine. Once the attempt is abandoned,
@@ -20,7 +20,8 @@ type fencedRows struct {
 
 var _ pgx.CopyFromSource = (*fencedRows)(nil)
 
-// copiedRow contains the results of one Next with the Values and Err that follow it.
+// copiedRow contains the results of one call of Next, and of the calls of Values and Err that
+// follow it.
 type copiedRow struct {
 	more      bool
 	values    []any

@@ -39,15 +39,15 @@ const (
 //go:embed query/*.sql
 var queries embed.FS
 
-// statements contains the texts of query/*.sql.
+// statements contains the SQL statements in query/*.sql.
 type statements struct {
 	HandlerQueues statement.Bound
 }
 
-// enter returns a function if this process may dispatch the event. The caller must call the
-// function after the dispatch, to free the handler slot. Otherwise, enter returns the error of ctx
-// or a snooze, which does not count as an attempt. It snoozes if the event belongs to another
-// process, or if all handler slots are in use.
+// enter reserves a handler slot for the event, if the event has handlers in this process. The
+// caller must call the returned function after the dispatch, to free the slot. If the event belongs
+// to another process, or if all slots stay in use for handlerSlotWait, the error is a snooze, which
+// does not count as an attempt. If ctx ends first, enter returns the error of ctx.
 func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbox.Event) (leave func(), err error) {
 	switch {
 	case riverjob.IsHandlersQueue(run.job.Queue):
@@ -72,9 +72,9 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 	}
 }
 
-// leave returns a snooze, which does not count as an attempt. When the snooze ends, leave wakes the
-// job's queue in every process, so that another process can take the event. The reason is logged
-// once for each source.
+// leave returns a snooze, which does not count as an attempt. When the snooze ends, this process
+// wakes the job's queue in every process, so that another process can take the event. The reason is
+// logged once for each source.
 func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
 	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),

@@ -197,7 +197,8 @@ func (o Options) table(routes []route.Route, configHash string) route.Options {
 	return route.Options{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
 }
 
-// jobTimeout returns the time that a run may need at the slowest destination.
+// jobTimeout returns the time that a run may need at the slowest destination, but at least
+// minJobTimeout.
 func jobTimeout(destinations []DestinationOptions) time.Duration {
 	longest := minJobTimeout
 	for _, d := range destinations {

@@ -26,7 +26,7 @@ func errorText(err error) string {
 	return oneLine(err.Error())
 }
 
-// applied returns the verdict as shown in River UI.
+// applied returns the word with which River UI shows whether the effect was applied.
 func applied(v ledger.Verdict) string {
 	switch v {
 	case ledger.VerdictDone:

@@ -22,9 +22,9 @@ import (
 // probeSoon is the wait of a probe that has nothing to do yet.
 const probeSoon = time.Second
 
-// snoozeProbe returns a snooze, and wakes the queue when the snooze ends, because the queue's
-// polls are up to upkeepPollInterval late. While a probe waits, all effects of its destination
-// wait.
+// snoozeProbe returns a snooze, and arranges that the queue is woken when the snooze ends, because
+// a poll may come up to upkeepPollInterval later. While a probe waits, all effects of its
+// destination wait.
 func (w *probeWorker) snoozeProbe(wait time.Duration) error {
 	return w.snooze(riverjob.QueueUpkeep, wait)
 }

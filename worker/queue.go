@@ -28,10 +28,11 @@ var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 // probes.
 const upkeepWorkers = 10
 
-// completionSlack is the time that River takes to store a snooze.
+// completionSlack is the time within which River usually stores a snooze.
 const completionSlack = 100 * time.Millisecond
 
-// snooze returns a job's snooze, and wakes the job's queue in every process when the snooze ends.
+// snooze returns a snooze for a job, and arranges that the job's queue is woken in every process
+// when the snooze ends.
 func (w *Worker) snooze(queue string, wait time.Duration) error {
 	time.AfterFunc(wait+completionSlack, func() { w.fleet.Wake(queue) })
 	return river.JobSnooze(wait)

@@ -35,11 +35,11 @@ const (
 
 // Outcomes of a run, in addition to the outcomes of events and the states of effects.
 const (
-	outcomeAlready = "already" // another run had dispatched the event
+	outcomeAlready = "already" // another run had dispatched the event, or had finished the effect
 	outcomeLeft    = "left"    // a process with a newer configuration decides
 	outcomeClean   = "clean"   // a check returned no row
 	outcomeDone    = "done"    // a handler returned nil
-	outcomeError   = "error"   // another run follows
+	outcomeError   = "error"   // another run follows, or a handler returned an error
 	outcomeFailed  = "failed"  // the last run failed, or a check could not run
 	outcomeFound   = "found"   // a check returned rows
 	outcomeLate    = "late"    // the attempt had lost its lease
@@ -95,9 +95,9 @@ func newTelemetry(o Options) (*telemetry, error) {
 	return t, nil
 }
 
-// traceFor is the time after an event's arrival in which its work belongs to the delivery's trace.
-// Backends close a trace after a while, and users do not look for today's retry in yesterday's
-// trace.
+// traceFor is the time after an event's arrival in which a first run of its work continues the
+// delivery's trace. Backends close a trace after a while, and users do not look for today's retry
+// in yesterday's trace.
 const traceFor = time.Hour
 
 // work describes a run for startSpan.

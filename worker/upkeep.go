@@ -43,7 +43,7 @@ const (
 	redactEvery     = time.Minute
 	// redactFor is the maximum time that one run redacts; the next run continues.
 	redactFor = 15 * time.Second
-	// minutesEvery is the interval at which hours are summed up and tables are measured.
+	// minutesEvery is the interval at which minutes are summed into hours and tables are measured.
 	minutesEvery = 5 * time.Minute
 	// alarmEvery is the interval at which alerts are evaluated.
 	alarmEvery = 15 * time.Second
@@ -148,8 +148,8 @@ func (w *Worker) makePartitions(ctx context.Context) error {
 }
 
 // reconcile gives new jobs to events and effects without a job (I5). The periodic job calls
-// reconcile, and every process calls it once at start: no other process may have run for a while,
-// or the leader may have another version.
+// reconcile, and every process calls it once at start: perhaps no other process has run for a
+// while, or the leader has another version.
 func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
 	for _, f := range []struct {

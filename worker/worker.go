@@ -64,7 +64,7 @@ type Worker struct {
 	presence *presence
 	finder   *queueFinder // nil unless a handler serves all sources
 	pauses   *pauseKeeper
-	ended    chan struct{} // created by the first Stop, closed when all work has ended
+	ended    chan struct{} // created by the first Stop after an announcement, closed when all work has ended
 }
 
 // limits are timeouts of work in a Worker. Tests raise them, because a machine under load may need
@@ -164,8 +164,8 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.registerDestinations(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
-	// The periodic job is not enough: after a long stop no partitions may be left, and the gateway
-	// could accept nothing until the job has run.
+	// The periodic job is not enough: after a long stop there may be no partitions left, and the
+	// gateway could accept nothing until the job has run.
 	if err := w.makePartitions(ctx); err != nil {
 		return fmt.Errorf("start worker: %w", err)
 	}
@@ -188,9 +188,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes no new jobs and lets running jobs finish for Options.SoftStop, then cancels them. It
-// returns when all jobs have ended or ctx is done. It may be called before Start, several times,
-// and by several goroutines.
+// Stop makes the Worker take no new jobs, lets running jobs finish for Options.SoftStop, and then
+// cancels them. It returns when all jobs have ended or ctx is done. It may be called before Start,
+// several times, and by several goroutines.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.stopped = true // a stopped Worker does not start

@@ -13,8 +13,8 @@ import (
 const (
 	// Window is the period of Facts.Recent.
 	Window = 10 * time.Minute
-	// fewAttempts is the minimum number of first attempts, or of refused requests, from which a
-	// condition computes a rate.
+	// fewAttempts is the minimum number of first attempts, or of refused requests, for a condition
+	// that depends on a rate.
 	fewAttempts = 20
 	// failedShare is the first-attempt failure rate at which a destination counts as failing.
 	failedShare = 0.25
@@ -52,7 +52,7 @@ const (
 	differFor = 15 * time.Minute
 )
 
-// condition is a check and the severity of its alerts.
+// condition is a named check, with the severity of the alerts that it finds.
 type condition struct {
 	name     string
 	severity Severity

@@ -30,8 +30,8 @@ func sourceSilent(f Facts) []Alert {
 	return found
 }
 
-// knownSenderRefused finds a wrong secret at a source with so few deliveries that its refusal rate
-// does not show the fault.
+// knownSenderRefused finds sources with a wrong secret, even those with too few deliveries for a
+// refusal rate.
 func knownSenderRefused(f Facts) []Alert {
 	var found []Alert
 	for _, of := range f.Quarantine {

@@ -79,8 +79,8 @@ func (d *decision) decide(known []*state, found []Alert) (keep []*state, gone []
 	return keep, gone
 }
 
-// update adds the notification of an alert that is due: the first one, a repetition, or one to the
-// next target.
+// update adds a notification of the alert, if one is due: the first one, a repetition, or one to
+// the next target.
 func (d *decision) update(s *state) {
 	to := d.to(s.Alert)
 	if d.muted[s.Name] || len(to) == 0 || d.now.Sub(s.BeganAt) < max(d.lasts, s.For) {

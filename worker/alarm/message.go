@@ -130,8 +130,8 @@ func Chat(preset destination.Preset) func(Message) (ledger.Request, error) {
 	}
 }
 
-// PagerDuty renders messages for the Events API v2. The integration key is a secret, and so is not
-// part of the stored request: the destination sends it in the header X-Routing-Key.
+// PagerDuty renders messages for the Events API v2. The integration key is a secret, so the stored
+// request does not contain it: the destination sends it in the header X-Routing-Key.
 // https://developer.pagerduty.com/docs/events-api-v2-overview
 func PagerDuty(m Message) (ledger.Request, error) {
 	action := "trigger"

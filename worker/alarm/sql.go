@@ -15,7 +15,7 @@ import (
 //go:embed query
 var queries embed.FS
 
-// statements contains the texts of query/*.sql.
+// statements contains the SQL statements in query/*.sql.
 type statements struct {
 	EndStates   statement.Of[endStates]
 	ListStates  statement.Bound

@@ -81,7 +81,7 @@ func startWorker(t *testing.T, pool *pgxpool.Pool, s setting) *process {
 	return p
 }
 
-// kill ends the process as a crash would. It may be called again.
+// kill sends SIGKILL to the process and waits until it has exited. It may be called again.
 func (p *process) kill() {
 	if p.killed {
 		return
@@ -190,8 +190,9 @@ func (l *scene) openTransactions(t *testing.T) int {
 		WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'`)
 }
 
-// passTime simulates the minutes after a crash: leases end, and River's rescuer runs. So do jobs that
-// another process took over and that wait for the end of a lease.
+// passTime simulates the minutes after a crash: leases end, and River's rescuer makes the running
+// jobs available. Jobs that another process took over, and that wait for the end of a lease, become
+// available too.
 func (l *scene) passTime(t *testing.T) {
 	t.Helper()
 	_, err := l.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET lease_until = now() - interval '1 second' WHERE state = 'started'`)

@@ -15,7 +15,7 @@ import (
 // is never exceeded. With HOOKLATCH_LONG=1, on a quiet machine, the test also requires that the
 // rate is reached over 20 s.
 //
-//nolint:paralleltest // it measures time, so the others wait
+//nolint:paralleltest // it measures time, so no other test may run meanwhile
 func TestRateOverThreeProcesses(t *testing.T) {
 	const rate, burst, concurrency, processes = 50, 5, 20, 3
 	window, long := 5*time.Second, os.Getenv("HOOKLATCH_LONG") != ""

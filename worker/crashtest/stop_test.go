@@ -13,8 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// A worker process is stopped past its lease while its requests are in progress. Another process
-// finishes them. Then the first process continues, gets its responses and settles too late.
+// A worker process is frozen until after the end of its leases, while its requests are in progress.
+// Another process finishes the effects. Then the first process continues, gets its responses and
+// settles too late.
 func TestStoppedWorkerSettlesNothing(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[ledger.Policy]ledger.EffectState{

@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// notPublic lists the networks to which each prefix of an AllowPrivate must belong: special-purpose
-// networks (RFC 6890), and an address of Azure.
+// notPublic lists special-purpose networks (RFC 6890) and an address of Azure. Each prefix in an
+// AllowPrivate must lie within one of them.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"), netip.MustParsePrefix("192.168.0.0/16"),
 	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("100.64.0.0/10"),

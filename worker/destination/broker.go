@@ -36,7 +36,8 @@ type broker struct {
 	tracer         trace.Tracer
 }
 
-// newBroker checks the options that all brokers share. address is the default of ledger.Request.URL.
+// newBroker returns the part of a destination that all brokers share. It fails if a server or a
+// prefix in AllowPrivate is not valid. address is the default of ledger.Request.URL.
 func newBroker(kind, address string, o BrokerOptions, secrets ...string) (broker, error) {
 	b := broker{
 		kind: kind, name: o.Name, address: address, servers: o.Servers, shownServers: strings.Join(o.Servers, ", "),

@@ -125,7 +125,7 @@ func (s *smtpServer) start(t *testing.T, certificate *tls.Certificate, implicit 
 	return port
 }
 
-// testCertificate returns a certificate for 127.0.0.1, and a pool with its authority.
+// testCertificate returns a certificate for 127.0.0.1, and a pool that contains it.
 func testCertificate(t *testing.T) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)

@@ -24,8 +24,8 @@ import (
 const (
 	// DefaultFetchTimeout is the default of FetchOptions.Timeout.
 	DefaultFetchTimeout = 5 * time.Second
-	// maxFetched is the maximum number of bytes read of an object: the object is template input,
-	// not a download.
+	// maxFetched is the maximum size of a response in bytes: the object is input for templates, not
+	// a download.
 	maxFetched = 1 << 20
 )
 
@@ -164,7 +164,8 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 }
 
 // OriginOf returns the scheme, host and port of URLs that begin with literal. literal must contain
-// all three and the following slash, so that the rest of a URL cannot change the origin.
+// the slash that follows them, so that the rest of a URL cannot change the origin. The port may be
+// missing.
 func OriginOf(literal string) (string, error) {
 	scheme, rest, _ := strings.Cut(literal, "://")
 	authority, _, ends := strings.Cut(rest, "/")

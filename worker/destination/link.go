@@ -24,7 +24,8 @@ func newLink[C any](open func(context.Context) (C, error), alive func(C) bool, s
 	return &link[C]{open: open, alive: alive, shut: shut, turn: make(chan struct{}, 1)}
 }
 
-// begin registers an attempt. The returned function ends it.
+// begin registers an attempt. The caller must call the returned function when the attempt has
+// ended.
 func (l *link[C]) begin() (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

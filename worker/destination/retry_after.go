@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// retryAfter parses a Retry-After header (RFC 9110, section 10.2.3): seconds, or an HTTP date.
-// A date is compared with the Date header of the same response if there is one, so that the
-// clocks need not agree. The result is 0 for an invalid or past time, and at most 24 h.
+// retryAfter parses a Retry-After header (RFC 9110, section 10.2.3): seconds, or an HTTP date. A
+// date is compared with the response's own Date header, if there is one, so that the receiver's
+// clock and ours need not agree. The result is 0 for an invalid or past time, and at most 24 h.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if value == "" {

@@ -77,9 +77,9 @@ type StatementChecker interface {
 	CheckStatement(name string, params int) (string, error)
 }
 
-// StateReader is a Sender that can also read at its destination, with its own credentials. It is
-// required when a compiled route refetches with its destination's credentials, and called by each
-// attempt until the request is rendered.
+// StateReader reads the current state of an object for routes with a refetch. A Sender must
+// implement it if a route refetches with its destination's credentials. Each attempt calls it until
+// the request is rendered.
 type StateReader interface {
 	// Fetch reads the JSON at a URL, or returns the outcome of the attempt that needed it.
 	Fetch(ctx context.Context, url string) ([]byte, *Outcome)

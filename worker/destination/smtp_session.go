@@ -23,7 +23,7 @@ const (
 	// maxReplies is the maximum number of bytes that one session reads, including the TLS
 	// handshake: a server that sends an endless line must not fill the memory.
 	maxReplies = 256 << 10
-	// quitTimeout bounds the end of a session.
+	// quitTimeout is the maximum time for the orderly end of a session or connection.
 	quitTimeout = time.Second
 )
 
@@ -200,7 +200,7 @@ func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage
 	return stageTo, worst
 }
 
-// failed returns the outcome of a session that ended at a stage.
+// failed returns the outcome of a session that failed at a stage.
 func (m *Email) failed(ctx context.Context, at stage, err error) Outcome {
 	if reply, ok := errors.AsType[*textproto.Error](err); ok {
 		return Outcome{
@@ -236,7 +236,7 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// boundedConn is a connection from which at most left more bytes can be read.
+// boundedConn is a connection from which no more than left further bytes can be read.
 type boundedConn struct {
 	net.Conn
 

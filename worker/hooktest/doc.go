@@ -20,5 +20,5 @@
 //
 // Package pgtest starts Postgres. The binaries must be installed, but no server has to run.
 // TEST_DATABASE_URL selects another server. A TestMain that calls pgtest.Main stops the server.
-// Without such a TestMain, the server ends with the test binary.
+// Without such a TestMain, the server stops when the test binary exits.
 package hooktest

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// handlers is the number of handlers that run simultaneously, in addition to runs that are
-	// rolled back.
+	// handlers is the maximum number of handlers that run simultaneously, in addition to runs that
+	// are rolled back.
 	handlers = MaxEvents
 	// patience is the maximum time for one step on a busy machine.
 	patience = 2 * time.Minute

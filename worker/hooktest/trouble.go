@@ -67,7 +67,7 @@ const (
 // asSecond is the suffix of an event's second id, if the event is delivered under two ids.
 const asSecond = "-again"
 
-// deliveries is the number of parallel deliveries of one event.
+// deliveries is the number of parallel deliveries of each event for TwiceAtOnce.
 const deliveries = 4
 
 // plans returns all trials of a case.
@@ -106,7 +106,7 @@ func (c Case) plans() []plan {
 	return plans
 }
 
-// inOrder delivers one event after another.
+// inOrder returns steps that deliver one event after another.
 func inOrder(events []Event) []step { return eachWith(events, step{}) }
 
 func eachWith(events []Event, s step) []step {

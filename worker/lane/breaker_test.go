@@ -106,7 +106,8 @@ func TestBreakerIgnoresWhatIsTheEffectsOwnFault(t *testing.T) {
 	require.NotEmpty(t, b.Record(down, 2*time.Second), "only a refusal can be the effect's fault")
 }
 
-// A destination's failing time begins at the start, not at the end, of its earliest failed attempt.
+// The time for which a destination has failed begins at the start, not at the end, of its earliest
+// failed attempt.
 func TestBreakerKnowsHowLongADestinationHasFailed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -50,7 +50,7 @@ type Options struct {
 // until the last of them is valid. See fleet.Fleet.TakeTokens.
 type Take func(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error)
 
-// Lane is one destination in this process. It is safe for concurrent use.
+// Lane limits the attempts of one destination in this process. It is safe for concurrent use.
 type Lane struct {
 	*breaker
 

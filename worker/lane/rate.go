@@ -17,8 +17,9 @@ const (
 	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job whose
 	// token is valid later is snoozed.
 	maxRateWait = time.Minute
-	// prefetchSpan is the time span whose tokens one process takes in one statement. Each
-	// other process that takes tokens first delays a token by at most this time.
+	// prefetchSpan limits the number of tokens that a process takes in one statement: the tokens of
+	// this time span, but at least one. Each other process that takes tokens first delays a token
+	// by at most this time, or by one interval at a low rate.
 	prefetchSpan = 100 * time.Millisecond
 	// tokenLife is the time that an unused token stays valid after it was due.
 	tokenLife = time.Second
@@ -30,7 +31,7 @@ const (
 type fleetRate struct {
 	take     func(ctx context.Context, n int) (wait time.Duration, err error)
 	interval time.Duration // between two tokens
-	prefetch int           // tokens taken together
+	prefetch int           // maximum number of tokens taken together
 	patience time.Duration // maximum wait of a job for its token
 
 	waiting atomic.Int32

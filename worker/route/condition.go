@@ -17,7 +17,7 @@ type Condition struct {
 	demanded string
 }
 
-// compileCondition compiles text, and finds the text that a matching body must contain.
+// compileCondition compiles a condition, and finds the text that a matching body must contain.
 func compileCondition(env *cel.Env, text string) (*Condition, error) {
 	ast, err := checkExpression(env, text, wantBool)
 	if err != nil {

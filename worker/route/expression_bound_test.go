@@ -115,11 +115,11 @@ func TestEveryFunctionHasABound(t *testing.T) {
 	}
 }
 
-// Every overload ends soon and uses little memory for all arguments, or is refused. With
-// HOOKLATCH_LONG=1, on a quiet machine, the limits are 100 ms and 64 MiB; otherwise they are 1 s
-// and 256 MiB, and fewer inputs are tried. The race detector slows matches() down tenfold, and
-// finds nothing in one goroutine. With the race detector, few inputs are tried, only to check that
-// every call ends.
+// Every call of a function, with any arguments, either returns soon and uses little memory, or is
+// refused. With HOOKLATCH_LONG=1, on a quiet machine, the limits are 100 ms and 64 MiB; otherwise
+// they are 1 s and 256 MiB, and fewer inputs are tried. The race detector slows matches() down
+// tenfold, and finds nothing in one goroutine. With the race detector, few inputs are tried, only
+// to check that every call ends.
 //
 //nolint:paralleltest // it measures what the process allocates
 func TestEveryOverloadIsBounded(t *testing.T) {

@@ -37,7 +37,8 @@ func textOrError(text string, err error) ref.Val {
 	return types.String(text)
 }
 
-// minorDigits has the number of decimal digits of each currency that does not have two (ISO 4217).
+// minorDigits lists the currencies that do not have two decimal digits, with their number of digits
+// (ISO 4217).
 var minorDigits = map[string]int{
 	"BIF": 0, "CLP": 0, "DJF": 0, "GNF": 0, "ISK": 0, "JPY": 0, "KMF": 0, "KRW": 0, "PYG": 0,
 	"RWF": 0, "UGX": 0, "UYI": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,

@@ -104,8 +104,8 @@ func workOf(function string) (rule workRule, known bool) {
 	return allWithAll, false
 }
 
-// linear returns the rule for functions that read their arguments once, and produce as much. weight
-// is the work per byte.
+// linear returns the rule for functions that read their arguments once, and whose results are about
+// as large as the arguments. weight is the work per byte.
 func linear(weight int) workRule {
 	return func(args []ref.Val, limit int) int {
 		work := 0
@@ -249,7 +249,8 @@ func matchWork(args []ref.Val, _ int) int {
 
 func statesWork(states int, args []ref.Val) int { return mul(states, 2*textLen(args[0])) }
 
-// occurrences counts how often part occurs in text; an empty part occurs between all characters.
+// occurrences counts how often part occurs in text. An empty part occurs before each character and
+// at the end.
 func occurrences(text, part ref.Val) int {
 	t, _ := text.(types.String)
 	p, _ := part.(types.String)

@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// KeyWarning reports a business key that seems to suppress events.
+// KeyWarning describes a business key that seems to suppress events.
 type KeyWarning struct {
 	Route string
 	Key   string // expression of the key

@@ -8,8 +8,8 @@ import (
 
 var errTooSlow = errors.New("took too long to render")
 
-// limitedBuffer rejects writes beyond limit bytes or after deadline. A template that loops ends
-// at its next write.
+// limitedBuffer rejects writes beyond limit bytes or after deadline. An endless template therefore
+// fails at its next write.
 type limitedBuffer struct {
 	bytes.Buffer
 

@@ -25,7 +25,7 @@ const maxReason = 2048
 const hashedKeyPrefix = "sha256:"
 
 // Plan returns the effects of an event. It does no I/O and returns the same result for the same
-// event and routes. A replay of one route returns only that route's effect.
+// event and routes. For a replay of one route, Plan returns only the effect of that route.
 //
 // If a route cannot be evaluated for this event, its effect is parked with the reason; the route
 // never silently fails to match, and no other effect waits for it. Plan returns an error, and no

@@ -18,7 +18,8 @@ import (
 
 func portText(port int) string { return strconv.Itoa(port) }
 
-// testCertificate returns a server's configuration for 127.0.0.1, and a pool with its authority.
+// testCertificate returns the TLS configuration of a server at 127.0.0.1, and a pool that contains
+// the server's certificate.
 func testCertificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	server := httptest.NewTLSServer(nil)

@@ -108,7 +108,7 @@ func (r *rabbitServer) start(t *testing.T) {
 	defer log.Close()
 	r.process = exec.Command(rabbitProgram)
 	r.process.Env, r.process.Dir, r.process.Stdout, r.process.Stderr = r.env, r.dir, log, log
-	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // kill also ends its children
+	r.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that kill also reaches its children
 	require.NoError(t, r.process.Start())
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		if conn, err := amqp.Dial("amqp://admin:admin@" + r.address + "/"); err == nil {

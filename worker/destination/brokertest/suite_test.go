@@ -27,13 +27,13 @@ const (
 
 // broker is a real broker with a user, and with a queue for messages with the default address.
 type broker interface {
-	// server is the host:port of the running broker.
+	// server returns the host:port of the running broker.
 	server() string
 	// sender creates a destination of the broker's kind.
 	sender(o destination.BrokerOptions) (sender, error)
 	// stored returns the messages that the broker has stored.
 	stored(t *testing.T) []stored
-	// kill ends the broker at once, and start starts it again with the same address and data.
+	// kill stops the broker at once, and start starts it again with the same address and data.
 	kill(t *testing.T)
 	start(t *testing.T)
 }
