@@ -19,17 +19,18 @@ import (
 )
 
 const (
-	// alarmQueue is the queue of alerts, so that alerts do not wait behind the effects that they
-	// report.
+	// alarmQueue is a queue for alerts only. In another queue, alerts would wait behind the effects
+	// that they report.
 	alarmQueue = "alerts"
 	// alarmPollEvery is the maximum delay of an alert if the notification of its job was lost.
 	alarmPollEvery = 5 * time.Second
-	// heartbeatTimeout limits one heartbeat: the next heartbeat follows soon.
+	// heartbeatTimeout limits the request of one heartbeat. It is short because the next heartbeat
+	// follows soon.
 	heartbeatTimeout = 5 * time.Second
 )
 
-// alarmDestination returns the name of a destination's copy, which sends only alerts. Configured names
-// contain no colon, so none of them equals the copy's name.
+// alarmDestination returns the name of a destination's copy, which sends only alerts. Configured
+// names contain no colon, so none of them equals the copy's name.
 func alarmDestination(name string) string { return "alerts:" + name }
 
 // addAlarms adds a copy of each destination to which alerts are sent. The copies have a separate
@@ -79,7 +80,7 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 	return alarm.New(opts)
 }
 
-// alarmTarget converts a target of the configuration.
+// alarmTarget converts an alert target of the configuration into a target for package alarm.
 func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error) {
 	target := alarm.Target{Destination: alarmDestination(to.Destination), Team: to.Team}
 	for _, severity := range to.Severities {

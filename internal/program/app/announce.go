@@ -21,8 +21,9 @@ import (
 const announceTimeout = 5 * time.Second
 
 // routingOf returns the part of a configuration that determines the effects of events. The worker
-// dispatches nothing if all sources are in other cells, or if there are no routes and allow_empty
-// is not set: most likely the routes were lost, and the worker would skip the events.
+// dispatches nothing if all sources are in other cells. The worker also dispatches nothing if there
+// are no routes and allow_empty is not set: the routes were probably lost, and a dispatch without
+// routes would skip the events.
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
 	switch {
@@ -58,8 +59,8 @@ func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
 }
 
 // reannounce announces a gateway's next configuration before it takes effect, if its routes or
-// sources differ. Before the first announcement, reannounce does nothing: the database may be
-// unavailable.
+// sources differ from the announced ones. Before the first announcement, reannounce does nothing:
+// the database may be unavailable.
 func (a *App) reannounce(ctx context.Context, next *config.Config) error {
 	p := a.gatewayOf(next)
 	if a.told == nil || p.Hash == a.told.Hash && slices.Equal(p.Sources, a.told.Sources) {
@@ -68,7 +69,8 @@ func (a *App) reannounce(ctx context.Context, next *config.Config) error {
 	return a.announceGateway(ctx, p)
 }
 
-// announceGateway announces a gateway. The caller holds the lock of reloads.
+// announceGateway announces a gateway, and stores the announcement in told. It returns an error if
+// the process is draining. The caller holds the lock of reloads.
 func (a *App) announceGateway(ctx context.Context, p *fleet.Presence) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")
@@ -106,7 +108,7 @@ func (a *App) keepAnnounced(ctx context.Context) {
 			a.withdrawGateway(context.WithoutCancel(ctx))
 			return
 		}
-		a.reload.Lock() // a reload announces another configuration
+		a.reload.Lock() // a reload may announce another configuration
 		err := a.announceGateway(ctx, a.told)
 		a.reload.Unlock()
 		if err != nil && ctx.Err() == nil && !a.draining.Load() {
@@ -119,5 +121,5 @@ func (a *App) keepAnnounced(ctx context.Context) {
 func (a *App) withdrawGateway(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	_ = a.outbox.Fleet().Withdraw(ctx, a.process) // other processes notice within half a minute
+	_ = a.outbox.Fleet().Withdraw(ctx, a.process) // if this fails, other processes presume the gateway gone within half a minute
 }

@@ -35,7 +35,7 @@ import (
 )
 
 // Maximum time of a stop beyond worker.soft_stop, or beyond gateway.drain_timeout in a process
-// without a worker. Including the log flush, the process ends within 5 seconds of that timeout.
+// without a worker. Including the log flush, the process exits within 5 seconds of that timeout.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
@@ -62,8 +62,8 @@ type Options struct {
 	DatabaseURL secret.Value
 	// Gateway and Worker select the parts that run. At least one is required.
 	Gateway, Worker bool
-	// Migrate migrates the schema before any part uses it. In a process with a gateway and a
-	// worker, database.migrate: on_start has the same effect.
+	// Migrate makes the process migrate the schema before any part uses it. In a process with a
+	// gateway and a worker, database.migrate: on_start has the same effect.
 	Migrate bool
 	// AwaitMigrations makes the process wait until another process has applied pending migrations.
 	// If false, the start fails while migrations are pending.
@@ -78,15 +78,17 @@ type Options struct {
 	// GatewayHint and AdminHint tell the user how to change an address that is in use. By default,
 	// they name the configuration field.
 	GatewayHint, AdminHint string
-	// GlobalTelemetry uses this App's telemetry for the whole process.
+	// GlobalTelemetry makes this App's telemetry the default for all libraries of the process that
+	// use OpenTelemetry.
 	GlobalTelemetry bool
-	// FilesEvery is the interval at which secret and certificate files are checked for changes,
-	// which take effect immediately. Defaults to DefaultFilesEvery.
+	// FilesEvery is the interval at which secret and certificate files are checked for changes. A
+	// change takes effect immediately, unless the log says that it needs a restart. Defaults to
+	// DefaultFilesEvery.
 	FilesEvery time.Duration
 	// StillFor is the time that the configuration file must be unchanged before a reload reads it.
 	// Defaults to DefaultStillFor.
 	StillFor time.Duration
-	// Listener is the gateway's listener if another process keeps its port open, such as systemd.
+	// Listener is the gateway's listener if another process, such as systemd, keeps its port open.
 	// If nil, the gateway binds gateway.listen.
 	Listener net.Listener
 	// Tell notifies the service manager of the process's state, in lines such as READY=1: see
@@ -159,7 +161,7 @@ type App struct {
 
 	config   atomic.Pointer[config.Config] // current configuration
 	reload   sync.Mutex                    // held during a reload, so that only one reload runs
-	reloads  atomic.Pointer[admin.Reloads] // the result of the reloads
+	reloads  atomic.Pointer[admin.Reloads] // number of reloads so far, and the last one's error
 	process  string                        // name by which other processes identify this process
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload
 	draining atomic.Bool
@@ -298,8 +300,8 @@ func (a *App) makeCell() (err error) {
 	return err
 }
 
-// Start binds the listeners, so that an address in use is reported immediately, and continues in
-// the background: see Prepared and Failed.
+// Start binds the listeners, so that it can return an error if an address is in use. The rest of
+// the start continues in the background: see Prepared and Failed.
 func (a *App) Start(ctx context.Context) error {
 	if err := a.admin.Start(); err != nil {
 		return err
@@ -342,7 +344,7 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// work prepares the App for its cell. Then it renews the announcements of the process and checks
+// work prepares the App: see prepare. Then it renews the announcements of the process and checks
 // the pools, until ctx is done.
 func (a *App) work(ctx context.Context) {
 	if !a.prepare(ctx) {
@@ -374,7 +376,8 @@ func (a *App) logStart(ctx context.Context) {
 // run.
 func (a *App) Prepared() <-chan struct{} { return a.prepared }
 
-// Failed returns a channel for an error that ends the App: an error that waiting cannot fix.
+// Failed returns a channel that receives an error that waiting cannot fix. After such an error, the
+// caller must stop the App.
 func (a *App) Failed() <-chan error { return a.failed }
 
 // GatewayAddr returns the address of the gateway, or nil before Start or without a gateway.

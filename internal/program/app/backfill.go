@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// BackfillOf returns the sources with backfill.
+// BackfillOf returns the configured sources that have backfill settings.
 func BackfillOf(cfg *config.Config) []backfill.Source {
 	var sources []backfill.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -47,7 +47,8 @@ func endpointURL(cfg *config.Config, source string) string {
 	return ""
 }
 
-// MakeBackfill returns the Backfill of the configuration that cfg returns, which may change.
+// MakeBackfill creates a Backfill. The Backfill calls cfg whenever it needs the sources, so it
+// follows changes of the configuration.
 func MakeBackfill(opts backfill.Options, box *outbox.Outbox, cfg func() *config.Config) (*backfill.Backfill, error) {
 	opts.Outbox = box
 	opts.Sources = func() []backfill.Source { return BackfillOf(cfg()) }

@@ -131,8 +131,7 @@ func (a *App) findInCells(ctx context.Context, asked lookup.Asked) []console.Cel
 }
 
 // askConsoles calls ask with the console of each cell other than the main one, concurrently, and
-// returns the cells. It sets Away for a cell that cannot do its work or for which ask
-// fails.
+// returns the cells. It sets Away for a cell that cannot do its work, or for which ask fails.
 func (a *App) askConsoles(ctx context.Context, ask func(ctx context.Context, of *console.Console, c *console.Cell) error) (list []console.Cell) {
 	answers := askEach(ctx, a.cells, func(ctx context.Context, one *App) (c console.Cell, err error) {
 		if err = one.readyAlone(ctx); err == nil {

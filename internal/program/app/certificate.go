@@ -72,12 +72,12 @@ type certificate struct {
 	pair atomic.Pointer[tls.Certificate]
 }
 
-// presents reports whether new connections get this certificate.
+// presents reports whether new connections get the certificate of k.
 func (c *certificate) presents(k KeyPair) bool {
 	return slices.EqualFunc(c.pair.Load().Certificate, k.Pair.Certificate, slices.Equal)
 }
 
-// KeyPair is the certificate that a configuration sets for a listener.
+// KeyPair is the certificate that a configuration sets for a listener, with its private key.
 type KeyPair struct {
 	Path string // path in the configuration, such as gateway.tls
 	Pair tls.Certificate

@@ -111,7 +111,8 @@ func (a *App) adminLogger() *slog.Logger {
 	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
 }
 
-// shownQuarantine verifies deliveries again with the current configuration.
+// shownQuarantine is the quarantine as the console shows it. It verifies deliveries again with the
+// current configuration.
 type shownQuarantine struct {
 	*quarantine.Quarantine
 

@@ -12,13 +12,14 @@ const (
 	// otherFiles is the number of descriptors that a process needs in addition to its connections:
 	// for files, pipes, timers, name servers and the telemetry collector.
 	otherFiles = 128
-	// leastConnections is the number of open connections that a gateway may always have.
+	// leastConnections is the number of open connections that boundConnections never goes below,
+	// unless fewer are configured.
 	leastConnections = 64
 )
 
 // boundConnections returns the maximum number of open connections to the gateway: the configured
-// number, or fewer if the process cannot open enough files. Otherwise clients could use up the
-// descriptors for Postgres connections and the admin listener.
+// number, or fewer if the process cannot open enough files. Without this bound, clients could use
+// up the descriptors for Postgres connections and the admin listener.
 func (a *App) boundConnections(configured int) int {
 	limit := openFilesLimit()
 	others := admin.MaxConnections + otherFiles

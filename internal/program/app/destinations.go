@@ -16,7 +16,7 @@ import (
 )
 
 // attemptSlack is the time by which the worker's timeout exceeds the destination's. The destination
-// ends the attempt first, because only the destination knows what was sent.
+// must time out first, because only the destination knows what was sent.
 const attemptSlack = time.Second
 
 // destinations contains all destinations, and separately the destinations whose secrets may change.
@@ -114,8 +114,9 @@ func (made *destinations) complete(name string, d config.Destination, o *destina
 	o.Name, o.Timeout, o.AllowPrivate, o.TracerProvider = name, d.Timeout, d.AllowPrivate, made.tracers
 }
 
-// renewal returns a function that makes new attempts use the secrets of the named destinations in
-// another configuration. Errors: config.Problems. The returned function cannot fail.
+// renewal creates senders with the secrets that another configuration has for the named
+// destinations. It returns a function that makes new attempts use these senders, and that cannot
+// fail. Errors: config.Problems.
 func (made *destinations) renewal(cfg *config.Config, names []string) (func(), error) {
 	var steps []func()
 	for _, name := range names {

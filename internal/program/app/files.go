@@ -12,12 +12,12 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// DefaultFilesEvery is the interval at which secret and certificate files are checked. A Vault
-// agent or Kubernetes takes longer than this interval to replace the files.
+// DefaultFilesEvery is the interval at which secret and certificate files are checked. A shorter
+// interval would not help: a Vault agent or Kubernetes takes longer to replace the files.
 const DefaultFilesEvery = 10 * time.Second
 
-// watchFiles applies changes to secret and certificate files, until ctx is done. It does not read
-// the rest of the configuration, which may have been edited without a reload.
+// watchFiles puts changed secret and certificate files into effect, until ctx is done. It does not
+// read the configuration file again, because that file may have been edited without a reload.
 func (a *App) watchFiles(ctx context.Context) {
 	tick := time.NewTicker(a.opts.FilesEvery)
 	defer tick.Stop()
@@ -44,7 +44,7 @@ func (a *App) watchFiles(ctx context.Context) {
 	}
 }
 
-// rereadFiles applies the contents of all files, or of none.
+// rereadFiles puts the contents of all files into effect, or of none.
 func (a *App) rereadFiles(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()
@@ -85,7 +85,8 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	return nil
 }
 
-// changed returns the paths of the certificates that differ from the current ones.
+// changed returns the configuration paths of the listeners whose certificates in pairs differ from
+// the current ones.
 func (c certificates) changed(pairs map[string]KeyPair) []string {
 	var paths []string
 	for path, one := range c {

@@ -110,8 +110,8 @@ func (s *movingSources) get(source string) *moving {
 	return (*all)[source]
 }
 
-// nextMoving returns the moving sources of a configuration. A source that moves between the same cells as
-// before keeps its state.
+// nextMoving returns the moving sources of a configuration. A source that moves between the same
+// cells as before keeps its state.
 func (a *App) nextMoving(next *config.Config) map[string]*moving {
 	byName := map[string]*App{}
 	for _, one := range a.all() {
@@ -131,8 +131,8 @@ func (a *App) nextMoving(next *config.Config) map[string]*moving {
 	return list
 }
 
-// stores reports whether the cell of this App stores the events of a source that the configuration
-// has in this cell.
+// stores reports whether this App's cell stores the events of a source that is configured in this
+// cell. While the source moves, its old cell may still store them.
 func (a *App) stores(source string) bool {
 	m := a.moving.get(source)
 	return m == nil || m.cell() == a
@@ -209,8 +209,9 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 	}
 }
 
-// refuseMoved refuses a configuration that puts a source into another cell without a move, or into a
-// cell that is not running: the new database would accept duplicates of events in the old database.
+// refuseMoved refuses a configuration that puts a source into another cell without a move: the new
+// cell's database would accept duplicates of events in the old one. It also refuses a configuration
+// that puts a source into a cell with which the process did not start.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

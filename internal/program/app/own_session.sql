@@ -1,7 +1,7 @@
 -- Overrides session settings of the role or the database that Hooklatch's transactions do not set
--- themselves. An idle_session_timeout would repeatedly end the listening connection. At isolation
--- levels above read committed, the queue's own statements would fail with 40001, and if transactions
--- are read-only by default, with 25006. Settings that this server does not have are left out.
+-- themselves. An idle_session_timeout would repeatedly close the listening connection. The queue's
+-- own statements would fail with 40001 at isolation levels above read committed, and with 25006 if
+-- transactions are read-only by default. Settings that this server does not have are left out.
 SELECT set_config(s.name, wanted.value, false)
 FROM (VALUES
     ('idle_session_timeout', '0'),

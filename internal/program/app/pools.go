@@ -20,7 +20,8 @@ const (
 	connsToRead = 4
 	// connsToQuarantine limits the quarantine, which untrusted clients can fill.
 	connsToQuarantine = 1
-	// fewestConnsToWork is the minimum size of the working pool. Connections are opened on demand.
+	// fewestConnsToWork is the minimum size of the working pool if database.max_conns is not set.
+	// Connections are opened on demand.
 	fewestConnsToWork = 24
 )
 
@@ -144,8 +145,8 @@ func (o Options) poolSizes() (poolSizes, error) {
 	return sizes, nil
 }
 
-// CheckConns reports a database.max_conns that is too small for a worker. If it is only too small
-// for a worker and a gateway in one process, CheckConns returns a warning. Both are
+// CheckConns returns a problem if database.max_conns is too small for a worker. If it is too small
+// only for a worker and a gateway in one process, CheckConns returns a warning instead. Both are
 // config.Problems.
 func CheckConns(cfg *config.Config) (problem, warning error) {
 	_, alone := Options{Config: cfg, Worker: true}.poolSizes()

@@ -17,11 +17,11 @@ import (
 const (
 	// hearEvery is the interval at which the pools are checked.
 	hearEvery = 5 * time.Second
-	// hearTimeout limits the query through the pool, and the new connection with its query if the
-	// first query fails.
+	// hearTimeout limits the query through the pool and, if that query fails, separately the new
+	// connection with its query.
 	hearTimeout = 2 * time.Second
-	// deafChecks is the number of consecutive failed checks, made in 2 minutes, after which only a
-	// restart can help.
+	// deafChecks is the number of consecutive checks, made in 2 minutes, after which a pool that was
+	// deaf in each of them makes Alive return an error.
 	deafChecks = int(2 * time.Minute / hearEvery)
 )
 

@@ -66,7 +66,7 @@ func (g *gate) passes(ctx context.Context) bool {
 }
 
 // prepare waits for the database, checks its schema and starts the worker. It returns false if ctx
-// ends first. After an error that waiting cannot fix, it sends the error to failed and returns
+// is done first. After an error that waiting cannot fix, it sends the error to failed and returns
 // false.
 func (a *App) prepare(ctx context.Context) (done bool) {
 	lacks := ""

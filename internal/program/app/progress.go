@@ -18,11 +18,12 @@ import (
 const (
 	// progressEvery is the interval at which the parts are checked.
 	progressEvery = time.Second
-	// acceptSlack is the time beyond gateway.accept_timeout after which a delivery in progress
-	// means that the gateway is stalled. It allows for verification, fetching a key, and a busy
-	// machine.
+	// acceptSlack is the time beyond gateway.accept_timeout after which the gateway counts as
+	// stalled, if deliveries are in progress and none has finished meanwhile. It allows for
+	// verification, fetching a key, and a busy machine.
 	acceptSlack = 10 * time.Second
-	// runSlack is the same allowance for dispatches and attempts.
+	// runSlack is the corresponding time beyond the worker's longest run, for dispatches and
+	// attempts.
 	runSlack = 15 * time.Second
 )
 
@@ -119,9 +120,9 @@ func (a *App) watchProgress(ctx context.Context) {
 	}
 }
 
-// troubles returns the errors of the log streams, and the unavailable cells. Neither makes the
-// process unready: it can work without a log, and otherwise all processes with the same log reader
-// would become unready.
+// troubles returns the errors of the log streams, and a sentence about each unavailable cell.
+// Neither makes the process unready. The process can work without a log, and a slow log reader must
+// not make all its processes unready. About cells, see readyCells.
 func (a *App) troubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
 		if err := q.Trouble(); err != nil {

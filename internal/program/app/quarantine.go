@@ -37,8 +37,8 @@ func NewVerifier(cfg *config.Config, box *outbox.Outbox) (verify quarantine.Veri
 	}, verifier.Stop, nil
 }
 
-// verdictOf converts the gateway's result into a verdict. A refusal is a verdict unless it is due to
-// an error of Hooklatch, which verdictOf returns.
+// verdictOf converts the gateway's result into a verdict. A refusal becomes a verdict, unless an
+// error of Hooklatch caused it: verdictOf returns such an error.
 func verdictOf(came outbox.Acceptance, err error) (quarantine.Verdict, error) {
 	if refused, is := errors.AsType[*gateway.RefusedError](err); is && !refused.Ours {
 		return quarantine.Verdict{Refused: refused.Reason}, nil

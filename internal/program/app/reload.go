@@ -141,8 +141,8 @@ func (a *App) explainRoutes(old, next *config.Config, err error) error {
 	return routeProblems(next, err)
 }
 
-// reloaded returns the certificate files that a listener uses after a reload. A reload may change the
-// files, but cannot switch TLS on or off.
+// reloaded returns the certificate files that a listener uses after a reload. A reload may change
+// the files, but cannot switch TLS on or off.
 func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	if old == nil || next == nil {
 		return old
@@ -150,8 +150,8 @@ func reloaded(old, next *config.KeyPair) *config.KeyPair {
 	return next
 }
 
-// renewed returns the destinations whose secrets change, with their new secrets. Their other settings
-// need a restart.
+// renewed returns the destinations whose secrets change, with the new secrets and all other
+// settings as before. Changes of the other settings need a restart.
 func renewed(old, next *config.Config) map[string]config.Destination {
 	changed := map[string]config.Destination{}
 	for name := range next.Destinations {

@@ -43,9 +43,9 @@ func (s sight) equal(other sight) bool {
 	return s.stamp.equal(other.stamp) && bytes.Equal(s.text, other.text)
 }
 
-// followReloads reloads the configuration at each request, after the file has stayed unchanged for a
-// while. A file that changes again soon after that was probably incomplete, so followReloads reloads
-// it automatically. followReloads returns when ctx is done.
+// followReloads reloads the configuration at each request, once the file has been unchanged for
+// StillFor. If the file changes again soon after the reload, it was probably incomplete, and
+// followReloads reloads it without a request. followReloads returns when ctx is done.
 func (a *App) followReloads(ctx context.Context, requests <-chan struct{}) {
 	tick := time.NewTicker(a.opts.StillFor / looksWhileStill)
 	defer tick.Stop()

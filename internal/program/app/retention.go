@@ -100,7 +100,7 @@ func (a *App) stayAnnounced(ctx context.Context) {
 func (a *App) withdraw(ctx context.Context, process string) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
-	_ = a.outbox.Retention().Withdraw(ctx, process) // other processes notice within two minutes
+	_ = a.outbox.Retention().Withdraw(ctx, process) // if this fails, other processes presume this one gone within two minutes
 }
 
 // kindServe is the kind of a process with a gateway and a worker.

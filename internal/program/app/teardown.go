@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/logkey"
 )
 
-// stopGrace is the extra time that a step may take after its timeout: a step that ends at its
-// timeout still needs to return.
+// stopGrace is the extra time that a step may take after its timeout: a step that gives up at its
+// timeout needs a moment to return.
 const stopGrace = 100 * time.Millisecond
 
 // Teardown undoes steps in reverse order of their registration. The zero value is ready for use.

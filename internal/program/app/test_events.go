@@ -60,9 +60,9 @@ func withoutURL(err error) error {
 	return err
 }
 
-// sender returns the sender of a source's test events. It delivers to admin.test_events if that
-// is set. Otherwise, it delivers to the gateway of this process or, if this process has no listening
-// gateway, to the configured address.
+// sender returns the sender of a source's test events. The sender delivers to admin.test_events if
+// that is set. Otherwise, it delivers to the gateway of this process or, if this process has no
+// listening gateway, to the configured address.
 func (t testEvents) sender(cfg *config.Config, source string) (*testevent.Sender, error) {
 	if cfg.Admin.TestEvents != "" {
 		base, err := testevent.BaseURL(cfg.Admin.TestEvents)

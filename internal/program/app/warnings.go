@@ -42,8 +42,8 @@ func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	}
 }
 
-// fileWarnings returns warnings about deprecated keys, and about files with secrets that other users
-// can read.
+// fileWarnings returns warnings about deprecated keys, and about files with secrets that other
+// users can read.
 func fileWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, w := range cfg.Deprecated() {
@@ -55,7 +55,8 @@ func fileWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// keyWarnings returns warnings about business keys that suppress events.
+// keyWarnings returns warnings about business keys that do not vary enough: of several events with
+// the same key, only the first has an effect.
 func keyWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, w := range route.KeyWarnings(routesOf(cfg)) {
