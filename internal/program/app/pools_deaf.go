@@ -20,8 +20,8 @@ const (
 	// hearTimeout limits the query through the pool and, if that query fails, separately the new
 	// connection with its query.
 	hearTimeout = 2 * time.Second
-	// deafChecks is the number of consecutive checks, made in 2 minutes, after which a pool that was
-	// deaf in each of them makes Alive return an error.
+	// deafChecks is the number of checks in 2 minutes. If a pool is deaf in so many consecutive
+	// checks, Alive returns an error.
 	deafChecks = int(2 * time.Minute / hearEvery)
 )
 

@@ -65,10 +65,11 @@ type Options struct {
 	Destinations func() []Destination
 	// Cell is the name of this cell, for commands. It may be empty.
 	Cell string
-	// Cells returns the other cells, for links to their consoles and for their alerts. If nil, there
-	// are none.
+	// Cells returns the other cells, for links to their consoles and for their alerts. If nil,
+	// there are no other cells.
 	Cells func(ctx context.Context) []Cell
-	// FindInCells returns the things that a text names in the other cells. If nil, there are none.
+	// FindInCells returns the things that a text names in the other cells. If nil, there are no
+	// other cells.
 	FindInCells func(ctx context.Context, asked lookup.Asked) []Cell
 	// TestEvents delivers test events. If nil, the console sends none.
 	TestEvents TestEvents
@@ -79,9 +80,10 @@ type Options struct {
 	// https://ops.example.com/hooklatch. Links begin with this URL's path, whether a proxy keeps or
 	// strips the path.
 	URL string
-	// MaxRun is the maximum number of rows in an operator's bulk run.
+	// MaxRun is the maximum number of rows in a bulk run that a user with the role operator starts.
+	// If 0, there is no limit.
 	MaxRun int64
-	// Sight defines the roles that see payloads.
+	// Sight defines who sees payloads, and who sees masked values in them.
 	Sight desk.Sight
 	// Reads records which payloads a user viewed. If nil, nothing is recorded.
 	Reads *signin.Reads
@@ -110,8 +112,8 @@ type Cell struct {
 	Path string
 	// Needs are the firing alerts of the cell. Only Options.Cells sets them.
 	Needs []alarm.Alert
-	// Hits are the things that a text names in the cell, and Unread the kinds that were not searched.
-	// Only Options.FindInCells sets them.
+	// Hits are the things that a text names in the cell, and Unread the kinds that were not
+	// searched. Only Options.FindInCells sets them.
 	Hits   []lookup.Hit
 	Unread []lookup.By
 	// Away is the reason why the cell does not work. It is empty if the cell works.
@@ -131,7 +133,7 @@ type Quarantine interface {
 	Retry(ctx context.Context, id uuid.UUID, by ledger.Operator) (quarantine.Retried, error)
 }
 
-// NewStatus returns a function that reads the status from a pool.
+// NewStatus returns a function for Options.Status, which reads through a pool.
 func NewStatus(pool *pgxpool.Pool, opts doctor.StatusOptions) func(context.Context) (*doctor.Status, error) {
 	opts.Pool, opts.Awaited = pool, true
 	return func(ctx context.Context) (*doctor.Status, error) { return doctor.ReadStatus(ctx, opts) }
@@ -215,8 +217,8 @@ func (c *Console) Needs(ctx context.Context) ([]alarm.Alert, error) {
 	return s.Needs, nil
 }
 
-// Find returns the things that a text names in the database of this console, and the kinds that this
-// process cannot read. Destinations and routes are the same in all cells, and are left out.
+// Find returns the things that a text names in the database of this console, and the kinds that
+// this process cannot read. Destinations and routes are the same in all cells, and are left out.
 func (c *Console) Find(ctx context.Context, asked lookup.Asked) (hits []lookup.Hit, unread []lookup.By, err error) {
 	hits, unread, err = c.lookup.Find(ctx, asked)
 	return slices.DeleteFunc(hits, func(h lookup.Hit) bool { return h.Of == desk.Destinations || h.Of == lookup.Routes }), unread, err

@@ -18,7 +18,7 @@ import (
 
 // onlyPages returns the patterns of pages without a counterpart in the API: forms, confirmations,
 // actions on selected rows, the live page, the former address of the search, help, the choice of
-// appearance, and the page for unknown paths, because the API has a separate response for them.
+// appearance, and the page for unknown paths. For unknown paths, the API has a separate response.
 func onlyPages() []string {
 	only := []string{"GET /quarantine/verify", "GET /quarantine/{id}/verify", "GET /live", "GET /try", "GET /sources/{name}/send", "GET /jump", "GET /help", "POST /look", "GET /"}
 	for _, d := range doors() {
@@ -80,8 +80,8 @@ func (c *Console) orderOf(e entry) page {
 		}
 		r.PostForm = form
 		r.Form = r.URL.Query()
-		// Empty fields are normal in a page's form. In a program, a variable may be unset: without
-		// the filter that it should contain, the action would select every row.
+		// Pages may send empty parameters. A program may send one by mistake, because a variable is
+		// unset. Without the intended filter, the action would select every row.
 		for name, values := range r.Form {
 			if slices.Contains(values, "") {
 				return &problem{status: http.StatusBadRequest, heading: "This request cannot be read", text: fmt.Sprintf("The parameter %q is empty: give a value or omit the parameter.", name)}
@@ -124,8 +124,8 @@ type found[Row any] struct {
 	// was received or created.
 	Looked int        `json:"looked"`
 	Back   *time.Time `json:"back"`
-	// Unclear counts rows whose condition failed, and Bodiless counts rows whose body is no longer
-	// stored. Both kinds are left out.
+	// Unclear counts rows for which the condition failed, and Bodiless counts rows whose body is no
+	// longer stored. Rows does not contain either kind.
 	Unclear    int    `json:"unclear,omitzero"`
 	WhyUnclear string `json:"why_unclear,omitzero"`
 	Bodiless   int    `json:"bodiless,omitzero"`

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// hourly is the period of a destination's counts. The average rate is taken over pace.
+	// hourly is the period of a destination's counts, and pace is the period of its average rate.
 	hourly = time.Hour
 	pace   = 5 * time.Minute
 )

@@ -153,7 +153,8 @@ func (p findPage) Commands() []command {
 // hits is the JSON of the things that a text names.
 type hits struct {
 	Hits []lookup.Hit `json:"hits"`
-	// Cut is true if the text may name more things than Hits contains: the newest of each kind.
+	// Cut is true if the text may name more things than Hits contains. Of each kind, Hits contains
+	// the newest things.
 	Cut bool `json:"cut,omitzero"`
 	// Searched is true if payloads were searched. The rows in the response are the events found.
 	Searched bool `json:"searched"`
@@ -185,8 +186,9 @@ func (p findPage) data() (any, error) {
 	return plainjson.Joined{hits{orEmpty(p.Hits), cutHits(p.Hits), p.Searched, p.Unread, ofCells}, events}, nil
 }
 
-// findAnything finds the things that a text names. It redirects to the page of a single thing, and
-// lists several things. If the text names nothing, findAnything searches payloads for it.
+// findAnything finds the things that a text names. It redirects a browser to the page of a single
+// thing, and lists several things. If the text names nothing, findAnything searches payloads for
+// the text.
 func findAnything(r *request) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("q"))
 	if to := r.addressOf(asked); to != "" && !r.asData {

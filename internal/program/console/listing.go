@@ -54,7 +54,8 @@ func (l listing[Row]) Older() string { return l.Query.Encode(l.Next) }
 // manyLink is a link to a bulk run over all rows that match a list's filter.
 type manyLink struct{ Path, Words string }
 
-// Many returns links to the bulk runs that the caller may start with the list's filter.
+// Many returns links to the bulk runs that the caller may start with the list's filter, except for
+// runs that cancel effects.
 func (l listing[Row]) Many() (links []manyLink) {
 	if l.Wrong != nil || len(l.Rows) == 0 || !l.May(signin.Operator) {
 		return nil

@@ -9,7 +9,8 @@ import (
 	_ "time/tzdata" // a server may have no time zone data
 )
 
-// lookCookie stores the user's chosen appearance. It is not a secret and affects nothing else.
+// lookCookie is the name of the cookie that stores the user's chosen appearance. The cookie is not
+// a secret, and affects nothing else.
 const lookCookie = "hooklatch_look"
 
 // look is the time zone and the colour theme of the pages.
@@ -75,7 +76,7 @@ func chooseLook(r *request) error {
 			text: "Enter a time zone from the IANA database, such as Europe/Berlin, America/New_York or UTC, and choose a theme from the list.",
 		}
 	}
-	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: a loopback address has no TLS, and it is not a secret
+	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // not Secure: a loopback address has no TLS, and the cookie is not a secret
 		Name: lookCookie, Value: url.Values{"zone": {chosen.Zone}, "theme": {chosen.Theme}}.Encode(),
 		Path: r.base + "/", MaxAge: int((365 * 24 * time.Hour).Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})

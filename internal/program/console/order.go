@@ -18,7 +18,7 @@ import (
 type subject struct {
 	desk.Target
 
-	State string // state in which a verb must be possible
+	State string // current state, which decides which verbs are possible
 	This  string // the thing in the confirmation question; if empty, its kind: "this effect"
 	Of    string // the thing's name and state, such as "evt_1, dispatched"
 	Back  string // path of the thing's page

@@ -52,7 +52,7 @@ func (overviewPage) Waiting() []string {
 type attention struct {
 	alarm.Alert
 
-	Cell    string // name of the other cell
+	Cell    string // name of the other cell; empty for an alert of this cell
 	LeadsTo string // path of the alert's page, relative to the console's path, or "" if it has none
 }
 
@@ -145,8 +145,8 @@ func (overviewPage) Refused(of doctor.Source) (n int64) {
 func (overviewPage) Meaning(reason string) string { return doctor.Meaning(reason) }
 
 const (
-	// badgesAgain is the age after which badges are read again. Pages with the same numbers also
-	// refresh them.
+	// badgesAgain is the age after which badges are read again. A page that reads the whole status
+	// also refreshes them.
 	badgesAgain = 10 * time.Second
 	// badgesStale is the maximum age of shown badges.
 	badgesStale = time.Minute

@@ -92,7 +92,8 @@ func inTurn(p page) page {
 	}
 }
 
-// inTurn runs a payload search when no other search of the user is running, or refuses it.
+// inTurn waits until no other payload search of the user is running, and then runs search. If too
+// many searches of the user wait, or the wait takes too long, inTurn refuses the search.
 func (r *request) inTurn(search func() error) error {
 	end, ok := r.searches.begin(r.Context(), r.person)
 	if !ok {
@@ -169,7 +170,7 @@ func (r *request) operator(reason string) ledger.Operator {
 	return ledger.Operator{Who: r.person.Name, Role: string(r.person.Role), Via: via, Reason: reason, RequestID: onceOf(r.PostForm, r.id)}
 }
 
-// seen returns the caller's view of a source.
+// seen returns the View that determines what the caller sees of a source's data.
 func (r *request) seen(source identity.Source) desk.View {
 	return r.opts.Sight.Of(r.person, source)
 }

@@ -24,7 +24,7 @@ import (
 const (
 	// previewFor is the maximum time that a preview counts before it responds.
 	previewFor = 700 * time.Millisecond
-	// surelyFor is the maximum time for determining whether a run is large.
+	// surelyFor is the maximum time for determining whether a run has more than moreThan rows.
 	surelyFor = 2 * time.Second
 )
 

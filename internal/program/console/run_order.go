@@ -53,7 +53,8 @@ func (r *request) maxRun() int64 {
 	return r.opts.MaxRun
 }
 
-// actionsOf lists the bulk run verbs, as in a URL.
+// actionsOf returns the bulk run verbs for events or effects in the form of a URL parameter, for an
+// error message.
 func actionsOf(on desk.Thing) string {
 	var names []string
 	for _, v := range manyVerbs(on) {

@@ -108,8 +108,8 @@ func runSubject(r *request) (subject, error) {
 // Offers returns the currently possible verbs.
 func (p runPage) Offers() []offer { return subjectOfRun(p.Run).offers(desk.Runs) }
 
-// Percent returns the share of the counted total that the run has processed, or -1 if nothing was
-// counted.
+// Percent returns the share of the counted total that the run has processed, at most 99, or -1 if
+// nothing was counted. It returns 100 if the run is done.
 func (p runPage) Percent() int64 {
 	switch {
 	case p.Run.State == runs.Done:
@@ -169,8 +169,8 @@ func showRun(r *request) error {
 }
 
 // listOfRun returns the path of the list with the run's filter. It omits the filter by state,
-// because the run changes the states, and the search of an ended run, whose values are no longer
-// stored.
+// because the run changes the states. If the run has ended, listOfRun also omits the payload
+// search, because the searched values are no longer stored.
 func listOfRun(run runs.Run) string {
 	values := url.Values{}
 	if run.OfRefused() {

@@ -117,7 +117,7 @@ type selectedPage struct {
 	Left   []selectedRow // rows whose state does not allow the action
 	Gone   int           // number of rows that no longer exist
 	Ended  bool          // the action was carried out
-	Why    string        // why the action ended before its last row
+	Why    string        // why the action stopped before the last row
 	Doubts int           // number of rows for which the operator must check the receiver first
 	Doubt  string        // why the operator must check the last of these rows
 	From   string        // path and query of the list
@@ -206,7 +206,8 @@ func (d door) orderSelected(r *request) error {
 }
 
 // carryOut applies the action to one row after another, each in a transaction that records the
-// operator. It returns the status of the page with the results, or 0 if every row was changed.
+// operator. It returns the status of the page with the results, or 0 if every selected row was
+// changed.
 func (p *selectedPage) carryOut(r *request) int {
 	p.Ended = true
 	terms := desk.Terms{NewKeys: p.Verb.TakesNewKeys && r.PostForm.Get("new_keys") != ""}

@@ -148,7 +148,7 @@ func sendEvent(r *request) error {
 	}
 	what := ledger.Instruction{Action: desk.ActionSendEvent, Target: target}
 	by := r.operator(strings.TrimSpace(r.PostForm.Get("reason")))
-	by.RequestID = r.id // each test event is sent, and must be recorded
+	by.RequestID = r.id // a form that is sent twice sends two events, and both must be recorded
 	if err := r.ledger.Act(r.Context(), by, what, func(context.Context, pgx.Tx) (ledger.Consequence, error) {
 		return ledger.Consequence{Result: "test event sent to " + e.URL, Affected: 1}, nil
 	}); err != nil {

@@ -51,7 +51,7 @@ type tryPage struct {
 
 	Form    url.Values // values of the form's fields
 	Sources []string
-	Wrong   []string // problems with the form, one per line
+	Wrong   []string // problems with the form, each in one line
 	Trial   *Trial   // nil before a route was tried
 	Report  *whatif.Report
 	Most    int
@@ -169,7 +169,7 @@ func (r *request) compileTrial(text string) (trial Trial, err error) {
 	err = r.conditions.InTurn(r.Context(), func() {
 		var c compiled
 		defer func() {
-			if v := recover(); v != nil { // a panic of CEL would end the process
+			if v := recover(); v != nil { // a panic in CEL would crash the process
 				c.err = &RouteError{Lines: []string{fmt.Sprintf("route: cannot be compiled: %v", v)}}
 			}
 			done <- c

@@ -48,9 +48,9 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	return answer, nil
 }
 
-// Glance returns the newest answer, or false if there is none or it is stale. It never waits. If
-// there is none, or it is older than again, Glance calls Get in the background, one call at a
-// time.
+// Glance returns the newest answer without waiting, or false if there is none or its age has
+// reached stale. If there is none, or its age has reached again, Glance calls Get in the
+// background, one call at a time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {

@@ -50,7 +50,8 @@ func (c Conditions) Compile(role Role) (cel.Program, error) {
 	if issues.Err() != nil {
 		return nil, oneLine(issues)
 	}
-	// The provider decides which claims exist, so each name is declared as a claim.
+	// The provider decides which claims exist, so every name in the condition is declared as a
+	// claim.
 	var names []cel.EnvOption
 	for _, name := range namesIn(parsed) {
 		names = append(names, cel.Variable(name, cel.DynType))

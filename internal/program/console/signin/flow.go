@@ -32,9 +32,9 @@ func (p *relyingParty) keyOf(purpose string) []byte {
 	return key.Sum(nil)
 }
 
-// seal returns the flow as a cookie. Its MAC authenticates flows that Hooklatch started. Otherwise
-// an attacker could make Hooklatch query the provider, with its client secret, about the attacker's
-// own flows.
+// seal returns the flow as a cookie. The cookie's MAC proves that Hooklatch started the flow.
+// Without the MAC, an attacker could make Hooklatch query the provider, with its client secret,
+// about the attacker's own flows.
 func (f flow) seal(key []byte) string {
 	text, _ := json.Marshal(f) // strings never fail
 	encoded := base64.RawURLEncoding.EncodeToString(text)
@@ -69,8 +69,8 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// flowOf returns the flow that this browser started. It returns false for a flow that is forged, too
-// old, or already completed.
+// flowOf returns the flow that the request's browser started. It returns false for a flow that is
+// forged, too old, or already completed in this process.
 func (g *Guard) flowOf(r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {
@@ -100,7 +100,7 @@ func (u *usedFlows) has(f flow) bool {
 	return used
 }
 
-// add records a flow, and reports false if it was completed before.
+// add records a flow as completed. It returns false if the flow was recorded before.
 func (u *usedFlows) add(f flow) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -92,7 +92,7 @@ func (g *Guard) takeToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin sets a new cookie, ends the former cookie's login, and redirects.
+// begin stores a login and sets its cookie, ends the former cookie's login, and redirects.
 func (g *Guard) begin(w http.ResponseWriter, r *http.Request, p Person, token, reliesOn, next string) {
 	cookie := newCookie()
 	if err := g.logins.begin(r.Context(), cookie, p, token, reliesOn); err != nil {

@@ -45,7 +45,7 @@ type Options struct {
 	// Roles assigns roles to users whom OIDC or Proxy identifies.
 	Roles Conditions
 	// Logins stores the signed-in users. If nil, users cannot sign in, and each request must carry
-	// a token.
+	// a token or come through Proxy.
 	Logins *Logins
 	// Page renders the sign-in page. If nil, the listener has no pages.
 	Page func(w http.ResponseWriter, r *http.Request, p Page)
@@ -109,7 +109,8 @@ func New(opts Options) (*Guard, error) {
 	return g, nil
 }
 
-// Asks reports whether authentication is required. If not, only this machine may use the listener.
+// Asks reports whether authentication is required. If not, the listener accepts only requests whose
+// Host is a loopback name or address.
 func (g *Guard) Asks() bool { return g.asks }
 
 // Secrets are the secrets for authentication, which may change while a process runs.

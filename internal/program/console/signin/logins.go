@@ -20,10 +20,10 @@ const (
 	idleFor    = 12 * time.Hour
 	longest    = 7 * 24 * time.Hour
 	touchEvery = time.Minute // precision of the stored time of the last request
-	// dropAtOnce is the number of expired logins that each new login deletes.
+	// dropAtOnce is the maximum number of expired logins that each new login deletes.
 	dropAtOnce = 100
-	// patience limits the statements of one call. A frozen server would never respond, and neither would
-	// a COMMIT that waits for a synchronous standby.
+	// patience limits the time of one call's statements. A frozen server would never respond, and a
+	// COMMIT may wait forever for a synchronous standby.
 	patience = 3 * time.Second
 )
 

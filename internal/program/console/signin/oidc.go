@@ -70,7 +70,7 @@ func (p *relyingParty) host() string {
 }
 
 // discover returns the provider, and the OAuth 2.0 configuration for its endpoints. It queries the
-// provider only once, or after a failure again when discoverAgain has passed.
+// provider until the first success. After each failure, it waits for at least discoverAgain.
 func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	found, err := p.found.get(ctx, p.opts.Issuer)
 	if err != nil {

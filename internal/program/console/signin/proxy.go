@@ -11,9 +11,9 @@ import (
 type Proxy struct {
 	// Trusted are the proxy's addresses. Headers from other addresses are ignored.
 	Trusted []netip.Prefix
-	// User and Groups are the names of the headers that the proxy sets, and removes from its clients'
-	// requests. The groups in a header are separated by commas. If Groups is empty, users have no
-	// groups.
+	// User and Groups are the names of the headers that the proxy sets, and removes from its
+	// clients' requests. The groups in a header are separated by commas. If Groups is empty, users
+	// have no groups.
 	User, Groups string
 }
 

@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// questionsASecond and questionsAtOnce limit the requests to a provider for unknown addresses,
-	// and separately the requests for addresses and for browsers from which a user has signed in
-	// before.
+	// questionsASecond and questionsAtOnce limit each of three groups of requests to a provider: for
+	// unknown addresses, for known addresses, and for known browsers. An address or a browser is
+	// known after a user has signed in with it.
 	questionsASecond = 2
 	questionsAtOnce  = 20
 	// ofAddress and ofAddressAtOnce limit the requests for each unknown address.
 	ofAddress       = rate.Limit(0.2)
 	ofAddressAtOnce = 5
-	// provedFor is how long a browser stays known. An address stays known for at least this long.
+	// provedFor is how long a browser stays known. An address stays known for at least this long,
+	// unless more than maxAddresses newer addresses displace it.
 	provedFor = 30 * 24 * time.Hour
 	// discoverAgain is the minimum time before a provider that failed is queried again.
 	discoverAgain = 5 * time.Second

@@ -1,4 +1,4 @@
--- Signs a user out in all browsers.
+-- Signs a user out in all browsers in which the user signed in the same way, with the same token.
 DELETE FROM hooklatch.console_logins
 WHERE name = :name
     AND way = :way

@@ -1,3 +1,3 @@
--- Signs another user out everywhere, for every way of authentication.
+-- Signs the named user out everywhere, for every way of authentication.
 DELETE FROM hooklatch.console_logins
 WHERE name = :name

@@ -1,5 +1,5 @@
--- Records the use of a login. Among concurrent requests, only one records it. The COMMIT does not
--- wait for a disk or a standby, because the request waits for it.
+-- Records the use of a login. Among concurrent requests, only one records it. The request waits for
+-- the COMMIT, so the COMMIT does not wait for a disk or a standby.
 WITH at_once AS (
     SELECT set_config('synchronous_commit', 'off', true)
 )
