@@ -29,7 +29,7 @@ const cellSecret = "the-secret-of-cells-0123456789"
 func celled(t *testing.T, shopDatabase, payDatabase, receiver string) *file {
 	t.Helper()
 	f := newFile(t, shopDatabase)
-	f.acceptTimeout = "15s" // a database is unavailable, and its deliveries wait this long
+	f.acceptTimeout = "15s" // deliveries to an unavailable database wait this long
 	f.write(t, fmt.Sprintf(`
 cells: {payments: {url: %q, allow: [fsync_off]}}
 sources:

@@ -93,8 +93,8 @@ func TestStartRefusesACertificateThatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, f.path+":2: gateway.tls: cannot be used: open ")
 }
 
-// A certificate that expired while it was in use prevents neither new secrets nor a reload, even if
-// it was not replaced.
+// An expired certificate that is in use prevents neither new secrets nor a reload. Another expired
+// certificate cannot replace it.
 func TestAnExpiredCertificateKeepsNoSecretOut(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
@@ -127,8 +127,8 @@ sources: {stripe: {provider: stripe, secrets_file: stripe}}
 	require.ErrorContains(t, a.Reload(t.Context()), "expired on ", "another expired certificate is refused")
 }
 
-// A test event reaches a gateway with TLS. Its certificate names the public host, and no authority
-// that this machine trusts has signed it.
+// A test event reaches a gateway with TLS, although no authority that this machine trusts has
+// signed the gateway's certificate.
 func TestATestEventReachesAGatewayWithTLS(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

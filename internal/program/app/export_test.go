@@ -17,8 +17,8 @@ func (a *App) CellsAway(ctx context.Context, reporter string) []string {
 	return a.cellsAway(ctx, reporter)
 }
 
-// StopPatiently first stops what Stop gives only a second or two: a slow database may need longer to
-// store the quarantine and the counts.
+// StopPatiently stops the quarantine and the counts without a time limit, and then calls Stop. Stop
+// alone gives each of them only a second or two, and a slow database may need longer.
 func (a *App) StopPatiently(ctx context.Context) (err error) {
 	for _, one := range a.all() {
 		if one.keeper != nil {
@@ -74,7 +74,7 @@ func (a *App) Listen(ctx context.Context, pool string, ask, dial time.Duration) 
 	a.listen(ctx)
 }
 
-// FewestConnsToWork is the smallest number of connections of the working pool.
+// FewestConnsToWork is the minimum size of the working pool if database.max_conns is not set.
 const FewestConnsToWork = fewestConnsToWork
 
 // WorkPoolIsExhausted reports whether all connections of the working pool are in use.

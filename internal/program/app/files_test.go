@@ -26,7 +26,7 @@ type mount struct{ dir string }
 
 func (m mount) replace(t *testing.T, files map[string]string) {
 	t.Helper()
-	data, err := os.MkdirTemp(m.dir, "..data-") //nolint:usetesting // in the mount, not beside it
+	data, err := os.MkdirTemp(m.dir, "..data-") //nolint:usetesting // the directory must be in the mount
 	require.NoError(t, err)
 	for name, text := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(data, name), []byte(text), 0o600))
@@ -105,8 +105,8 @@ routes: [{name: all, from: stripe, to: app}]
 	}
 }
 
-// A reload changed settings that need a restart. A changed file is in effect if the running process
-// uses it; otherwise the log says that it needs a restart too.
+// After a reload, some new settings wait for a restart. A changed secret takes effect immediately
+// if it belongs to a setting in effect. Otherwise, the log says that it needs a restart too.
 func TestFilesThatNeedARestartAreNamed(t *testing.T) {
 	t.Parallel()
 	bearers := make(chan string, 10)

@@ -44,8 +44,8 @@ func newFile(t *testing.T, database string) *file {
 	return &file{path: filepath.Join(t.TempDir(), "hooklatch.yaml"), database: database, acceptTimeout: "60s"}
 }
 
-// write writes the file: the database, the listeners, and then rest. The timeouts of the gateway are
-// long, so that no delivery is refused on a busy machine.
+// write writes the file: the database, the listeners, and then rest. The timeouts of the gateway
+// are long, so that no delivery is refused on a busy machine.
 func (f *file) write(t *testing.T, rest string) {
 	t.Helper()
 	text := "database: {url: \"" + f.database + "\", allow: [fsync_off]}\ngateway: {listen: \"127.0.0.1:0\", accept_timeout: " + f.acceptTimeout + ", read_header_timeout: 60s}\nadmin: {listen: \"localhost:0\"}\n" + rest

@@ -42,8 +42,8 @@ func side(t *testing.T, cell string, pool *pgxpool.Pool) moves.Side {
 }
 
 // A source moves to another cell while deliveries arrive. Every acknowledged event has one effect,
-// its duplicates are recognised in the new cell, and deliveries are refused for a few seconds only.
-// A process that starts later also finds the source in its new cell.
+// its duplicates are recognised in the new cell, and refused deliveries are accepted later. A
+// process that starts after the move also finds the source in its new cell.
 func TestASourceMovesToAnotherCell(t *testing.T) {
 	t.Parallel()
 	receiver, received := newReceiver(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// patientURL returns the URL of a database, to which a pool may take long to connect.
+// patientURL returns the URL of a database, with a long connect timeout for a busy machine.
 func patientURL(t *testing.T, pool *pgxpool.Pool) string {
 	t.Helper()
 	return pgtest.URL(t, pool) + "&connect_timeout=60"

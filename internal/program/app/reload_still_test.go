@@ -187,7 +187,8 @@ func TestReloadOfAFileCutAtEveryLine(t *testing.T) {
 	}
 }
 
-// The file is watched only for a while: without a reload request, a later change is not read.
+// After a reload, the file is watched only for a while. A later change is read only after another
+// reload request.
 func TestAFileIsReadOnlyWhenAReloadAskedForIt(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, r *reloading) {

@@ -49,7 +49,7 @@ func started(t *testing.T, f *file, logs *syncBuffer, change ...func(*app.Option
 	return a
 }
 
-// reload reads the file again, which must succeed. Nothing changes while the database is too slow.
+// reload reloads the configuration until that succeeds: while the database is slow, it may fail.
 func reload(t *testing.T, a *app.App) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -74,7 +74,7 @@ func status(t *testing.T, a *app.App, source string) int {
 	return response.StatusCode
 }
 
-// deliver sends a signed event of the provider with the source's name.
+// deliver sends a signed event to a source that has the name of its provider.
 func deliver(t *testing.T, a *app.App, source, key string) {
 	t.Helper()
 	p, err := catalog.New(source, provider.Options{})

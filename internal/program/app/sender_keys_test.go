@@ -97,8 +97,8 @@ func (b *bank) process(t *testing.T, pool *pgxpool.Pool) *process {
 	return p
 }
 
-// restarted returns a process like process that has already read the stored keys. A delivery waits
-// only a moment for them, so a busy machine would make the process query the bank.
+// restarted returns a process that has already read the stored keys. Otherwise, a delivery would
+// wait only a moment for the keys, and on a busy machine the process would query the bank.
 func (b *bank) restarted(t *testing.T, pool *pgxpool.Pool) *process {
 	t.Helper()
 	p := b.process(t, pool)

@@ -31,8 +31,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// For every route and role, the admin listener stops reading a body soon after the allowed size. It
-// writes a limited number of log lines for any number of requests.
+// On every route, with and without a valid token, the admin listener stops reading a body soon
+// after the allowed size. It writes few log lines for many refused requests.
 func TestAdminRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFile(t, pgtest.URL(t, pgtest.New(t)))

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The start of a process is recorded on the time line, with its version and its configuration.
+// The start of a process is recorded on the timeline, with its version and its configuration.
 func TestAStartIsOnTheTimeLine(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

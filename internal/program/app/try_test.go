@@ -21,8 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// tried is an App with tokens for each role and events of two sources. The source crm has masked
-// values.
+// tried is an App with tokens for viewers, operators and admins, and with events of two sources.
+// The source crm has masked values.
 type tried struct {
 	*app.App
 
@@ -207,8 +207,8 @@ func TestABadRouteIsRefusedWithItsLine(t *testing.T) {
 		require.Equal(t, test.status, status, test)
 		require.Contains(t, page, test.says)
 	}
-	// A regular expression on which backtracking engines hang ends quickly, because RE2 needs
-	// linear time.
+	// A regular expression on which backtracking engines hang is evaluated quickly, because RE2
+	// needs linear time.
 	bomb := strings.Replace(typed, "body.amount > 10", `'"`+strings.Repeat("a", 400)+`".matches("(a+)+$") && body.amount > 10'`, 1)
 	status, page := a.ask(t, "operator", "/try", url.Values{"route": {bomb}, "source": {"stripe"}})
 	require.Equal(t, http.StatusOK, status, page)

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The process warns of a removed destination with waiting effects, both at startup and at the reload
-// that removes the destination.
+// The process warns of a removed destination with waiting effects, both at startup and at the
+// reload that removes the destination.
 func TestWaitingEffectsOfAVanishedDestinationAreToldOf(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -92,8 +92,8 @@ type searched struct {
 	rows int    // number of rows in the API's responses
 }
 
-// searchOn continues a search to its end, and returns the combined responses. Each page searches
-// for a limited time: on a busy machine, it may read one row or none.
+// searchOn continues a search to its end, and returns the combined responses. The console searches
+// for a limited time per page: on a busy machine, it may read only one row or none.
 func (b *bundle) searchOn(t *testing.T, role signin.Role, at, text, source string) searched {
 	t.Helper()
 	var all searched
@@ -214,8 +214,8 @@ func TestFindSearchesOnlyWhatTheUserMaySee(t *testing.T) {
 	}
 }
 
-// A value of a source with `search` leads to its event, for users who may search the source, and the
-// operator log records the search.
+// An indexed value of a source leads to its event, if the user may search the source. The operator
+// log records the search.
 func TestFindUsesIndexedValues(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -219,7 +219,7 @@ func TestTheZoneOfNumbersIsTheChosenOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ticks := map[string]bool{}
-	for _, zone := range []string{"UTC", "Asia/Kolkata"} { // 5:30 apart: two periods of the chart, which may move on by one
+	for _, zone := range []string{"UTC", "Asia/Kolkata"} { // 5:30 apart: the labels differ by two periods, even if the chart advances by one between the requests
 		r := httptest.NewRequest(http.MethodGet, "/numbers", http.NoBody)
 		r.AddCookie(&http.Cookie{Name: "hooklatch_look", Value: url.Values{"zone": {zone}}.Encode()})
 		page := b.answer(r).Body.String()

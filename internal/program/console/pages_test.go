@@ -92,7 +92,7 @@ func wellMade(t testing.TB, path, page string) (links []string) {
 // visited paths.
 func crawl(t testing.TB, b *bundle) (visited []string) {
 	t.Helper()
-	outside := []string{"/metrics", "/healthz", "/readyz"} // served by the listener
+	outside := []string{"/metrics", "/healthz", "/readyz"} // served by the listener, not by the console
 	seen := map[string]bool{}
 	next := []string{"/"}
 	for len(next) > 0 {
@@ -250,7 +250,7 @@ func TestEffectsLeadToTheirJobs(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+b.failed(t, "evt_1")), "/jobs/1")
 }
 
-// Jobs contain console links, which River UI shows.
+// Jobs contain links to console pages, which exist. River UI shows these links.
 func TestLinksOfJobsAnswer(t *testing.T) {
 	t.Parallel()
 	const at = "https://ops.example.com/hooklatch/"

@@ -88,7 +88,8 @@ func (b *beside) asked(t *testing.T, path string) (page, from string) {
 	return got.Body.String(), got.Header().Get("Hooklatch-Read-From")
 }
 
-// answered is asked, on servers that have time to answer. A page may also redirect.
+// answered is like asked, but repeats the request until no server is too slow to answer. The page
+// may also be a redirect.
 func (b *beside) answered(t *testing.T, path string) (page, from string) {
 	t.Helper()
 	var got *httptest.ResponseRecorder

@@ -51,7 +51,7 @@ type tryPage struct {
 
 	Form    url.Values // values of the form's fields
 	Sources []string
-	Wrong   []string // problems with the form, each in one line
+	Wrong   []string // problems with the form
 	Trial   *Trial   // nil before a route was tried
 	Report  *whatif.Report
 	Most    int

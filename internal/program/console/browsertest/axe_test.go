@@ -36,9 +36,9 @@ var undecided = []doubt{
 	{"color-contrast", "contains an image node", false, "<text ", "a label of a graph: it has the page's background, and a colour of other texts there"},
 }
 
-// readAxe installs the versions in the lock file of folder npm into the user's cache, and returns
-// the script of axe-core. It uses npm's configured registry. Without npm, the test is skipped, or
-// fails with CI=true.
+// readAxe returns the script of axe-core. If necessary, it first installs the packages of the lock
+// file in the folder npm into the user's cache, from npm's configured registry. If npm is missing,
+// the test is skipped, or fails with CI=true.
 func readAxe(t *testing.T) axe {
 	t.Helper()
 	cache := t.TempDir()

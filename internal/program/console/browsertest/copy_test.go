@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// permit allows a tab's pages to use the clipboard.
+// permit grants the named permissions to a tab's pages.
 func (b *tab) permit(t *testing.T, permissions ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -15,7 +15,8 @@ import (
 
 const berlin = "Europe/Berlin"
 
-// shownTime returns the first time in the event list, as the beginning of its tooltip and as a value.
+// shownTime returns the first time in the event list, as the beginning of its tooltip and as a
+// value.
 func shownTime(t *testing.T, b *tab) (shown string, meant time.Time) {
 	t.Helper()
 	both := eval[[2]string](t, b, `((e) => [e.title.slice(0, 19), e.dateTime])(document.querySelector("#list tbody time"))`)

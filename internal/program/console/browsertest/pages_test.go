@@ -122,8 +122,8 @@ func onEachPage(t *testing.T, test func(t *testing.T, b *tab, p shownPage)) {
 	run(t, used.site, pages(t, used))
 }
 
-// show opens a page, and waits until the browser shows it. On a slow machine, a search or a count first
-// has a part of its result, and continues by itself.
+// show opens a page, and waits until the browser shows all of it. On a slow machine, a search or a
+// count may first show a part of its result, and the page then requests the rest itself.
 func (b *tab) show(t *testing.T, p shownPage) {
 	t.Helper()
 	b.open(t, p.path, p.status)

@@ -15,7 +15,8 @@ import (
 // otherwise lose their colour.
 const frequent = 128
 
-// fewColours reduces a picture to 256 colours: a page has few colours except at the edges of letters.
+// fewColours reduces a picture to 256 colours: a page has few colours except at the edges of
+// letters.
 func fewColours(picture []byte) ([]byte, error) {
 	decoded, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {

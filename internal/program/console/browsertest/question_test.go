@@ -66,7 +66,8 @@ func TestAQuestionIsAskedOnce(t *testing.T) {
 	require.Zero(t, eval[int](t, b, dialogs))
 }
 
-// To retry an at_most_once effect, the user must confirm that they checked the receiver.
+// To retry an effect that may have been applied, the user must confirm that they checked the
+// receiver.
 func TestAnEffectInDoubtIsRetriedByWhoHasLooked(t *testing.T) {
 	t.Parallel()
 	s := startSystem(t)

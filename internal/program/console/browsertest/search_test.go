@@ -13,8 +13,8 @@ import (
 )
 
 // The script filling creates fillRows events. Only the first rareOnes events have a rare customer.
-// These events are the oldest. One response does not reach them, because a response searches at
-// most 50,000 bodies.
+// These events are the oldest. One request does not reach them, because the console searches at
+// most 50,000 bodies per request.
 const (
 	filling  = "../../../../outbox/find/testdata/fill.sql"
 	fillRows = 51_000
@@ -24,7 +24,8 @@ const (
 // rare is the path of a list with a condition that Postgres cannot evaluate.
 var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.Encode()
 
-// manyEvents returns a tab on a system whose matching events are too old for one response to find.
+// manyEvents returns a tab on a system whose matching events are too old to be found by one
+// request.
 func manyEvents(t *testing.T) *tab {
 	t.Helper()
 	s := startSystem(t)

@@ -65,7 +65,7 @@ func shop(t *testing.T) (site string, pool *pgxpool.Pool) {
 		Outbox: box, Status: func(ctx context.Context) (*doctor.Status, error) {
 			s, err := read(ctx)
 			if err == nil {
-				s.Server = nil // findings about the test server, which no shop would have
+				s.Server = nil // contains findings about the test server, which a real shop's server would not cause
 			}
 			return s, err
 		}, Measure: measured,

@@ -29,7 +29,7 @@ import (
 const stripeSecret = "whsec_the_tests_in_a_browser_know_it"
 
 // configuration has a destination that accepts everything, a mail server that refuses emails, and a
-// receiver that never responds.
+// receiver that closes each connection without a response.
 const configuration = `
 database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}

@@ -23,8 +23,8 @@ func shownText(p pretty.Payload) string {
 	return p.Text
 }
 
-// FuzzPayload checks that no part of a payload becomes an element, and that JSON is shown completely:
-// numbers, order and repeated keys as received.
+// FuzzPayload checks that no part of a payload becomes an element, and that JSON is shown
+// completely: numbers, order and repeated keys as received.
 func FuzzPayload(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `{"a":1.0e+10,"a":[true,false,null,"\u003c"],"b":{"c":{}}}`, ` [ 1 , "a\"]}" ] `, `"x"`, `12345678901234567890.10`, `<script>`, "\xff\x00", "", `{"<canary>":"</pre>"}`,

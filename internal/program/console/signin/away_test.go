@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// onServer returns a door on a server of its own, and a signed-in browser's cookie whose use must be
-// recorded.
+// onServer returns a door on a separate database server, its Logins, and the cookie of a signed-in
+// browser. The next use of the cookie must be recorded.
 func onServer(t *testing.T) (d *door, logins *signin.Logins, cookie *http.Cookie) {
 	t.Helper()
 	pool := pgtest.New(t, pgtest.Own())
@@ -37,7 +37,7 @@ func TestALoginDoesNotWaitForAStandby(t *testing.T) {
 	d.change(t, `ALTER SYSTEM SET synchronous_standby_names = 'never_there'`)
 	d.change(t, `SELECT pg_reload_conf()`)
 	logins.SetPatience(100 * time.Millisecond)
-	require.Eventually(t, func() bool { // the server's processes reload later
+	require.Eventually(t, func() bool { // the server's processes apply the setting some time later
 		return d.submit("/login", url.Values{"token": {"canary-deploy"}}).Code == http.StatusServiceUnavailable
 	}, 2*time.Minute, 10*time.Millisecond)
 	logins.SetPatience(time.Minute)
@@ -47,7 +47,7 @@ func TestALoginDoesNotWaitForAStandby(t *testing.T) {
 	require.Less(t, time.Since(begun), time.Minute)
 }
 
-// A browser gets the page that says why it must wait while the server does not respond.
+// While the server does not respond, a browser gets a page that says so, within a limited time.
 func TestALoginOnAFrozenServerIsRefusedInTime(t *testing.T) {
 	t.Parallel()
 	d, _, cookie := onServer(t)

@@ -14,10 +14,10 @@ func (q Questions) Allow(remote string) bool { return q.of.allow(remote, false) 
 // Proven calls proven.
 func (q Questions) Proven(remote string) { q.of.proven(remote) }
 
-// Patience is the time limit of calls.
+// Patience is the default time limit of a call to Logins.
 const Patience = patience
 
-// SetPatience changes the time limit of calls.
+// SetPatience changes the time limit of calls to l.
 func (l *Logins) SetPatience(d time.Duration) { l.patience = d }
 
 // KnownBrowser returns the cookie of a browser with which a user has signed in.

@@ -64,7 +64,7 @@ func (d *door) signIn(t testing.TB, token, name string) *http.Cookie {
 	t.Helper()
 	answer := d.submit("/login", url.Values{"token": {token}, "name": {name}})
 	require.Equal(t, http.StatusSeeOther, answer.Code, answer.Body)
-	cookies := answer.Result().Cookies() //nolint:bodyclose // of a recorder
+	cookies := answer.Result().Cookies() //nolint:bodyclose // a recorder's body needs no Close
 	require.Len(t, cookies, 1)
 	return cookies[0]
 }
@@ -102,7 +102,7 @@ func TestAFormChangesATokenForACookie(t *testing.T) {
 
 	answer = d.submit("/login", url.Values{"token": {"canary-deploy"}, "name": {"ada"}, "next": {"/events?source=stripe"}})
 	require.Equal(t, "/events?source=stripe", answer.Header().Get("Location"))
-	cookie := answer.Result().Cookies()[0] //nolint:bodyclose // of a recorder
+	cookie := answer.Result().Cookies()[0] //nolint:bodyclose // a recorder's body needs no Close
 	require.Equal(t, "hooklatch", cookie.Name)
 	require.True(t, cookie.HttpOnly)
 	require.False(t, cookie.Secure)

@@ -50,7 +50,7 @@ func newCountedProvider(t *testing.T) *countedProvider {
 	return p
 }
 
-// atProvider returns a door with sign-in through a provider, and a fixed clock.
+// atProvider returns a door with sign-in through a provider, and a clock that shows *now.
 func atProvider(t *testing.T, p *countedProvider, now *time.Time, more ...func(*signin.Options)) *door {
 	t.Helper()
 	return newDoor(t, append([]func(*signin.Options){func(o *signin.Options) {
@@ -74,7 +74,7 @@ func (d *door) visit(remote, path, cookie string, more ...*http.Cookie) *http.Re
 	}
 	recorder := httptest.NewRecorder()
 	d.Handler(http.NotFoundHandler()).ServeHTTP(recorder, r)
-	return recorder.Result() //nolint:bodyclose // there is nothing to close
+	return recorder.Result() //nolint:bodyclose // a recorder's body needs no Close
 }
 
 // begun returns the cookie and state of a sign-in that a client at an address started.

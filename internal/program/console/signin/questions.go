@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// questionsASecond and questionsAtOnce limit each of three groups of requests to a provider: for
-	// unknown addresses, for known addresses, and for known browsers. An address or a browser is
-	// known after a user has signed in with it.
+	// questionsASecond and questionsAtOnce limit the requests to a provider in each of three
+	// groups: for unknown addresses, for known addresses, and for known browsers. An address or a
+	// browser is known after a user has signed in with it.
 	questionsASecond = 2
 	questionsAtOnce  = 20
 	// ofAddress and ofAddressAtOnce limit the requests for each unknown address.
