@@ -173,7 +173,7 @@ type App struct {
 	moving   *movingSources // shared by all cells
 	away     sentencesAway  // set by readyCells
 	prepared chan struct{}  // closed once the database is known to be migrated and all parts run
-	failed   chan error     // receives an error that ends the App
+	failed   chan error     // receives an error that waiting cannot fix
 }
 
 // New assembles the parts. It does not listen or connect.

@@ -19,7 +19,8 @@ const stopGrace = 100 * time.Millisecond
 
 // Teardown undoes steps in reverse order of their registration. The zero value is ready for use.
 type Teardown struct {
-	// Logger logs each step that fails. If nil, nothing is logged.
+	// Logger logs the steps that have stopped, and the errors of minor steps. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
 
 	mu    sync.Mutex
@@ -98,8 +99,8 @@ func (t *Teardown) names() []string {
 	return names
 }
 
-// run returns when the step has ended, or shortly after its timeout, even if the step is still
-// running.
+// run stops the step. It returns at most stopGrace after the step's timeout, even if the step is
+// still running.
 func (s step) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()

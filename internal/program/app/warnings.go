@@ -19,7 +19,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Warning is about a setting that is allowed but rarely intended. It contains no secret.
+// Warning describes a setting that is allowed but rarely intended. It contains no secret.
 type Warning struct {
 	Check   string // topic in one word
 	Message string

@@ -68,8 +68,8 @@ func (p destinationPage) Took() string {
 	return strings.Join(parts, ", ")
 }
 
-// showDestination shows one destination: its state, the reason why its effects are blocked, and its
-// responses.
+// showDestination shows one destination: its state, the reason why its effects are blocked, and the
+// results of its latest attempts.
 func showDestination(r *request) error {
 	d, err := readDestination(r)
 	if err != nil {

@@ -45,7 +45,8 @@ func (p effectPage) Answered() int {
 	return p.Attempts[len(p.Attempts)-1].ResponseStatus
 }
 
-// blockedBy returns what blocks the attempts at an effect's destination, or "".
+// blockedBy returns what blocks an effect's next attempt at its destination. It returns "" if
+// nothing does, or if the effect is finished.
 func blockedBy(r *request, e ledger.Effect) (string, error) {
 	if e.State.Finished() {
 		return "", nil

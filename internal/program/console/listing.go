@@ -33,8 +33,7 @@ func (r *request) rowsAsked() (int, error) {
 	return n, nil
 }
 
-// listing is a page of search results: the rows found so far, and the position at which to
-// continue.
+// listing is one page of a list: its rows, and the position at which the next page begins.
 type listing[Row any] struct {
 	view
 	find.Page[Row]

@@ -49,7 +49,7 @@ func numberOf(name, what string, s doctor.Share) keyNumber {
 	if known == nil {
 		return n
 	}
-	// A rate of a few per mille does not fill the chart.
+	// The axis ends at 1 % or higher, so that a rate of a few per mille does not fill the chart.
 	highest := max(slices.Max(known), 0.01)
 	n.Top = percent(highest)
 	n.Title = fmt.Sprintf("%s by hour over the last %d hours, the current hour on the right: highest %s, lowest %s", name, len(s.Hours), percent(slices.Max(known)), percent(slices.Min(known)))

@@ -88,8 +88,8 @@ func listQuarantine(r *request) error {
 	return r.render(http.StatusOK, "quarantine", shown)
 }
 
-// readOrder reads the deliveries to verify again, and refuses more of them than the caller's role
-// allows.
+// readOrder reads the selection of deliveries to verify again. It returns an error if there are
+// more of them than the caller's role allows.
 func readOrder(r *request) (quarantinePage, error) {
 	shown, err := readQuarantine(r)
 	if most := r.maxRun(); err == nil && most > 0 && shown.All > most {

@@ -13,11 +13,11 @@ import (
 
 const (
 	// maxPayload is the maximum number of payload bytes shown: a browser takes more than a second
-	// for a megabyte.
+	// to render a megabyte.
 	maxPayload = 256 << 10
 	// maxDepth is the maximum nesting for foldable parts.
 	maxDepth = 64
-	// maxHex is the maximum number of bytes shown of a binary payload.
+	// maxHex is the maximum number of bytes of a binary payload that are shown.
 	maxHex = 4 << 10
 )
 
