@@ -35,8 +35,8 @@ type Order struct {
 
 // Erased is the result of an erasure.
 type Erased struct {
-	Again   bool // the event was erased before
-	Effects int  // number of the event's effects that were erased too
+	Again   bool // the event or effect was erased before
+	Effects int  // number of effects that were erased
 	// Others is the number of other events in the delivery that are not erased. They keep their
 	// parts of the body, and the headers.
 	Others int

@@ -11,8 +11,8 @@ import (
 )
 
 // Exported applies the database's erasures to the export. It may be called repeatedly. Retention
-// applies them too. Exported calls the function still between days and returns its error; still may
-// be nil.
+// applies them too. Exported calls the function still before each day of the export and returns its
+// error; still may be nil.
 func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error) error {
 	if e.export == nil {
 		return nil

@@ -50,15 +50,16 @@ type Redacted struct {
 	Waiting int // events that wait: their work has not ended, or ended too recently
 
 	jobs    jobsOf // jobs to be deleted
-	refused error  // error of a source's first event that could not be redacted
+	refused error  // error of the current source's first event that could not be redacted
 }
 
 // Redact replaces the values that sources do not keep, in the bodies of all events whose last
-// effect ended long enough ago. Every other byte stays. Requests, responses and errors of the
-// events' effects may contain the values in any position and form, so they are erased entirely. A
-// body that is neither JSON nor a form is also erased entirely. A redacted event is not dispatched
-// again. Redact returns when all work is done, or ctx is done. An event that cannot be redacted waits
-// for the next call, and holds up no other event.
+// effect ended long enough ago. Parts of a body that belong to no event are erased. Every other
+// byte stays. Requests, responses and errors of the events' effects may contain the values in any
+// position and form, so they are erased entirely. A body that is neither JSON nor a form is also
+// erased entirely. A redacted event is not dispatched again. Redact returns when all work is done,
+// or ctx is done. An event that cannot be redacted waits for the next call, and holds up no other
+// event.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
 	var errs []error

@@ -20,7 +20,7 @@ const notesAtOnce = 10_000
 type note struct {
 	identity.EventRef
 
-	text        string // the error of the erased event
+	text        string // replaces the errors of the event and its effects
 	redacting   bool   // erased by a setting of the source, not by an operator
 	requestedAt time.Time
 }
@@ -37,7 +37,7 @@ func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.Eve
 }
 
 // EraseNoted erases the events of noted erasures in all exported days. It may be repeated: if it
-// fails, the notes stay for a later call. EraseNoted calls the function still between days and
+// fails, the notes stay for a later call. EraseNoted calls the function still before each day and
 // returns its error; still may be nil.
 func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) error) error {
 	for at := (notedErasures{Look: notesAtOnce}); ; {
@@ -82,7 +82,7 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 		}
 	}
 	if passed {
-		return nil // it may have been finished meanwhile, with content that was read before the erasure
+		return nil // the day may have been finished meanwhile, with content that was read before the erasure
 	}
 	var done forgetErasures
 	for _, n := range noted {

@@ -69,7 +69,7 @@ type Day struct {
 	FailedSince time.Time // zero: the last export or erasure of the day succeeded
 	Error       string    // why the last export or erasure failed
 
-	begunAt time.Time // changes when a process sweeps the day, finishes it or makes it unfinished
+	begunAt time.Time // changes when a process sweeps the day or changes its manifest
 	parts   []Part    // parts that an unfinished day has so far
 	sum     []byte    // SHA-256 of the manifest
 	garbage []string
@@ -150,7 +150,8 @@ func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error
 	err := a.reserve(ctx, d, names)
 	if err == nil {
 		err = a.putAll(ctx, files)
-		// A sweep may have deleted a file before it was written, and then forgotten its name.
+		// A sweep may have tried to delete a file before it was written, and then have forgotten
+		// its name.
 		err = errors.Join(err, a.reserve(ctx, d, names))
 	}
 	if errors.Is(err, errOther) {
@@ -175,7 +176,7 @@ func (a *Archive) reserve(ctx context.Context, d Day, names []string) error {
 	return nil
 }
 
-// rowOf returns the number of rows that a Scan found, 0 or 1, and its other errors.
+// rowOf returns 0 if err means that a Scan found no row. Otherwise it returns 1 and err.
 func rowOf(err error) (int64, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil

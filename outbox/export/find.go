@@ -113,7 +113,7 @@ func (a *Archive) findOnce(ctx context.Context, d Day, ref identity.EventRef) (*
 			if e.hash != hash {
 				continue
 			}
-			block, err := a.storage.Get(ctx, p.Name, int64(e.offset), int64(e.length)) //nolint:gosec // offset in a part
+			block, err := a.storage.Get(ctx, p.Name, int64(e.offset), int64(e.length)) //nolint:gosec // an offset in a part fits
 			if err != nil {
 				return nil, fmt.Errorf("read %s from %s: %w", p.Name, a.storage, err)
 			}

@@ -81,7 +81,7 @@ func (a *Archive) manifest(ctx context.Context, d Day) (*Manifest, error) {
 	return m, nil
 }
 
-// get reads a whole file and compares its checksum.
+// get reads a whole file and verifies its checksum.
 func (a *Archive) get(ctx context.Context, name, sum string) ([]byte, error) {
 	content, err := a.storage.Get(ctx, name, 0, -1)
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *Archive) get(ctx context.Context, name, sum string) ([]byte, error) {
 }
 
 // verify reads back every file that m lists, and compares the checksums and the numbers of
-// deliveries and events.
+// deliveries and events with those in m.
 func (a *Archive) verify(ctx context.Context, m *Manifest) error {
 	for _, p := range m.Parts {
 		data, err := a.get(ctx, p.Name, p.SHA256)

@@ -26,7 +26,8 @@ const (
 	// bytes: the part is in memory until it is written.
 	partSize  = 16 << 20
 	linesSize = 64 << 20
-	// entriesOfSection is the approximate number of index entries that a look-up reads.
+	// entriesOfSection is the approximate maximum number of entries in a section of an index. A
+	// look-up reads one section of each part.
 	entriesOfSection = 2048
 	entrySize        = 20
 )
@@ -73,7 +74,7 @@ type partWriter struct {
 	block   bytes.Buffer // lines of the next block
 	refs    []identity.EventRef
 	entries []entry
-	lines   int // size of the lines so far
+	lines   int // size of the lines so far, in bytes
 }
 
 // add appends a line to the current block, and ends the block if it has reached its size.
@@ -108,7 +109,7 @@ func (w *partWriter) flush() error {
 		return fmt.Errorf("compress: %w", err)
 	}
 	for _, ref := range w.refs {
-		w.entries = append(w.entries, entry{hashOf(ref), uint64(offset), uint32(w.data.Len() - offset)}) //nolint:gosec // sizes of buffers
+		w.entries = append(w.entries, entry{hashOf(ref), uint64(offset), uint32(w.data.Len() - offset)}) //nolint:gosec // the sizes of a part and a block fit
 	}
 	w.block.Reset()
 	w.refs = w.refs[:0]

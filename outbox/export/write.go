@@ -32,13 +32,13 @@ const (
 	overlap = time.Hour
 )
 
-// ErrUnfinished is returned when the time limit ended before a day was exported. The next call
-// continues.
+// ErrUnfinished is returned when the time limit was reached before a day was exported completely.
+// The next call continues.
 var ErrUnfinished = errors.New("the day is not exported completely yet")
 
 // Export exports a day of deliveries, unless it is exported already, and verifies the files. The
 // day must have ended, and its deliveries must still be in their table. If Export returns nil, the
-// day may be dropped. The function over reports whether the time limit has ended. Errors:
+// day may be dropped. The function over reports whether the time limit has been reached. Errors:
 // ErrUnfinished, *CorruptError.
 func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
 	err := a.export(ctx, day, over)
@@ -116,7 +116,7 @@ func (a *Archive) Verify(ctx context.Context, day time.Time) error {
 	return a.verify(ctx, m)
 }
 
-// begin reads the day, or adds it.
+// begin reads a day of the export, or adds the day if it is missing.
 func (a *Archive) begin(ctx context.Context, day time.Time) (Day, error) {
 	d, there, err := a.day(ctx, day)
 	if err != nil || there {
@@ -304,9 +304,9 @@ func (w *dayWriter) endPart(ctx context.Context) error {
 	return nil
 }
 
-// lines reads the next deliveries with their events, both as of one moment. Otherwise, if an event
-// was erased between the two reads, its line would have its body, and a row that says that the event
-// is erased. No erasure changes such a line.
+// lines reads the next deliveries and their events in one snapshot. If an event could be erased
+// between the two reads, its line would contain the body, although the event's row says that it is
+// erased. No later erasure would change such a line.
 func (w *dayWriter) lines(ctx context.Context, at deliveriesOfDay) ([]*Line, error) {
 	var lines []*Line
 	moment := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}

@@ -64,7 +64,7 @@ func (c Cursor) action() (place, error) {
 
 func (f *Finder) actionSlice(ctx context.Context, asked Actions, behind place, look, limit int) (slice[int64], error) {
 	var s slice[int64]
-	before := int64(0) // ids begin at 1: no action with this time follows the position
+	before := int64(0) // ids begin at 1, so an action with exactly this time is not found
 	if behind.key != "" {
 		before, _ = strconv.ParseInt(behind.key, 10, 64) // the cursor was parsed before, or this package created it
 	}

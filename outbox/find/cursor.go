@@ -47,7 +47,7 @@ func (p place) ofEffect() Cursor {
 	return Cursor(strconv.FormatInt(p.at.UnixMicro(), 10) + "." + p.key)
 }
 
-// event parses an event's position. The empty cursor is beginning.
+// event parses an event's position. For the empty cursor, it returns the position beginning.
 func (c Cursor) event(beginning int64) (place, error) {
 	if c == "" {
 		return place{acceptSeq: beginning}, nil
@@ -59,7 +59,7 @@ func (c Cursor) event(beginning int64) (place, error) {
 	return place{acceptSeq: seq}, nil
 }
 
-// effect parses an effect's position. The empty cursor is the zero position.
+// effect parses an effect's position. For the empty cursor, it returns the zero place.
 func (c Cursor) effect() (place, error) {
 	if c == "" {
 		return place{}, nil

@@ -114,7 +114,8 @@ func (f *Finder) effectSlice(ctx context.Context, sql statement.Bound) (slice[id
 	return s, err
 }
 
-// effectsOfEvent finds the effects linked to an event. An event has few effects.
+// effectsOfEvent finds the effects linked to an event. It loads all of them, because an event has
+// few.
 func (f *Finder) effectsOfEvent(ctx context.Context, asked Effects, w walk[identity.EffectID, ledger.Effect], behind place, limit int) (Page[ledger.Effect], error) {
 	var page Page[ledger.Effect]
 	links, err := f.ledger.EffectsOfEvent(ctx, asked.Event)

@@ -47,7 +47,7 @@ func (c Cursor) exported() (p exportedPlace, err error) {
 // IsExported reports whether a cursor is a position among events that only the export has.
 func (c Cursor) IsExported() bool { return strings.HasPrefix(string(c), ofExport) }
 
-// HasExport reports whether there is an export.
+// HasExport reports whether f also searches an export.
 func (f *Finder) HasExport() bool { return f.export != nil }
 
 // ExportedToChange continues EventsToChange with the events that only the export has, by day, for an
@@ -110,8 +110,9 @@ func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]expor
 	}), err
 }
 
-// exportedFound returns the events of some that match, or cannot be decided, and are no longer
-// stored. The position at precedes some.
+// exportedFound returns the rows of ExportedToChange for the events in some: events that match or
+// cannot be decided, and that the database no longer has. The position before the first event in
+// some is at.
 func (f *Finder) exportedFound(ctx context.Context, asked Events, judge *judge, some []*export.Found, at exportedPlace, last int64) ([]Found, error) {
 	refs := make([]identity.EventRef, len(some))
 	for i, one := range some {

@@ -38,7 +38,7 @@ func (f Field) Narrowed(words []string) Field {
 // ValueError is returned when a field does not accept a value.
 type ValueError struct {
 	Name, Value string
-	Takes       string // accepted values, as a sentence
+	Takes       string // what the field accepts, or why it does not accept the value
 }
 
 // Error implements error.
@@ -231,7 +231,7 @@ func Given[Filter any](asked Filter) []Value {
 	return given
 }
 
-// Storable returns a filter whose texts the database can store.
+// Storable returns asked with its texts changed, if necessary, so that the database can store them.
 func Storable[Filter any](asked Filter) Filter {
 	into := reflect.ValueOf(&asked).Elem()
 	for _, f := range Fields[Filter]() {

@@ -42,7 +42,8 @@ func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 // quoted returns a text as a literal of an expression.
 func quoted(text string) string { return fmt.Sprintf("%q", text) }
 
-// textOf returns the text of a literal that contains no escapes.
+// textOf returns the text of a string literal without escapes. It returns any other literal
+// unchanged.
 func textOf(literal string) string {
 	if quoted := strings.TrimLeft(literal, "rRbB"); quoted != "" && (quoted[0] == '"' || quoted[0] == '\'') {
 		return strings.Trim(quoted, quoted[:1])
@@ -136,7 +137,7 @@ func (f *Finder) match(ctx context.Context, c Content) (*Match, error) {
 }
 
 // plainRun returns the longest run of ASCII letters and digits in a text. Encoders seldom escape
-// such characters, and holding.sql allows for those that do.
+// such characters, and holding.sql allows for encoders that do.
 func plainRun(text string) string {
 	longest := ""
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool {

@@ -14,10 +14,10 @@ import (
 // has already passed the position of the first event would never see that event.
 const Settled = time.Minute
 
-// EventsOnward finds events onward from a position, oldest first. It is the counterpart of
-// Events. From the beginning and from page to page, it returns each event once, after it is
-// Settled. It may miss events that are imported later. It may also miss an event that AcceptTx
-// inserts in a caller's transaction that takes longer than Settled.
+// EventsOnward finds events onward from a position, oldest first. It is the counterpart of Events.
+// A walk from the beginning, page after page, returns each event once, after the event is Settled.
+// It may miss events that are imported later. It may also miss an event that AcceptTx inserts in a
+// caller's transaction that takes longer than Settled.
 func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	w, err := f.eventWalk(ctx, asked)
 	if err != nil {
@@ -100,7 +100,8 @@ type Found struct {
 // foundAtOnce is the maximum number of rows that a page of Found reads.
 const foundAtOnce = 2_000
 
-// foundBudget limits a page of Found, so that it takes less time than the worker's lease.
+// foundBudget limits a page of Found, so that it takes less time than a worker's lease of a bulk
+// run.
 var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
 
 // EventsToChange finds events onward from a position, oldest first, for an action on each. It

@@ -7,8 +7,8 @@ type Page[Row any] struct {
 	Rows []Row
 	// Cursors contains the position after each row, from which a list continues.
 	Cursors []Cursor
-	// More is true if some rows have not been read: Next continues there. The budget may have
-	// ended before any match was found.
+	// More is true if some rows have not been read: Next continues there. The budget may have been
+	// spent before any match was found.
 	More bool
 	Next Cursor
 	// Looked is the number of rows read, matching or not.

@@ -1,4 +1,5 @@
--- The position up to which a source's events are redacted, and the rules used.
+-- The position up to which redaction has read a source's events, and the hash of the rules that it
+-- used.
 SELECT rules, accept_seq
 FROM hooklatch.redaction_progress
 WHERE source = :source

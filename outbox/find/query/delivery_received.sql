@@ -1,4 +1,5 @@
--- The time at which a delivery was received, if it is stored. Each partition is one look-up.
+-- The time at which a delivery was received, if it is stored. The statement makes one look-up per
+-- partition.
 SELECT d.received_at
 FROM (
     SELECT d.received_at

@@ -1,5 +1,5 @@
--- Deliveries whose body may contain a text. Most bodies would contain the text unchanged. JSON may
--- escape the text's letters, and a form may encode them. A delivery that is not in the table
+-- Deliveries whose body may contain a text: bodies that contain the text unchanged, JSON that
+-- escapes letters, and forms, which may encode the text. A delivery that is not in the table
 -- deliveries is returned too, because its body is unknown.
 SELECT a.number
 FROM :asked AS a (number integer, delivery_id uuid, received_at timestamptz)
