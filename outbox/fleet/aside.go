@@ -54,8 +54,8 @@ func (f *Fleet) AsideOf(ctx context.Context, destinations []string) (found []Asi
 }
 
 // Recall moves up to limit jobs that were set aside for a destination back to its queue, the
-// longest waiting first. It returns the number of moved jobs, which is 0 while the destination is
-// paused. Errors: ErrUnavailable.
+// highest priority first, and then the longest waiting. It returns the number of moved jobs, which
+// is 0 while the destination is paused. Errors: ErrUnavailable.
 func (f *Fleet) Recall(ctx context.Context, destination string, limit int) (recalled int, err error) {
 	recall := recallJobs{Destination: destination, AsideQueue: riverjob.AsideQueue(destination), Limit: limit}
 	err = f.db.Statement("recall_jobs", func(db pipeline.ByIndex) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// MostUnsuccessful limits each count of a destination: a count of this value means as many or more.
+// MostUnsuccessful limits each count of a destination: a count of this value means this many or
+// more.
 const MostUnsuccessful = rule.MostAside
 
 // Unsuccessful counts the failed and the parked effects at one destination, up to MostUnsuccessful.

@@ -19,12 +19,12 @@ const (
 	// MostWaiting is the largest number of unfinished effects that Answers counts exactly.
 	MostWaiting = 10_000
 	// newestAttempts is the number of newest effects that Answers reads over all destinations.
-	// attemptsAside is the number of the destination's own effects that Answers reads of each
-	// group: unfinished without an order, failed, and parked.
+	// attemptsAside is the maximum number of the destination's own effects that Answers reads from
+	// each of three groups: unfinished without an order, failed, and parked.
 	newestAttempts, attemptsAside = 2_000, 500
 	// answersWindow is the period for which responses are counted.
 	answersWindow = time.Hour
-	// maxSaid is the maximum number of characters that are read of an error.
+	// maxSaid is the maximum number of characters of an error that Answers reads.
 	maxSaid = 300
 )
 

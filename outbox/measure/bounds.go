@@ -4,7 +4,7 @@ import "github.com/hooklatch/hooklatch/internal/rule"
 
 const (
 	// Most limits the count of unfinished effects, and of undispatched events: a count of Most
-	// means as many or more. All destinations, or all sources, share the limit.
+	// means that many or more. All destinations, or all sources, share the limit.
 	Most = 200_000
 	// MostAwaited is the same limit for a page that an operator is waiting for.
 	MostAwaited = 50_000

@@ -22,8 +22,8 @@ const (
 	// tryEvery is the interval at which a process tries to become the collector, and at which the
 	// collector reads.
 	tryEvery = 10 * time.Second
-	// lease is the time for which a process remains the only collector. Another process takes over
-	// within tryEvery after the lease ends.
+	// lease is the time for which a process is the only collector after it takes or extends the
+	// lease. Another process takes over within tryEvery after the lease ends.
 	lease = 15 * time.Second
 	// readTimeout limits one reading. It must be shorter than the lease.
 	readTimeout = 4 * time.Second

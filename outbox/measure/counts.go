@@ -114,7 +114,7 @@ func (c *Counter) Add(n int64) {
 }
 
 // wake schedules an addition of the counts at the end of the current ten-second period of the
-// clock. Such a period never crosses a minute, so all counts added together are from one minute.
+// clock. Such a period never crosses a minute, so all counts collected at once are from one minute.
 func (c *Counts) wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,8 @@ func (c *Counts) wake() {
 	c.tick = time.AfterFunc(end.Sub(now), func() { c.end(end) })
 }
 
-// end adds the counts up to the given time.
+// end collects the counts of the period that ends at the given time, and sends them to the
+// database.
 func (c *Counts) end(at time.Time) {
 	c.awake.Store(false) // later counts schedule a new tick
 	c.collect(at)

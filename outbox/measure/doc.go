@@ -4,8 +4,8 @@
 //
 // Counts are kept for each minute and hour, by source, destination and route, over all processes. A
 // process counts in memory and adds its counts to the database every ten seconds, outside all other
-// transactions. Counts show rates to operators. They lose up to ten seconds when a process is
-// killed or a response of the database is lost. The exact facts are in the ledger.
+// transactions. Counts show rates to operators. If a process is killed or a response of the
+// database is lost, the counts of up to ten seconds are lost. The exact facts are in the ledger.
 //
 // A Snapshot describes the waiting work. Only one process at a time reads it for the metrics: the
 // process whose Collector holds a lease in the database. This process exports the snapshot while

@@ -106,7 +106,7 @@ type List struct {
 	Listed, Recovered int64
 	Reported          int64 // missing events, in passes that only report them
 	Lost              int64
-	Oldest            *time.Time // oldest missing event
+	Oldest            *time.Time // time of the oldest missing event
 }
 
 // Slack returns the time until the provider drops events that are not yet covered. It returns false
@@ -147,7 +147,7 @@ type Retention struct {
 	ExportFailedSince *time.Time
 }
 
-// Table is the size of a table with its partitions: rows are estimated.
+// Table is the size of a table with its partitions. The number of rows is an estimate.
 type Table struct {
 	Name  string
 	Rows  int64
@@ -182,8 +182,9 @@ type SkippedEvents struct {
 // route now.
 const manySkipped = 20
 
-// Unusual reports whether the source has probably lost its matching routes. Events matched a route
-// the day before, and either no event was skipped then or no event matches a route now.
+// Unusual reports whether the source has probably lost its matching routes: events matched a route
+// the day before, and either no event was skipped then, or at least manySkipped events are skipped
+// now and no event matches a route.
 func (s SkippedEvents) Unusual() bool {
 	return s.DispatchedBefore > 0 && (s.CountBefore == 0 || s.Dispatched == 0 && s.Count >= manySkipped)
 }

@@ -68,5 +68,5 @@ func (t timed) share(counts map[What]int64, share float64) (time.Duration, bool)
 	return 0, false
 }
 
-// Longest is the longest bound.
+// Longest is the largest bound of a Timer, which does not distinguish between longer durations.
 const Longest = 30 * time.Second

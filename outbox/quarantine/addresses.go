@@ -34,7 +34,7 @@ type addresses struct {
 	mu     sync.Mutex
 	stored map[sender]bool       // in the table at the last read
 	any    map[netip.Prefix]bool // all addresses in stored and noted, for any source
-	noted  map[sender]time.Time  // addresses noted by this process, for at least noteAgain
+	noted  map[sender]time.Time  // addresses that this process has noted, each kept for at least noteAgain
 	bySrc  map[identity.Source]int
 	fresh  []sender // addresses to be stored
 	readAt time.Time

@@ -106,8 +106,8 @@ type pending struct {
 	size    int
 }
 
-// rowOverhead is the number of bytes that each request counts toward the caps in addition to its
-// contents. maxText is the maximum length of Detail and of Host.
+// rowOverhead is the number of bytes that are added to the size of each request's contents, when
+// the request is counted toward the caps. maxText is the maximum length of Detail and of Host.
 const (
 	rowOverhead = 256
 	maxText     = 8 << 10

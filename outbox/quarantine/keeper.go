@@ -196,7 +196,7 @@ func (k *Keeper) work() {
 
 // takeTurn takes the requests that may be written now, and reports whether more are waiting. Half
 // of the rows and bytes is for known addresses. Known addresses also get the unused part of the
-// other half. takeTurn drops requests beyond the allowance of their source.
+// other half. takeTurn drops requests beyond the allowance of their half of the source's caps.
 func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

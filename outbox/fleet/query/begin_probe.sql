@@ -1,6 +1,6 @@
--- Lets one probe through, or takes over a probe that was not ended in time. The queue stays paused.
--- After a lost COMMIT response, the next try (:repeated) recognises its own probe by its deadline
--- (:until), and gets it again.
+-- Lets one probe through, or takes over from a probe that did not end in time. The queue stays
+-- paused. After a lost COMMIT response, the next try (:repeated) recognises its own probe by its
+-- deadline (:until), and gets it again.
 UPDATE hooklatch.destinations
 SET
     breaker_state = 'half_open',

@@ -1,8 +1,7 @@
 -- Advances the theoretical arrival time (tat) by :tokens, and returns the seconds until the tokens
 -- conform. The statement uses clock_timestamp(), not now(), because it may have waited for the row
--- lock.
--- A stored time further ahead than 64 callers' bursts and 10 seconds is from before the clock was
--- set back. It is ignored.
+-- lock. A stored time that is ahead by more than 10 seconds plus the bursts of 64 callers is from
+-- before the clock was set back. It is ignored.
 INSERT INTO hooklatch.destination_rates AS r (name, tat)
 VALUES (:destination, clock_timestamp() + make_interval(secs => :token_seconds::float8 * :tokens::integer))
 ON CONFLICT (name) DO UPDATE

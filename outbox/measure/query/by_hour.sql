@@ -1,5 +1,5 @@
 -- The counts of each of the last hours, summed over all sources or destinations. Hours without
--- counts are included. Each hour is one walk along the primary key.
+-- counts are included. Each hour is read in one walk along the primary key.
 WITH counted AS (
     SELECT series.hour, c.what, sum(c.n)::bigint AS n
     FROM generate_series(

@@ -1,5 +1,5 @@
--- Values of the whole database: its clock, the days with partitions ahead, whether at_most_once
--- effects are withheld, and whether a worker leads.
+-- Values of the whole database: its clock, the number of coming days that have partitions, whether
+-- at_most_once effects are withheld, and whether a worker leads.
 SELECT
     now() AS now,
     hooklatch.delivery_days_ahead() AS days_ahead,

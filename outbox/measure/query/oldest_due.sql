@@ -1,5 +1,6 @@
 -- The time at which each destination's longest waiting effect became due. A started effect waits if
--- its worker was lost. In orders, only each order's first effect counts, in at most :orders orders.
+-- its worker was lost. Only the first effect of each order counts, in at most :orders orders of a
+-- destination.
 WITH line AS MATERIALIZED (
     SELECT found.destination, found.in_orders
     FROM {{unfinished_destinations}} AS found

@@ -1,4 +1,4 @@
 -- The number of rows that retention deleted on the day of its last run, by kind and source, and the
--- times since which retention waits for an operator or an export.
+-- times since which retention has been waiting for an operator or an export.
 SELECT p.what, p.source, p.day_rows, p.stopped_since, p.export_failed_since
 FROM hooklatch.retention_progress AS p

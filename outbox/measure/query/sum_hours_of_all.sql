@@ -1,4 +1,4 @@
--- The same as sum_minutes_of_all for hours. Hours older than :back_seconds are not summed.
+-- The same as sum_minutes_of_all, but for hours. Hours older than :back_seconds are not summed.
 WITH since AS (
     SELECT GREATEST(
         COALESCE(max(line.hour) - make_interval(secs => :again_seconds::float8), '-infinity'),

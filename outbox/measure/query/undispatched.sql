@@ -1,5 +1,6 @@
--- Undispatched events by source, at most :most in all, with the arrival of the first event. Two
--- flags show that there may be more events, and that no running worker has the source.
+-- Undispatched events by source, with the arrival of the first event. At most :most events are
+-- read, in equal shares for all sources, but at least :least for each. Two flags show that there
+-- may be more events, and that no running worker has the source.
 WITH waits AS MATERIALIZED (
     SELECT found.source
     FROM {{undispatched_sources}} AS found

@@ -1,5 +1,5 @@
--- Deletes addresses without an accepted delivery in the last 30 days, and all except the most
--- recent addresses of each source.
+-- Deletes addresses without an accepted delivery in the last 30 days, and all except the
+-- :addresses_of_source most recent addresses of each source.
 WITH ranked AS (
     SELECT source, address, accepted_at, row_number() OVER (PARTITION BY source ORDER BY accepted_at DESC, address) AS place
     FROM hooklatch.known_addresses

@@ -1,5 +1,6 @@
--- The states of the unfinished effects of the destination in line, either in no order or in orders,
--- up to the destination's share. Each branch is one walk along an index.
+-- The states of the unfinished effects of the destination in the row line, up to the destination's
+-- share. If line.in_orders is true, these are the effects in orders, and otherwise the effects
+-- without an order. Each branch is read in one walk along an index.
 (
     (
         SELECT e.state
