@@ -27,7 +27,7 @@ import (
 // ErrOvertaken is returned when another pass over the same list has begun. The write is refused.
 var ErrOvertaken = errors.New("another pass over this list has started")
 
-// ErrNoList is returned when no list of a source was ever read.
+// ErrNoList is returned when no list of a source has ever been read.
 var ErrNoList = errors.New("no list of this source was ever read")
 
 //go:embed query
@@ -62,7 +62,7 @@ type Stream struct {
 type Options struct {
 	// DB commits the results of passes. Required.
 	DB *commit.DB
-	// ReadPool is used by reads for operators, on the same database. Required.
+	// ReadPool serves reads for operators, from the same database. Required.
 	ReadPool *pgxpool.Pool
 	// Ledger records operator actions. Required.
 	Ledger *ledger.Ledger

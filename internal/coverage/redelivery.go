@@ -41,10 +41,10 @@ type askRedeliveries struct {
 	Asked  []redeliveryRow
 }
 
-// Ask records redeliveries. For redeliveries that must wait, the caller passes Tries of 0. Before
-// each request, the caller passes the number of the next try, so that the try counts even if the
-// process dies. Ask returns the tries of the redeliveries that may be requested. Ended redeliveries
-// may not be requested, and are left out.
+// Ask records redeliveries. For redeliveries that must wait, the caller sets Tries to 0. Before
+// each request, the caller sets Tries to the number of the next try, so that the try counts even if
+// the process is killed. Ask returns the tries of the redeliveries that may be requested. Ended
+// redeliveries may not be requested, and are left out.
 func (c *Coverage) Ask(ctx context.Context, s Stream, asked ...Redelivery) (tries map[identity.EventID]int, err error) {
 	rows := make([]redeliveryRow, len(asked))
 	for i, r := range asked {

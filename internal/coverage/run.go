@@ -54,7 +54,7 @@ type Run struct {
 	RequestedBy   string           `json:"requested_by,omitzero"`
 	StartedAt     time.Time        `json:"started_at"`
 	EndedAt       time.Time        `json:"ended_at,omitzero"` // zero: the pass is running, or its process was lost
-	Oldest        time.Time        `json:"oldest,omitzero"`   // oldest missing event
+	Oldest        time.Time        `json:"oldest,omitzero"`   // time of the oldest missing event
 	Newest        time.Time        `json:"newest,omitzero"`
 	UnlistedEvent identity.EventID `json:"unlisted_event,omitzero"` // one of the Unlisted events
 	Error         string           `json:"error,omitzero"`

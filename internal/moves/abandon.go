@@ -32,8 +32,8 @@ func (v *Move) Abandon(ctx context.Context) error {
 }
 
 func (v *Move) abandon(ctx context.Context) error {
-	// The move ends before its triggers do. A Run that missed rows because its triggers were dropped
-	// therefore cannot complete.
+	// The move is ended before its triggers are dropped. A Run that missed rows because its
+	// triggers were dropped therefore cannot complete.
 	err := v.From.opts.Ledger.Act(ctx, v.By, v.instruction(), func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		var begun bool
 		err := v.From.sql.Abandon.With(beginLeaving{Source: v.Source, ToCell: v.To.Cell}).QueryRow(ctx, tx).Scan(&begun)

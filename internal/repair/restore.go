@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// slack is how long before the time of a restore a missing period begins. Recovery stops at COMMIT
-	// times, an event has the time of its BEGIN, and operators round times.
+	// slack is the time between the beginning of a missing period and the time of the restore.
+	// Recovery stops at COMMIT times, an event has the time of its BEGIN, and operators round
+	// times.
 	slack = time.Minute
 	// pauseReason marks the pauses that Restored sets and ends.
 	pauseReason = "repair --restored-to: what may have been done already is being parked"
@@ -76,10 +77,10 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 // Restored declares that the database was restored to a time. It pauses all destinations, parks
 // every unfinished at_most_once effect, makes the server the known server, resumes the destinations
 // that it paused, and enqueues work without a job. at_least_once effects that were done in the
-// missing time are done again, under their keys. at_most_once effects that undispatched older events
-// create later are parked too, when they are claimed. If Restored is interrupted, destinations stay
-// paused until the call is repeated and has continued. progress may be nil. Errors: ErrNotYet,
-// commit.ErrUnavailable.
+// missing time are done again, under their keys. Older events that are not dispatched yet may
+// create more at_most_once effects, which are parked when they are claimed. If Restored is
+// interrupted, destinations stay paused until a repeated call resumes them. progress may be nil.
+// Errors: ErrNotYet, commit.ErrUnavailable.
 func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {
 	by = ordered(by, "the database was restored to "+to.UTC().Format(time.RFC3339Nano))
 	v, err := r.PreviewRestore(ctx, to, sources)

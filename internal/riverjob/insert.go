@@ -82,7 +82,7 @@ func NewInserter(opts InserterOptions) (*Inserter, error) {
 	return in, nil
 }
 
-// Stop waits until River's clients were notified of all committed jobs, or ctx is done. No
+// Stop waits until River's clients have been notified of all committed jobs, or ctx is done. No
 // notification is sent afterwards.
 func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
 
@@ -142,7 +142,7 @@ type ending interface{ AfterCommit(f func()) }
 
 // Tell notifies River's clients of queues with new jobs, once the transaction is committed. If the
 // commit cannot be observed, the notification is part of the transaction, unless another caller's
-// transaction has just notified of the queue.
+// transaction has just sent one for the queue.
 func (in *Inserter) Tell(ctx context.Context, tx pgx.Tx, queues []string) error {
 	if len(queues) == 0 || in.quiet {
 		return nil

@@ -190,7 +190,7 @@ func (in *Inserter) runURL(id int64) string {
 
 func encode[T DispatchArgs | EffectArgs | RunArgs | metadata](value T) []byte {
 	encoded, err := json.Marshal(value)
-	if err != nil { // strings, numbers and present-day times can always be encoded
+	if err != nil { // strings and integers can always be encoded
 		panic(err)
 	}
 	return encoded

@@ -14,7 +14,7 @@ import (
 // additional queue.
 const (
 	QueueDispatch = "dispatch" // events whose source has no handlers
-	QueueUpkeep   = "upkeep"   // periodic jobs
+	QueueUpkeep   = "upkeep"   // periodic jobs and bulk runs
 	// QueueHandlers held the events of all sources with handlers before each source had a
 	// queue. It is still processed.
 	QueueHandlers = "handlers"

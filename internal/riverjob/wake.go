@@ -42,8 +42,8 @@ type waker struct {
 	closed bool
 }
 
-// wake notifies the queues: immediately if no notification was sent just before, otherwise
-// after a pause.
+// wake notifies River's clients of new jobs in the queues: immediately if no notification was sent
+// just before, otherwise after a pause.
 func (w *waker) wake(queues []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,8 @@ func (w *waker) wake(queues []string) {
 	}
 }
 
-// run notifies until no queue is left. It then ends, so that an idle process has no goroutine.
+// run sends notifications until no queue is left. It then returns, so that an idle process has no
+// goroutine.
 func (w *waker) run() {
 	for queues := w.take(); len(queues) > 0; queues = w.take() {
 		ctx, cancel := context.WithTimeout(context.Background(), wakeTimeout)
@@ -71,7 +72,7 @@ func (w *waker) run() {
 	}
 }
 
-// take returns the queues to notify. If none is left, it marks run as ended.
+// take returns the queues to notify. If there is none, take records that run returns.
 func (w *waker) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -21,7 +21,7 @@ type array struct {
 
 // Dimensions implements pgtype.ArrayGetter.
 func (a array) Dimensions() []pgtype.ArrayDimension {
-	return []pgtype.ArrayDimension{{Length: int32(a.length), LowerBound: 1}} //nolint:gosec // a batch has few rows
+	return []pgtype.ArrayDimension{{Length: int32(a.length), LowerBound: 1}} //nolint:gosec // a batch has fewer than 2^31 rows
 }
 
 // Index implements pgtype.ArrayGetter.

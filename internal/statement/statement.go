@@ -1,8 +1,8 @@
 // Package statement loads the SQL texts of this repository from their files, names their
 // parameters, and checks once, when the program starts, that program and texts agree.
 //
-// A folder of statements and a struct correspond to each other. The field NoteSuccess is the file
-// note_success.sql, and the field's type declares the statement's arguments:
+// A folder of statements and a struct correspond to each other. The field NoteSuccess belongs to
+// the file note_success.sql, and the field's type declares the statement's arguments:
 //
 //	type statements struct {
 //		NoteSuccess statement.Of[success]  // ... WHERE name = :destination
@@ -67,7 +67,7 @@ func (s Of[Args]) With(args Args) Bound {
 	return Bound{name: s.name, text: s.text, values: values}
 }
 
-// Bound is a statement that can be run.
+// Bound is a statement with its arguments, ready to be run.
 type Bound struct { //nolint:recvcheck // the methods only read it; Load fills it through a pointer
 	name   string
 	text   string

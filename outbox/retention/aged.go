@@ -14,7 +14,7 @@ import (
 
 // deleteAged deletes rows whose retention depends only on their age.
 func (r *run) deleteAged(ctx context.Context, t *task) error {
-	switch t.what { //nolint:exhaustive // rows of all other kinds may still be needed
+	switch t.what { //nolint:exhaustive // of all other kinds, only Operations comes here
 	case Contents:
 		return r.deleteOld(ctx, t, "delete_contents", r.sql.DeleteContents)
 	case Replays:

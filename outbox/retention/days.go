@@ -38,7 +38,7 @@ type partition struct {
 	attached bool
 	pending  bool  // detaching the day was interrupted
 	thin     bool  // only rows that outlive the day are left
-	own      bool  // the current role is its owner
+	own      bool  // the current role has the rights of its owner
 	bytes    int64 // including its indexes
 	rows     int64 // an estimate
 }
@@ -64,7 +64,7 @@ func (k *Keeper) partitions(ctx context.Context, whole string) ([]partition, err
 }
 
 // findDays finds the oldest day of deliveries and search values, and the oldest day of links,
-// attempts and transitions.
+// attempts and transitions. It ignores thin days.
 func (r *run) findDays(ctx context.Context, found *oldest) error {
 	for _, whole := range []string{wholeDeliveries, wholeSearchValues, wholeLinks, wholeAttempts, wholeTransitions} {
 		days, err := r.partitions(ctx, whole)

@@ -8,8 +8,8 @@
 // that became needed during these steps are copied too. Finally the day is dropped, which frees its
 // disk space immediately. Search values, links, attempts and transitions are also deleted one day
 // at a time; rows of unfinished work stay in their day, except search values. All other rows are
-// deleted in slices. A cursor of accept_seq walks the events in order of arrival. It skips events
-// that unfinished work needs and records them in events_kept.
+// deleted in slices. A walk over accept_seq reads the events in order of arrival. The walk skips
+// events that unfinished work needs, and records them in events_kept.
 //
 // An event is needed while it is received, failed or held: each deletion reads these states. It is
 // also needed while one of its effects is pending, started, in doubt or parked. A failed or
@@ -25,6 +25,6 @@
 //
 // A run that would go more than three days beyond the previous run deletes nothing, and retention
 // waits for an operator. A clock that jumped, or a setting shortened by mistake, therefore deletes
-// nothing. The longest setting among all running processes applies. A source that no process
-// configures has the longest Other.
+// nothing. The longest setting among all running processes applies. The longest Other applies to a
+// source that no process configures.
 package retention

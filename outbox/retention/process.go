@@ -30,7 +30,7 @@ type Process struct {
 
 // Announce announces a running process with its retention settings. Call it every AnnounceEvery.
 // Losing an announcement in a server failure is harmless. Announce therefore uses a plain
-// statement, and ends with ctx.
+// statement, and returns when ctx is done.
 func (k *Keeper) Announce(ctx context.Context, p Process) error {
 	told := announce{Name: p.Name, Kind: p.Kind, Version: p.Version, ConfigHash: p.ConfigHash}
 	var err error
@@ -47,7 +47,7 @@ func (k *Keeper) Announce(ctx context.Context, p Process) error {
 	return nil
 }
 
-// Withdraw removes a process that stops. It ends with ctx.
+// Withdraw removes a process that stops. It returns when ctx is done.
 func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 	err := k.db.Statement("withdraw_process", func(db pipeline.ByIndex) error {
 		_, err := k.sql.Withdraw.With(withdraw{Name: name}).Exec(ctx, db)

@@ -17,7 +17,7 @@ import (
 type Progress struct {
 	What    What
 	Source  identity.Source
-	Horizon time.Time // older rows are deleted, except rows that unfinished work needs
+	Horizon time.Time // older rows have been deleted, except rows that unfinished work needs
 	RanAt   time.Time
 	Oldest  time.Time // oldest row left at that time; zero: none
 	// DayRows and DayBytes were deleted on Day, and PreviousRows on the previous day with a run.
@@ -25,8 +25,8 @@ type Progress struct {
 	DayRows      int64
 	DayBytes     int64
 	PreviousRows int64
-	// StoppedSince is the time since which retention waits for an operator, because it would have
-	// deleted everything up to StoppedAt. Zero: it does not wait.
+	// StoppedSince is the time since which retention has been waiting for an operator, because it
+	// would have deleted everything up to StoppedAt. Zero: it does not wait.
 	StoppedSince time.Time
 	StoppedAt    time.Time
 
@@ -103,7 +103,7 @@ func (r *run) load(ctx context.Context) error {
 	return nil
 }
 
-// record stores the progress of t, and clears its stop.
+// record stores the progress of t, and ends the wait of t for an operator.
 func (r *run) record(ctx context.Context, t *task) error {
 	horizon := t.horizon
 	if t.done {

@@ -36,7 +36,7 @@ type Settings struct {
 	Audit time.Duration
 }
 
-// WithDefaults sets the defaults.
+// WithDefaults returns s with the defaults in place of zero values.
 func (s Settings) WithDefaults() Settings {
 	s.Dedup = maps.Clone(s.Dedup)
 	if s.Other <= 0 {
@@ -75,8 +75,8 @@ func (s Settings) dedupOf(source identity.Source) time.Duration {
 	return s.Other
 }
 
-// longest returns settings that keep everything at least as long as each settings value in all. A
-// source that none of them contains has the longest Other. Effects outlive every event by the
+// longest returns settings that keep everything at least as long as each settings value in all. The
+// longest Other applies to a source that none of them contains. Effects outlive every event by the
 // longest margin in all.
 func longest(all ...Settings) Settings {
 	var l Settings

@@ -15,7 +15,8 @@ const (
 	// grain is the minimum time by which a task must advance its horizon. A run skips a task that
 	// would advance by less.
 	grain = time.Hour
-	// brake is the maximum time by which a run may go beyond the previous run.
+	// brake is the maximum time by which a run may go beyond the previous run without an operator's
+	// approval.
 	brake = 3 * Day
 )
 

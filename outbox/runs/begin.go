@@ -85,7 +85,7 @@ func (r *Runs) begin(ctx context.Context, o Order, by ledger.Operator) (Run, err
 			id = made
 			return ledger.Consequence{Result: fmt.Sprintf("run %d begins", made), Run: made}, nil
 		})
-	if errors.Is(err, errBegun) || err == nil && id == 0 { // Act did not repeat the request
+	if errors.Is(err, errBegun) || err == nil && id == 0 { // the request was carried out earlier
 		err = r.sql.RunOfRequest.With(ofRequest{RequestID: by.RequestID}).QueryRow(ctx, pipeline.ByIndex{Sender: r.read}).Scan(&id)
 	}
 	if err != nil {

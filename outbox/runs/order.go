@@ -178,8 +178,8 @@ func (o Order) Record() (json.RawMessage, error) {
 	return text, nil
 }
 
-// Concealed returns the Order's form in the operator log and in ended runs: without the values
-// that its condition searches for. requestID is the request's id.
+// Concealed returns the Order's form in the operator log and in ended runs. Hashes replace the
+// values that its condition searches for; they are salted with requestID, the id of the request.
 func (o Order) Concealed(requestID string) Order {
 	o.Effects.Content, _ = o.Effects.Content.Concealed(requestID)
 	o.Events.Content, _ = o.Events.Content.Concealed(requestID)

@@ -39,8 +39,8 @@ type verb struct {
 	first bool
 }
 
-// verbs returns all verbs. Events are processed one by one: two batches that lock the effects
-// of their events in different orders would deadlock.
+// verbs returns all verbs. Events are processed one by one: two batches that lock the effects of
+// their events in different orders could deadlock.
 func verbs() []verb {
 	return []verb{
 		{

@@ -203,7 +203,7 @@ func (r *Runs) finish(ctx context.Context, run Run, still func(context.Context) 
 
 // step changes a batch and moves the run's position past it, in one transaction. The parameter many
 // is the number of targets in the batch. The function do changes them and returns the results; if
-// it is nil, only the position and the lease are stored.
+// it is nil, step stores only the position, the counts and the lease.
 func (s *shift) step(ctx context.Context, place string, many int, do func(ctx context.Context, tx pgx.Tx) (Counts, error)) error {
 	var did Counts
 	var pace, rest float64
@@ -258,8 +258,8 @@ func (s *shift) step(ctx context.Context, place string, many int, do func(ctx co
 	return nil
 }
 
-// passed saves the position from which the search continues, at most once in stepsApart. If
-// the worker has reached its time limit, passed always saves the position and returns errOver.
+// passed saves the position from which the search continues, at most once every stepsApart. If the
+// worker has reached its time limit, passed always saves the position and returns errOver.
 func (s *shift) passed(ctx context.Context, place string) error {
 	if err := s.over(ctx); err != nil {
 		return errors.Join(s.step(ctx, place, 0, nil), err)
@@ -313,7 +313,7 @@ func (s *shift) wait(ctx context.Context) error {
 	}
 }
 
-// still extends the worker's lease during a long operation, at most every lookAgain.
+// still extends the worker's lease during a long operation, at most once every lookAgain.
 func (s *shift) still(ctx context.Context) error {
 	if time.Since(s.stepped) < lookAgain {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Patience is the maximum time that a caller waits for Redis. It is also the response time that
-// closes an open circuit.
+// Patience is the maximum time that a caller waits for Redis. A test that Redis answers within this
+// time closes an open circuit.
 const Patience = 5 * time.Millisecond
 
 const (
@@ -105,7 +105,8 @@ func (m *Memory) Get(ctx context.Context, keys []string) (values [][]byte, ok bo
 	return nil, false
 }
 
-// Set stores a value for a time. It does not wait.
+// Set stores a value for the time ttl, without waiting for Redis. It drops the value if the circuit
+// is open, or if too many values wait already.
 func (m *Memory) Set(key string, value []byte, ttl time.Duration) {
 	m.submit(func() {
 		if len(m.kept) < maxKept {

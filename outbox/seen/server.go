@@ -135,7 +135,7 @@ func (s *server) test(ctx context.Context) (took time.Duration, err error) {
 // hangUp closes the connection. The next test opens another.
 func (s *server) hangUp() {
 	if s.conn != nil {
-		_ = s.conn.Close() // no command is in flight
+		_ = s.conn.Close() // the connection is not used again
 		s.conn = nil
 	}
 }
