@@ -51,7 +51,8 @@ func columns(t *testing.T) map[string]string {
 	return all
 }
 
-// The list is complete: a change that adds a column declares whether an erasure must empty it.
+// The file testdata/columns.txt lists every column that can hold a text. A change that adds such a
+// column must therefore declare whether an erasure empties it.
 func TestEveryColumnThatCanHoldATextIsListed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

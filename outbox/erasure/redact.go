@@ -34,7 +34,7 @@ type Redaction struct {
 	// Pointers refer to the values, starting at the event (RFC 6901). For a form they are field
 	// names with a leading slash.
 	Pointers []string
-	// After is the time between the end of an event's last effect and the redaction of its values.
+	// After is the minimum time between the end of an event's work and the redaction of its values.
 	After time.Duration
 }
 
@@ -53,13 +53,12 @@ type Redacted struct {
 	refused error  // error of the current source's first event that could not be redacted
 }
 
-// Redact replaces the values that sources do not keep, in the bodies of all events whose last
-// effect ended long enough ago. Parts of a body that belong to no event are erased. Every other
-// byte stays. Requests, responses and errors of the events' effects may contain the values in any
-// position and form, so they are erased entirely. A body that is neither JSON nor a form is also
-// erased entirely. A redacted event is not dispatched again. Redact returns when all work is done,
-// or ctx is done. An event that cannot be redacted waits for the next call, and holds up no other
-// event.
+// Redact replaces the values that sources do not keep, in the bodies of all events whose work ended
+// long enough ago. Parts of a body that belong to no event are erased. Every other byte stays.
+// Requests, responses and errors of the events' effects may contain the values in any position and
+// form, so they are erased entirely. A body that is neither JSON nor a form is also erased
+// entirely. A redacted event is not dispatched again. Redact returns when all work is done, or ctx
+// is done. An event that cannot be redacted waits for the next call, and holds up no other event.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
 	var errs []error

@@ -142,7 +142,8 @@ func TestTheJobsOfARunGoAtItsEnd(t *testing.T) {
 	}
 }
 
-// A run does not include an event that another erasure erased.
+// The list of events that a run has erased does not include an event that was erased before the
+// run.
 func TestARunListsWhatItErasedItself(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -142,7 +142,7 @@ func (a *Archive) begin(ctx context.Context, day time.Time) (Day, error) {
 	return d, err
 }
 
-// errDiffers is returned when the export of a day does not contain the deliveries of its table.
+// errDiffers is returned when the export of a day and the day's table contain different deliveries.
 var errDiffers = errors.New("the deliveries in the export differ from those in the table")
 
 // recheck compares an exported day with its table, and reads the files back.

@@ -73,7 +73,7 @@ func Fields[Filter any]() []Field {
 	return fields
 }
 
-// came returns the verb for the time that Span filters by: received, created or requested.
+// came returns the participle for the time by which Span filters: received, created or requested.
 func came[Filter any]() string {
 	switch any(*new(Filter)).(type) {
 	case Events:

@@ -20,7 +20,7 @@ func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn ti
 	return f.TripSince(ctx, destination, reason, probeIn, Evidence{})
 }
 
-// Evidence describes a process's attempts at a destination, in times before now.
+// Evidence describes a process's attempts at a destination. Its durations end now.
 type Evidence struct {
 	// Failing is the time since the earliest of the failed attempts began. 0: unknown.
 	Failing time.Duration

@@ -23,7 +23,7 @@ const (
 	silent = 4 * AnnounceEvery
 	// PresumedGone is the time without an announcement after which a process no longer counts as
 	// running. If the time is too short, effects merely move to a queue that another process reads.
-	// Events, however, are then dispatched by an older configuration.
+	// Events, however, may then be dispatched by an older configuration.
 	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
 	// configuration that only a gateway runs. Workers with that configuration should start within
@@ -244,7 +244,8 @@ func (f *Fleet) Redirect(ctx context.Context, jobID int64) error {
 // Wake notifies every process that the queue contains a due job.
 func (f *Fleet) Wake(queue string) { f.jobs.Wake(queue) }
 
-// execute runs a repeatable statement in its own transaction, which ends if ctx is cancelled.
+// execute runs a repeatable statement in its own transaction, which is given up if ctx is
+// cancelled.
 func (f *Fleet) execute(ctx context.Context, name commit.Name, change statement.Bound) (affected int64, err error) {
 	err = f.db.Do(ctx, name, commit.Limits{Recurring: true}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		tag, err := change.Exec(ctx, tx)

@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// fill creates effects of a destination in a state, whose last attempt was the given time ago.
+// fill creates n effects of a destination in the given state. Their last attempts were the given
+// time ago.
 func fill(t *testing.T, pool *pgxpool.Pool, n int, destination string, state ledger.EffectState, status any, said, ago string) {
 	t.Helper()
 	conn, err := pool.Acquire(t.Context())

@@ -55,7 +55,7 @@ type Effects struct {
 	AtLeast     bool       // counting stopped at this number
 }
 
-// Since is a time for a destination or a source.
+// Since is the name of a destination or a source, with a time.
 type Since struct {
 	Name string
 	At   time.Time

@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// hoursSQL reads the counts of sources, each with its hours before the hour $1.
+// hoursSQL reads the counts of sources, each with the number of hours between its hour and the hour
+// $1.
 const hoursSQL = `SELECT round(extract(epoch FROM $1::timestamptz - hour) / 3600)::text, name, what, n
 	FROM hooklatch.hours WHERE kind = 'source' ORDER BY hour, name, what`
 
@@ -18,7 +19,7 @@ func TestHoursAreTheSumsOfTheirMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
 	counts := newCounts(t, pool)
-	var hour time.Time // the test may run into the next one
+	var hour time.Time // the next hour may begin during the test
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT date_trunc('hour', now())`).Scan(&hour))
 	add := func(name, ago string, n int) {
 		t.Helper()

@@ -76,7 +76,7 @@ func Retried(reason string) What { return What("retry:" + reason) }
 // from 1.
 func Secret(position int) What { return What("secret:" + strconv.Itoa(position)) }
 
-// bounds are the bounds of Timer, in seconds.
+// bounds are the upper ends of the ranges in which a Timer counts durations, in seconds.
 var bounds = [...]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
 // timed is the prefix of the names of a Timer's counts.

@@ -102,7 +102,7 @@ func TestAFloodTakesNothingOfKnownSenders(t *testing.T) {
 	require.NoError(t, k.runner.Stop(t.Context()))
 }
 
-// counter counts what is added to it.
+// counter is a metric whose value n the test can read.
 type counter struct {
 	noop.Int64Counter
 

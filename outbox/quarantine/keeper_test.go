@@ -290,7 +290,7 @@ func TestOrdersAreRecorded(t *testing.T) {
 }
 
 // Deliveries that are still refused stay, and so do deliveries that arrive after the operator's
-// count: no other copy exists.
+// count, because no other copy of them exists.
 func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

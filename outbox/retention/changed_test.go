@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// runBeside runs retention until retention waits for the transaction of change, and then commits
-// the transaction.
+// runBeside calls change in a transaction, and starts retention. Once retention waits for a lock of
+// the transaction, runBeside commits the transaction and waits for the end of the run.
 func (w *world) runBeside(t *testing.T, settings retention.Settings, change func(tx pgx.Tx)) {
 	t.Helper()
 	tx, err := w.pool.Begin(t.Context())

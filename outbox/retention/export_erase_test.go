@@ -159,8 +159,9 @@ func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 }
 
-// A day is finished with an erased event while the erasure walks through the days: before the walk
-// reaches the day, or afterwards. If afterwards, the next call erases the event in that day.
+// While an erasure walks through the exported days, an export finishes a day that still contains
+// the erased event, before or after the walk has reached that day. In the second case, the next
+// call erases the event in that day.
 func TestADayThatIsFinishedDuringAnErasureIsErased(t *testing.T) {
 	t.Parallel()
 	for _, at := range []int{1, 2} {

@@ -197,8 +197,8 @@ func TestAnExportThatWasOvertakenWritesNoErasedEvent(t *testing.T) {
 	require.NotContains(t, contents(t, dir), canary)
 }
 
-// As before, but the other process has also made the day unfinished again, because a file was
-// missing.
+// While a process writes a part, another process exports the day, and makes the day unfinished
+// again because a file is missing. The part does not become part of the next export.
 func TestAPartOfAnEarlierExportDoesNotEnterALaterOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

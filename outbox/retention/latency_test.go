@@ -108,7 +108,7 @@ func TestDeliveriesDoNotNoticeTheCleanUp(t *testing.T) { //nolint:paralleltest /
 
 // acceptAt accepts events at a steady rate until ctx is done. It returns the 99th percentile of the
 // delay in milliseconds between an event's due time and its storage.
-func acceptAt(t *testing.T, ctx context.Context, o *outbox.Outbox, rate int, n *int) float64 { //nolint:revive // the test comes first everywhere
+func acceptAt(t *testing.T, ctx context.Context, o *outbox.Outbox, rate int, n *int) float64 { //nolint:revive // t is the first parameter of every helper
 	t.Helper()
 	var mu sync.Mutex
 	var took []time.Duration

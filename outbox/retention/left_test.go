@@ -30,7 +30,7 @@ func (w *world) keepOneSlice(t *testing.T, s retention.Settings, what retention.
 }
 
 // Rows beyond the reach of one run are also deleted. The next run continues where the previous run
-// ended. After the last row the walk restarts.
+// ended. After the last row, the walk restarts.
 func TestARunGoesOnWhereTheOneBeforeEndedByItsTime(t *testing.T) {
 	t.Parallel()
 	settings := retention.Settings{Other: 5 * day, Payloads: 2 * day, History: 8 * day}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// grain is the minimum time by which a task must advance its horizon. A run skips a task that
-	// would advance by less.
+	// grain is the usual minimum time by which a task must advance its horizon: see due. A run
+	// skips a task that would advance by less.
 	grain = time.Hour
 	// brake is the maximum time by which a run may go beyond the previous run without an operator's
 	// approval.

@@ -43,7 +43,7 @@ const ownClock = `
 	CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM clock.skew';
 	DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); END $$;`
 
-// sameClock does the same for functions with their own search_path.
+// sameClock makes functions with their own search_path use the clock of ownClock.
 const sameClock = `
 	DO $$
 	DECLARE

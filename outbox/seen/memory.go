@@ -46,7 +46,7 @@ type Options struct {
 type Memory struct {
 	server *server
 	logger *slog.Logger
-	life   context.Context //nolint:containedctx // it belongs to the goroutine and ends with Stop
+	life   context.Context //nolint:containedctx // it belongs to the goroutine, and Stop cancels it
 	end    context.CancelFunc
 
 	underway sync.WaitGroup

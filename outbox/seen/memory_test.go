@@ -21,7 +21,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/seen"
 )
 
-// patience is how long tests wait for an expected state: long enough on a busy machine.
+// patience is the maximum time that tests wait for an expected state. It is long, because the
+// machine may be busy.
 const patience = 2 * time.Minute
 
 // startRedis starts a server. CI must have Redis; elsewhere the test is skipped without it.
@@ -169,7 +170,7 @@ func TestNotARedis(t *testing.T) {
 			for range 300 {
 				_, ok := m.Get(t.Context(), []string{"hooklatch:a"})
 				require.False(t, ok)
-				time.Sleep(10 * time.Millisecond) //nolint:forbidigo // longer than the log's threshold
+				time.Sleep(10 * time.Millisecond) //nolint:forbidigo // the loop lasts longer than the log's threshold
 			}
 			require.NoError(t, m.Stop(t.Context()))
 			require.Contains(t, log.String(), "seen cache does not respond in time")
