@@ -213,8 +213,8 @@ func (q *Quarantine) takeOut(ctx context.Context, action ledger.Action, id uuid.
 	return there, err
 }
 
-// RemoveTx removes deliveries in a transaction in which the caller also records the operator
-// action. It returns the number of deliveries that existed.
+// RemoveTx removes deliveries in the caller's transaction, without a record in the operator log. It
+// returns the number of deliveries that existed.
 func (q *Quarantine) RemoveTx(ctx context.Context, tx pgx.Tx, ids ...uuid.UUID) (int64, error) {
 	asked := make([]rejectionID, len(ids))
 	for i, id := range ids {

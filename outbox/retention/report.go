@@ -33,8 +33,8 @@ type Part struct {
 	// Horizon is the time up to which earlier runs have deleted rows.
 	Horizon time.Time `json:"horizon"`
 	Rows    int64     `json:"rows"`
-	// Bytes is the size of the dropped partitions. For all other rows, only Plan sets Bytes, to an
-	// estimate.
+	// Bytes is the size of the deleted partitions, including partitions of which only needed rows
+	// stay. For all other rows, only Plan sets Bytes, to an estimate.
 	Bytes int64 `json:"bytes"`
 	// Kept counts rows that have expired but stay because unfinished work needs them.
 	Kept int64 `json:"kept"`
