@@ -15,8 +15,9 @@ import (
 )
 
 // knownAgain returns a result without a query if this process or the shared memory has recorded
-// every event of the delivery as committed. With a replay guard, the event must have arrived before
-// with the same proof and content. Deliveries with a content window always need the database.
+// every event of the delivery as committed. Each event must be recorded with the proof and content
+// of the delivery's replay guard, or without a proof if the delivery has none. Deliveries with a
+// content window always need the database.
 func (o *Outbox) knownAgain(ctx context.Context, d Delivery) (_ Acceptance, ok bool) {
 	if d.ContentWindow > 0 {
 		return Acceptance{}, false

@@ -102,7 +102,7 @@ type acceptRows struct {
 	events   []eventRow
 	at       []eventAt       // positions of the events in the batch
 	planned  []plannedRow    // all events, if at least one has a plan
-	inserted []insertedEvent // zero for duplicates
+	inserted []insertedEvent // one for each event; zero for a duplicate
 }
 
 // insertedEvent is an event that T1 stored.

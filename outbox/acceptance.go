@@ -48,9 +48,10 @@ type AcceptedEvent struct {
 	// SameAs is the id of the event with the same content, if this event is a duplicate by content
 	// and not by id.
 	SameAs identity.EventID
-	// ReplaySuspect is true if the delivery's proof was used before, under another id.
+	// ReplaySuspect is true if an earlier delivery had the same proof. It is false for an event
+	// that is a duplicate by id.
 	ReplaySuspect bool
-	// ContentDiffers is true if the proof was used before with other content.
+	// ContentDiffers is true if ReplaySuspect is true and the earlier delivery had other content.
 	ContentDiffers bool
 
 	hash []byte // SHA-256 of the stored payload

@@ -24,9 +24,9 @@ type repeated struct {
 	acceptedAt   time.Time // zero for an event of the same batch
 }
 
-// contentWindows are the content windows of a batch. Only a stored event opens a window. An event
-// that repeats the stored event's content within the window is acknowledged and not stored. The
-// zero value is a batch without windows.
+// contentWindows are the content windows of a batch. An event opens a window when it is stored and
+// not held. Another event with the same content is acknowledged within the window, and not stored.
+// The zero value describes a batch without windows.
 type contentWindows struct {
 	// known contains the batch's events that were stored before, for sources with a content window.
 	known map[identity.EventRef]knownEvent
@@ -70,8 +70,8 @@ func (a arrival) window(j int) windowRow {
 
 // openWindows opens a tentative window for each content of the batch that may be new. The window
 // locks the content against concurrent transactions. openWindows then reads the windows that are
-// already open. An event whose id is stored opens no window, because its body is not stored. Refused
-// events, and held events, which might never be dispatched, open no window either.
+// already open. An event whose id is already stored opens no window, because its body will not be
+// stored. Refused events, and held events, which might never be dispatched, open no window either.
 func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (contentWindows, error) {
 	var at []eventAt
 	refs := make(map[identity.EventRef]bool)

@@ -2,8 +2,8 @@
 //
 // # Entry points
 //
-// One [Outbox] on a migrated database is enough. [Outbox.Accept] commits a delivery of a provider
-// together with the jobs that will dispatch its events. [Outbox.EnqueueTx] commits an effect of
+// An application needs one [Outbox], on a migrated database. [Outbox.Accept] commits a provider's
+// delivery together with the jobs that will dispatch its events. [Outbox.EnqueueTx] commits an effect of
 // your own, such as a call or an email, together with your writes:
 //
 //	config, err := pgxpool.ParseConfig(databaseURL)
@@ -28,15 +28,15 @@
 // destinations through [Outbox.Ledger] and [Outbox.Fleet]; package worker does that for you.
 //
 // The protocol is documented in the packages that implement it. Package commit describes the
-// meaning of a COMMIT, package ledger effect states, keys and orders, and package fleet pauses and
-// rates. docs/protocol.md describes all of it on one page.
+// meaning of a COMMIT. Package ledger describes the states, keys and orders of effects. Package
+// fleet describes pauses and rates. docs/protocol.md describes the whole protocol on one page.
 //
 // # Authority
 //
 // Hooklatch's tables are authoritative; river_job is not. River prunes its rows, completes them up
 // to 250 ms late and without checking which attempt ran, and discards stuck jobs of kinds it does
 // not know. The state of an event or an effect is decided under a lock on its row, and nowhere
-// else:
+// else. These are the authorities:
 //
 //   - processed_events: whether an event was accepted (its primary key), and
 //     whether it was dispatched (outcome and generation, the fence).
@@ -60,8 +60,8 @@
 //	I1  Every delivery answered 2xx has all its events stored, byte for byte, until
 //	    retention, redaction or erasure, except those whose keys an operator imported.
 //	I2  One processed_events row per (source, event_id), whatever the concurrency.
-//	I3  Nothing is stored as an event that was neither validly signed nor fetched from
-//	    the provider's API with the credential of the source. An imported key has no content.
+//	I3  Content is stored as an event only if it was validly signed, or fetched from the
+//	    provider's API with the credential of the source. An imported key has no content.
 //	I4  An event is dispatched once per generation; (scope, key, generation) has
 //	    at most one effect row.
 //	I5  After faults heal, every event is dispatched or held by a replay guard, and every

@@ -34,9 +34,9 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 }
 
 // CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot do. It
-// also checks that delivery partitions exist for at least 2 days ahead. After the database refused
-// a delivery or a dispatch, every CanCommit also calls CanStore until one CanStore has succeeded: a
-// server whose disk is full still writes WAL. /readyz calls CanCommit.
+// also checks that delivery partitions exist for at least 2 days ahead. After a delivery or a
+// dispatch failed with ErrUnavailable, every CanCommit also calls CanStore until one CanStore has
+// succeeded: a server whose disk is full still writes WAL. /readyz calls CanCommit.
 func (o *Outbox) CanCommit(ctx context.Context) error {
 	refused := o.refusals.Load()
 	if err := o.canWrite(ctx); err != nil {
@@ -52,7 +52,7 @@ func (o *Outbox) CanCommit(ctx context.Context) error {
 	return nil
 }
 
-// noteRefusal counts a commit that the database refused temporarily.
+// noteRefusal counts a commit that failed with ErrUnavailable.
 func (o *Outbox) noteRefusal(err error) {
 	if errors.Is(err, ErrUnavailable) {
 		o.refusals.Add(1)

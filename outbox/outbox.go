@@ -140,8 +140,8 @@ type Outbox struct {
 	jobs     *riverjob.Inserter
 	logger   *slog.Logger
 
-	// refusals counts commits that the database refused temporarily. Refusals up to forgiven
-	// happened before CanStore last succeeded.
+	// refusals counts the commits that failed with ErrUnavailable. forgiven is the count at the
+	// start of the last CanCommit whose CanStore succeeded.
 	refusals, forgiven atomic.Int64
 
 	accepts    *commit.Group[arrival, Acceptance]

@@ -21,8 +21,8 @@ import (
 const (
 	// reconcileGrace is longer than an accept or dispatch takes to make its job visible.
 	reconcileGrace = 30 * time.Second
-	// reconcileLook limits the jobs that a slice of Reconcile inserts, and the jobs that the slice
-	// reads for each queue and state.
+	// reconcileLook limits the jobs that a slice of Reconcile inserts. It also limits the jobs that
+	// the slice reads for each queue, state and priority; ten times as many running jobs are read.
 	reconcileLook = 1000
 )
 

@@ -35,8 +35,8 @@ func (d Dispatch) checkSearchValues() error {
 	return nil
 }
 
-// keepSearchValues stores the values of plans that passed the fence. A replayed event keeps the
-// values that it has.
+// keepSearchValues stores the values of plans that passed the fence. A replayed event also keeps
+// its earlier values.
 func (o *Outbox) keepSearchValues(ctx context.Context, tx pgx.Tx, passed ...Dispatch) error {
 	var kept []searchValueRow
 	for _, d := range passed {

@@ -23,7 +23,7 @@ type SenderKey struct {
 	ID     string // the provider's name for the key; unique in the source
 	// Document is the key as the sender published it. Nil: the sender no longer publishes it.
 	Document []byte
-	Age      time.Duration // time since it was stored; not used by KeepSenderKey
+	Age      time.Duration // time since it was last stored; not used by KeepSenderKey
 }
 
 // SenderKeys returns the keys kept for a source, newest first.

@@ -1,6 +1,6 @@
 -- T1 for a delivery of one event in a separate transaction. It does the same as accept.sql, without
--- arrays to unnest and rows to sort and join. For a single event, these steps would take half of
--- the time.
+-- arrays to unnest and rows to sort and join. These steps take half of the time that accept.sql
+-- needs for a single event.
 WITH accepted AS (
     INSERT INTO hooklatch.processed_events (
         accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at,
@@ -20,7 +20,7 @@ WITH accepted AS (
 ), enqueued AS (
     INSERT INTO hooklatch.river_job (kind, queue, priority, args, metadata, max_attempts, tags)
     SELECT
-        :kind, queue, :job_priority::smallint, NULLIF(:job_args::text, '')::jsonb, NULLIF(:job_metadata::text, '')::jsonb, -- cast before WHERE is evaluated
+        :kind, queue, :job_priority::smallint, NULLIF(:job_args::text, '')::jsonb, NULLIF(:job_metadata::text, '')::jsonb, -- Postgres casts the text before it evaluates WHERE
         :max_attempts, string_to_array(:job_tags::text, ',')::varchar(255)[]
     FROM accepted
     WHERE :job_args::text <> ''

@@ -3,8 +3,9 @@
 -- the replay, not since the event was received, so replayed events are returned only if every job
 -- was read.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
-    -- The time up to which job is complete. A failed dispatch is tried again hours after its event
-    -- was received, so a full list of later jobs may leave out the job of any event.
+    -- The time of receipt up to which the rows of job are complete. A failed dispatch is tried
+    -- again hours after its event was received, so a full list of later jobs may leave out the job
+    -- of any event.
     SELECT COALESCE(min(CASE list.state WHEN 'available' THEN list.last ELSE '-infinity' END), 'infinity') AS until
     FROM {{full_lists}} AS list
 ), undispatched AS MATERIALIZED (

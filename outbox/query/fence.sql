@@ -1,6 +1,6 @@
 -- The fence of T2: sets the outcome of events that are not dispatched yet, in key order. An event
--- without a returned row was dispatched before, or replayed since. If the plan names a job that has
--- no work left, the job is deleted too.
+-- without a returned row was dispatched before, or replayed after its plan was made. If the plan
+-- names a job that has no work left, the job is deleted too.
 --
 -- The plan of an older configuration does not pass while a process with a newer configuration runs.
 -- Its event is returned as left, unlocked and unchanged. A process announces itself before it
@@ -44,8 +44,8 @@ WITH newer AS MATERIALIZED (
         AND locked.now_outcome = 'received'
     RETURNING p.source, p.event_id, locked.job_id
 ), running_jobs AS (
-    -- A job locked by another transaction is left unchanged: River ends it, or its next run finds
-    -- the event dispatched.
+    -- A job locked by another transaction is left unchanged: River completes it, or its next run
+    -- finds the event dispatched.
     SELECT j.id, j.state = 'running' AS runs
     FROM fenced
     CROSS JOIN LATERAL (
