@@ -6,16 +6,17 @@
 // Every Hooklatch transaction passes through a [DB] under a name. [DB.Do] runs one transaction
 // alone, and a [Group] lets many callers share a transaction. [DB.Statement] is for reads, and for
 // a single write whose loss in a server failure is harmless. Statements that join a caller's
-// transaction are committed by the caller; that transaction begins with [TransactionOptions]. If
-// the server replicates synchronously, a pool must pass through [PreparePool] first.
+// transaction are committed by the caller. [TransactionOptions] gives such a transaction the
+// settings that the guarantees rely on. If the server replicates synchronously, [PreparePool] must
+// prepare each pool.
 //
 // # Errors
 //
 // [ErrUnavailable] means that the database is unavailable or the outcome unknown, and that the same
 // call may be repeated. [ErrBusy] means that nothing was stored, because too many members wait or
-// are blocked, and [ErrClosed] that Stop was called. Any other error of a [Group] is a fault in the
-// data, and the same on every retry. [DB.Do] also returns [ErrPoolNotPrepared] and errors from its
-// function.
+// are blocked. [ErrClosed] means that Stop was called. Any other error of a [Group] is a fault in
+// the data, and the same on every retry. [DB.Do] also returns [ErrPoolNotPrepared] and errors from
+// its function.
 //
 // # Group commit
 //

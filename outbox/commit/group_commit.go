@@ -48,7 +48,7 @@ type Group[M, R any] struct {
 
 	blocked chan struct{} // slots of the lanes for members that wait for a lock
 
-	underway sync.WaitGroup // working committers and blocked lanes
+	underway sync.WaitGroup // working committers and lanes
 
 	mu     sync.Mutex
 	queue  []*waiting[M, R]
@@ -423,7 +423,7 @@ func (g *Group[M, R]) forget(w *waiting[M, R], err error) {
 	g.opts.Release(m, err)
 }
 
-// Stop refuses new members and waits until all others are finished.
+// Stop refuses new members. It waits until all earlier members are finished, or ctx is done.
 func (g *Group[M, R]) Stop(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true

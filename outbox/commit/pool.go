@@ -34,9 +34,9 @@ const (
 
 // PreparePool prepares a pool for a server with synchronous replication. On such a server,
 // pg_cancel_backend or a pooler can end the wait of a COMMIT for its standby. The server then
-// confirms COMMIT with a warning. Only a prepared pool reads the warning. In any other pool, a
-// server failure could lose the row unnoticed. Call PreparePool before pgxpool.NewWithConfig.
-// PreparePool keeps the hooks of config.
+// confirms COMMIT with a warning. Only a prepared pool reads the warning. With any other pool, a
+// server failure could lose confirmed rows unnoticed. Call PreparePool before
+// pgxpool.NewWithConfig. PreparePool keeps the hooks of config.
 //
 // A DB refuses transactions on any other pool with ErrPoolNotPrepared if the server has
 // synchronous_standby_names. On other servers nothing changes.

@@ -29,17 +29,17 @@ func (e *transientError) Error() string {
 func (e *transientError) Unwrap() error { return e.err }
 
 // commitError classifies a failed COMMIT. Only the server's own refusal shows that COMMIT did not
-// happen. Any other error is an unknown outcome: a server, or a pooler in between, that ends the
-// connection may have committed before. pgconn.SafeToRetry is not used: since pgx 5.9 it treats a
-// lost response as safe to retry.
+// happen. Any other error leaves the outcome unknown: the server may have committed before it, or a
+// pooler in between, closed the connection. pgconn.SafeToRetry is not used: since pgx 5.9 it treats
+// a lost response as safe to retry.
 func commitError(err error) error {
 	pg, answered := sqlstate.Of(err)
 	switch {
 	case answered && mayHaveCommitted(pg):
 		return &transientError{op: "commit", err: err, ambiguous: true}
 	case answered && sqlstate.Lock(pg.Code):
-		// COMMIT waits for only one lock, the NOTIFY lock, which all commits take in turn. No
-		// member is to blame.
+		// COMMIT waits for only one lock: the NOTIFY lock, which every transaction that notifies
+		// takes. No member is to blame.
 		return &transientError{op: "commit", err: err}
 	case answered || errors.Is(err, pgx.ErrTxCommitRollback):
 		return fmt.Errorf("commit: %w", err)

@@ -31,11 +31,12 @@ type Event struct {
 	Generation int     `json:"generation"` // fence of the dispatch; a replay increments it
 	// EffectGeneration is the generation of the effects that a dispatch creates.
 	EffectGeneration int `json:"-"`
-	// OnlyRoute is the single route that a replay dispatches, and Before is the outcome before that
-	// replay. The effects of other routes stay unchanged. Empty: all routes.
+	// OnlyRoute is the single route that a waiting replay will dispatch, and Before is the outcome
+	// before that replay. The effects of other routes stay unchanged. Empty: all routes, or no replay
+	// waits.
 	OnlyRoute   string    `json:"-"`
 	Before      Outcome   `json:"-"`
-	ProcessedAt time.Time `json:"processed_at"` // zero until dispatched, skipped or failed
+	ProcessedAt time.Time `json:"processed_at"` // zero while the event is received or held
 	ConfigHash  string    `json:"config_hash,omitzero"`
 	Error       string    `json:"error,omitzero"`
 

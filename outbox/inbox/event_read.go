@@ -157,7 +157,7 @@ func scanEvent(row pgx.CollectableRow, added ...any) (*Event, error) {
 	e.ErasedAt, e.RedactedAt = column.OrZero(erasedAt), column.OrZero(redactedAt)
 	e.ContentType = column.OrZero(contentType)
 	if e.OnlyRoute, e.Before = column.OrZero(onlyRoute), Outcome(column.OrZero(before)); column.OrZero(newKeys) {
-		e.EffectGeneration = e.Generation // only this route gets new keys: the row keeps the old generation
+		e.EffectGeneration = e.Generation // only this route gets new keys: the row keeps its effect_generation
 	}
 	return &e, nil
 }

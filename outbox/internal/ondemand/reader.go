@@ -44,8 +44,8 @@ func NewReader[K comparable, V any](read func(ctx context.Context, keys []K) (ma
 	return &Reader[K, V]{read: read}
 }
 
-// Get reads the value of a key; found is false if none exists. The value is not shared with other
-// callers. Errors: errors from ctx and from the statement.
+// Get reads the value of a key; found is false if the key has no value. The value is not shared
+// with other callers. Errors: errors from ctx and from the function read.
 func (r *Reader[K, V]) Get(ctx context.Context, key K) (value V, found bool, err error) {
 	a := &asked[K, V]{key: key, done: make(chan answer[V], 1)}
 	r.mu.Lock()
