@@ -32,8 +32,8 @@ type Event struct {
 	// EffectGeneration is the generation of the effects that a dispatch creates.
 	EffectGeneration int `json:"-"`
 	// OnlyRoute is the single route that a waiting replay will dispatch, and Before is the outcome
-	// before that replay. The effects of other routes stay unchanged. Empty: all routes, or no replay
-	// waits.
+	// before that replay. The effects of other routes stay unchanged. Empty: all routes, or no
+	// replay waits.
 	OnlyRoute   string    `json:"-"`
 	Before      Outcome   `json:"-"`
 	ProcessedAt time.Time `json:"processed_at"` // zero while the event is received or held

@@ -20,7 +20,7 @@ type attemptOfClaim struct {
 // madeIn limits a look-up by key to effects created in a period.
 type madeIn struct{ MadeSince, MadeUntil *time.Time } // nil: no bound
 
-// with returns the period, widened to include at.
+// with returns the period, widened to include at. It sets a nil bound to at.
 func (m madeIn) with(at time.Time) madeIn {
 	if m.MadeSince == nil || at.Before(*m.MadeSince) {
 		m.MadeSince = &at
@@ -86,8 +86,7 @@ type resendsOf struct {
 	Limit int
 }
 
-// withoutJob selects the effects of a destination for which no job waits in the destination's
-// queues.
+// withoutJob selects a destination's effects that have no live job in the destination's queues.
 type withoutJob struct {
 	Destination  string
 	Queues       []string

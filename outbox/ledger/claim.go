@@ -66,7 +66,7 @@ const (
 // Claimed is the result of a Claim.
 type Claimed struct {
 	Status ClaimStatus
-	// Effect lacks its Request.Body, which LoadBody fills in.
+	// Effect may lack its Request.Body. LoadBody then reads the body.
 	Effect Effect
 	// OwnFault is true if another effect of the destination succeeded after this effect had failed, or
 	// during this effect's current run of unauthorized responses.
@@ -130,8 +130,8 @@ func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
 	return nil
 }
 
-// loadBody reads a body that claim.sql omitted. A transaction shared by 64 effects reads only small
-// bodies, which bounds its memory.
+// loadBody reads a body that claim.sql omitted. Up to 64 claims share a transaction, which reads
+// only small bodies, to bound its memory.
 func (l *Ledger) loadBody(ctx context.Context, db statement.DB, e *Effect) error {
 	if e.bodyApart {
 		if err := l.sql.EffectBody.With(e.EffectID).QueryRow(ctx, db).Scan(&e.Request.Body); err != nil {

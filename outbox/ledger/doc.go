@@ -8,8 +8,8 @@
 //
 // # States of an effect
 //
-// Each column is something that happens to an effect. Each cell is the resulting state. A dash
-// marks a combination that cannot happen.
+// Each row is an effect's state, each column is what happens next, and each cell is the resulting
+// state. A dash marks a combination that cannot happen.
 //
 //		from \ what      | claim   | done | refused   | not applied | maybe applied | key_ttl over | park   | cancel    | retry
 //		pending          | started | -    | -         | -           | -             | -            | parked | cancelled | -
@@ -56,8 +56,8 @@
 // # Keys
 //
 // Each (scope, key, generation) has one effect (I4). An event that yields a used key is linked to
-// the existing effect as suppressed. The key on the wire is a hash of the three values. It is the
-// same at every attempt, with two exceptions:
+// the existing effect as suppressed. The key on the wire is a hash of the three values. Every
+// attempt sends the same key, and the receiver recognises it, with two exceptions:
 //
 //   - key_ttl: a receiver forgets keys. Once key_ttl has passed since the first doubt, the
 //     claim parks the effect instead of starting an unprotected attempt. An operator may request

@@ -59,7 +59,7 @@ const (
 	EffectPending   EffectState = "pending"   // waits for its first or next attempt; nothing was applied
 	EffectStarted   EffectState = "started"   // an attempt holds the lease
 	EffectDone      EffectState = "done"      // the receiver confirmed it (I6)
-	EffectFailed    EffectState = "failed"    // permanently refused
+	EffectFailed    EffectState = "failed"    // refused, and not tried again
 	EffectInDoubt   EffectState = "in_doubt"  // waits for its next attempt; an earlier attempt may have been applied
 	EffectParked    EffectState = "parked"    // needs an operator's decision
 	EffectCancelled EffectState = "cancelled" // an operator cancelled it, or a newer effect superseded it

@@ -38,7 +38,7 @@ func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Contex
 	var settled Settled
 	var settlement Settlement
 	var failure error
-	ran := false // true if the last try applied the effect and had only to be settled and committed
+	ran := false // true if run succeeded in the last try: only its settlement and COMMIT could fail
 	err := l.db.Do(ctx, "run_effect", commit.Limits{Timeout: c.Lease + runSlack, Foreign: true}, func(ctx context.Context, tx pgx.Tx, repeated bool) error {
 		ran = false
 		if repeated {

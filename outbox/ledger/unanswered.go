@@ -84,7 +84,7 @@ func (u *unanswered) work() {
 
 // retry settles claims. If the database is unavailable, it pauses and puts the remaining claims
 // back for the next round. The claim that failed goes to the end, because a lock on its effect may
-// be the only cause. After stop, retry drops all these claims.
+// be the only cause. After stop, retry drops the remaining claims instead.
 func (u *unanswered) retry(claims []Claim) {
 	for i, c := range claims {
 		err := u.takeBack(context.Background(), c)

@@ -1,4 +1,4 @@
--- The body of a granted effect, which no longer changes.
+-- The body that a granted effect sends. The body no longer changes.
 SELECT request_body
 FROM hooklatch.effects
 WHERE scope = :scope

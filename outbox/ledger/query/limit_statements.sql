@@ -1,4 +1,5 @@
--- Limits the statements inside an effect's transaction to the effect's lease.
+-- Limits each statement, each wait for a lock and each pause in an effect's transaction to the
+-- duration of the effect's lease.
 SELECT
     set_config('statement_timeout', :limit, true),
     set_config('lock_timeout', :limit, true),

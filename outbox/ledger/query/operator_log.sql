@@ -1,5 +1,5 @@
 -- Operator actions, newest first. Each target's actions are found by a step into an index.
--- Without a target, all actions are read.
+-- Without a target, the query returns the newest actions on all targets.
 WITH found AS (
     SELECT o.at, o.id
     FROM unnest(:targets::text[]) AS asked (target)

@@ -16,8 +16,8 @@ WITH effect AS MATERIALIZED (
         LIMIT 1 -- a single row, so that no plan starts with the waiting effects
     ) AS e
 ), undispatched AS MATERIALIZED (
-    -- This is evaluated once for each source, because under an old snapshot it also reads events
-    -- that are already dispatched.
+    -- This is evaluated once for each source: while any transaction uses an old snapshot, it also
+    -- reads index entries of events that are already dispatched.
     SELECT source.waits_for, {{first_undispatched}} AS accept_seq
     FROM (SELECT DISTINCT waits_for FROM effect WHERE waits_for IS NOT NULL) AS source
 )

@@ -1,5 +1,6 @@
 -- Allows finished effects to be attempted again, under the same key and body (I7), in key order.
--- Their error becomes the operator's action. Their attempts keep the earlier failures.
+-- The error of the effects then names the action and the operator. Their attempts keep the earlier
+-- errors.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (
