@@ -66,7 +66,7 @@ func (s *plannerSpy) Plan(ctx context.Context, e *inbox.Event) *Planned {
 	}}
 }
 
-// ends requires that n plans have ended. It returns their ends.
+// ends requires that n plans have ended, and returns how each of them ended.
 func (s *plannerSpy) ends(t *testing.T, n int) []planEnd {
 	t.Helper()
 	s.mu.Lock()
@@ -103,9 +103,9 @@ func TestEventsArePlannedInT1(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		planner  *plannerSpy
-		before   string // statement
+		before   string // statements that run before the delivery arrives
 		delivery Delivery
-		planned  int // number of events
+		planned  int // number of events stored with their plans
 	}{
 		{what: "one event", delivery: one, planned: 1},
 		{what: "several events", delivery: delivery("stripe", "evt_2", "evt_1", "evt_3"), planned: 3},

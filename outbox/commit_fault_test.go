@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// onFaultyPool returns an Outbox whose COMMITs can be broken, another Outbox on the same database
-// that is not faulty, and the fault that breaks the COMMITs.
+// onFaultyPool returns an Outbox whose COMMITs can be broken, a sound Outbox on the same database,
+// and the fault that breaks the COMMITs.
 func onFaultyPool(t *testing.T, options ...func(*Options)) (faulty, sound *bundle, f *fault.Fault) {
 	t.Helper()
 	sound = setup(t)

@@ -210,7 +210,7 @@ func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 }
 
 // The COMMIT of a new event, or of a duplicate with another body, has an unknown outcome and is
-// retried.
+// retried. No window stays open whose event is not stored.
 func TestContentWindowsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -243,7 +243,8 @@ func TestContentWindowsSurviveALostCommit(t *testing.T) {
 	}
 }
 
-// The server rejects the values of some members, so their batches are bisected.
+// The server rejects the values of some members, so their batches are bisected. No window of a
+// rejected event stays open.
 func TestContentWindowsOfABisectedBatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(opts *Options) { opts.Committers = 1; opts.AcceptTimeout = 30 * time.Second })
@@ -268,7 +269,8 @@ func TestContentWindowsOfABisectedBatch(t *testing.T) {
 	require.Equal(t, 1+4, b.count(t, `SELECT count(*) FROM hooklatch.processed_events`), "each content is stored once")
 }
 
-// Two gateways receive deliveries with few different ids and bodies.
+// Two gateways concurrently receive deliveries in which few ids and bodies occur, in many
+// combinations. No window stays open whose event is not stored.
 func TestContentWindowsThroughTwoGatewaysWithChangedBodies(t *testing.T) {
 	t.Parallel()
 	one := setup(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })

@@ -201,8 +201,8 @@ func TestPlanFromBeforeAReplayDoesNotPassTheFence(t *testing.T) {
 	require.True(t, d.Fenced)
 }
 
-// Two dispatches of one event share a batch, possibly with different routes. The first plan is
-// written, the second plan is not.
+// Two dispatches of one event share a batch, possibly with different routes. Only the first plan is
+// written.
 func TestSecondPlanOfABatchDoesNotPassTheFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

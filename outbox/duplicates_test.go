@@ -33,7 +33,7 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	require.Equal(t, first.Add((keptTimes+2)*time.Second), note.times[keptTimes-1])
 }
 
-// An event was not missing if its webhook arrives after a backfill fetched it. Such an event is
+// A fetched event whose webhook arrives afterwards was late, and not missing. Such an event is
 // counted, so that an operator sees that the backfill's lag is too short. A second webhook, or a
 // second listing of the event, is not counted.
 func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
@@ -62,14 +62,14 @@ func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
 	come("", "fetched-1")
 	come(identity.Backfill, "fetched-3", "delivered")
 	come(identity.Webhook, "fetched-2")
-	require.NoError(t, b.Stop(t.Context())) // what is counted after a COMMIT has been counted then
+	require.NoError(t, b.Stop(t.Context())) // waits for the functions that count after a COMMIT
 	var got metricdata.ResourceMetrics
 	require.NoError(t, reader.Collect(t.Context(), &got))
 	var overtaken int64
 	for _, scope := range got.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			if m.Name == "hooklatch.backfill.overtaken" {
-				for _, point := range m.Data.(metricdata.Sum[int64]).DataPoints { //nolint:forcetypeassert // a test
+				for _, point := range m.Data.(metricdata.Sum[int64]).DataPoints { //nolint:forcetypeassert // the counter is an Int64Counter
 					overtaken += point.Value
 				}
 			}

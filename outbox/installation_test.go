@@ -84,7 +84,8 @@ func TestOnAnotherServerWhatHasStartedIsJudgedAsEver(t *testing.T) {
 	require.Equal(t, ledger.ClaimParked, b.claim(t, lost, lease).Status)
 }
 
-// Ordered effects are checked a second time, with their orders locked.
+// Ordered effects are checked twice, the second time with their orders locked. The second check
+// withholds the first effect of the order, and the effect behind it stays blocked.
 func TestOnAnotherServerAnOrderWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -290,8 +290,8 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 	}
 }
 
-// stepsOfBrowsing searches for values that occur in all rows, in some rows and in no row. The
-// number of rows that a search reads determines its bound.
+// stepsOfBrowsing searches for values that occur in all rows, in some rows and in no row. Most
+// searches may read a limited number of pages for each row that they looked at.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
 	var from time.Time // time of the first event that fill creates

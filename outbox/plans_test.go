@@ -21,11 +21,11 @@ import (
 )
 
 // The tables have fewRows rows when a plan is made, and manyRows when the plan is used. A cost that
-// is equal at both does not grow with the tables.
+// is equal at both sizes does not grow with the tables.
 const (
 	fewRows  = 64
 	manyRows = 20_000
-	longEnv  = "HOOKLATCH_LONG" // if set, 200,000 rows
+	longEnv  = "HOOKLATCH_LONG" // if this variable is set, the tables have 200,000 rows
 )
 
 // The number of pages that a Hooklatch statement reads is proportional to the rows it requests,
@@ -156,7 +156,7 @@ type plannedBundle struct {
 	ran map[string]cost
 }
 
-// cost is the highest number of pages that a statement read for each requested row, with the plan.
+// cost is the highest number of pages per requested row that a statement read, with its plan then.
 type cost struct {
 	pages float64
 	jit   bool

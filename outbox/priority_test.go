@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Fetched events are late already: each of their jobs is placed behind the jobs of live events,
+// Fetched events are late already. Each of their jobs is placed behind the jobs of webhooks,
 // whichever code inserted it.
 func TestJobsOfFetchedEventsGoLast(t *testing.T) {
 	t.Parallel()

@@ -50,7 +50,7 @@ func TestProbesCostNoAttempts(t *testing.T) {
 		e := b.effect(t, id)
 		require.Equal(t, []int{attempt, uncounted}, []int{e.Attempt, e.UncountedAttempts})
 	}
-	succeeded := func(ago time.Duration) { // reports a success as the next failed attempt would
+	succeeded := func(ago time.Duration) { // reports the age of the latest success, as a failed attempt does
 		t.Helper()
 		require.NoError(t, failure(b.fleet.TripSince(t.Context(), "app", "it is down", time.Millisecond, fleet.Evidence{Succeeded: ago})))
 	}

@@ -65,8 +65,8 @@ func TestReconcileFindsTheOneWithoutAJob(t *testing.T) {
 	}
 }
 
-// The jobs of some events are not read, because other jobs precede them. These jobs do not count as
-// missing.
+// The jobs of some events are not read, because other jobs precede them. A job that was not read
+// does not count as missing.
 func TestReconcileKnowsWhichJobsItDidNotRead(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{

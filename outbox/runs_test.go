@@ -156,7 +156,7 @@ func TestARunThatMayNotSelectSoManyIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNoReason)
 }
 
-// A worker that takes over continues where the previous worker ended, and the counts are correct.
+// A worker that takes over continues where the previous worker stopped, and the counts are correct.
 func TestARunGoesOnInOtherHands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

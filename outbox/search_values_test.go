@@ -46,7 +46,7 @@ func TestADispatchStoresSearchValues(t *testing.T) {
 	}
 	require.Empty(t, b.found(t, "jane@example.com", 10))
 
-	// A replay keeps the values that exist.
+	// A replay keeps the stored values and adds new ones.
 	_, err := b.Replay(t.Context(), one.EventRef, ann, inbox.ReplayOptions{})
 	require.NoError(t, err)
 	again, err := b.Event(t.Context(), one.EventRef)

@@ -50,8 +50,8 @@ func (r *replicated) standbys(t *testing.T, names string) {
 	require.NoError(t, err)
 }
 
-// away makes the server require a standby that is unavailable, and returns when COMMITs
-// wait for it. A busy machine may also delay a COMMIT until Accept gives up.
+// away makes the server require a standby that is unavailable, and returns when COMMITs wait for
+// it. It tries again if Accept gives up before its COMMIT waits, as on a busy machine.
 func (r *replicated) away(t *testing.T) {
 	t.Helper()
 	r.standbys(t, "never_there")
@@ -255,7 +255,7 @@ func TestEnqueueAgainWaitsForTheStandby(t *testing.T) {
 			return committed
 		}
 		_, done := r.cancelWaits(t)
-		require.NoError(t, <-transact(true), name) // its wait is cancelled, of which Postgres only warns
+		require.NoError(t, <-transact(true), name) // Postgres only warns that the wait of this COMMIT was cancelled
 		done()
 
 		again := transact(false)

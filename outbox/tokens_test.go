@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Three processes take tokens as fast as they can. The granted times conform to the rate; no
-// process sleeps. A token takes two seconds, so that the delays of a busy machine do not matter.
+// Three processes take tokens as fast as they can, without sleeping until a token is due. The
+// granted times conform to the rate. The rate is one token every two seconds, so that the delays of
+// a busy machine do not matter.
 func TestTokensOfTheFleet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

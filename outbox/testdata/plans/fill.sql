@@ -14,8 +14,8 @@ ON CONFLICT DO NOTHING;
 CREATE TEMPORARY TABLE filled AS
 SELECT
     i, 'evt_' || i AS id, i % 8 AS turn, md5('delivery' || i)::uuid AS delivery_id,
-    -- The events are a microsecond apart. They begin an hour ago, or at midnight UTC if it was less
-    -- than an hour ago, so that all are of one day. They are at least two minutes old.
+    -- The events are a microsecond apart. The first is one hour old, or of midnight UTC if that was
+    -- less than an hour ago, so that all are of one day. It is at least two minutes old.
     LEAST(now() - interval '2 minutes', GREATEST(now() - interval '1 hour', date_trunc('day', now(), 'UTC'))) + i * interval '1 microsecond' AS received_at,
     -- Events with an ordered effect precede all others. Their effects therefore never wait for an
     -- event that is undispatched, or that a replay or release makes undispatched.
