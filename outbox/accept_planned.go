@@ -231,7 +231,7 @@ func (o *Outbox) createPlanned(ctx context.Context, tx pgx.Tx, rows *acceptRows,
 		for _, where := range at {
 			batch[where.arrival].plans.drop()
 		}
-		return fmt.Errorf("%w: %s", commit.ErrTryAgain, err) //nolint:errorlint // the delivery is not at fault, whatever the error
+		return fmt.Errorf("%w: %s", commit.ErrTryAgain, err) //nolint:errorlint // a wrapped error could count as a fault of the delivery
 	}
 	for i, p := range planned {
 		batch[at[i].arrival].plans.results[at[i].event] = of[i].dispatched(p)

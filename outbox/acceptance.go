@@ -38,7 +38,7 @@ type AcceptedEvent struct {
 	Type   string
 	Status AcceptStatus
 	// AcceptanceID identifies the stored acceptance. For a Duplicate it is the acceptance of the
-	// earlier delivery.
+	// earlier event. Zero for a Refused event.
 	AcceptanceID uuid.UUID
 	// FirstReceivedAt is the time when the event was first accepted, by the database clock. A
 	// duplicate's delay is measured from this time.
@@ -57,7 +57,7 @@ type AcceptedEvent struct {
 	hash []byte // SHA-256 of the stored payload
 }
 
-// New returns the number of events that are new and will be dispatched: their Status is Accepted.
+// New returns the number of new events that no replay guard holds: their Status is Accepted.
 func (a Acceptance) New() int { return a.count(Accepted) }
 
 // Duplicates returns the number of events that repeat a stored event's id or content.

@@ -3,8 +3,8 @@
 // # Entry points
 //
 // An application needs one [Outbox], on a migrated database. [Outbox.Accept] commits a provider's
-// delivery together with the jobs that will dispatch its events. [Outbox.EnqueueTx] commits an effect of
-// your own, such as a call or an email, together with your writes:
+// delivery together with the jobs that will dispatch its events. [Outbox.EnqueueTx] commits an
+// effect of your own, such as a call or an email, together with your writes:
 //
 //	config, err := pgxpool.ParseConfig(databaseURL)
 //	commit.PreparePool(config) // detects a COMMIT that did not reach the standby

@@ -58,8 +58,8 @@ func New(opts Options) (*DB, error) {
 	return &DB{pool: opts.Pool, batchSize: batchSize}, nil
 }
 
-// Name identifies a transaction in errors, metrics and failpoints. Each Name is a constant in the
-// code. Tests that inject a fault at each transaction find all names there.
+// Name identifies a transaction in errors, metrics and failpoints. All names are constants in the
+// code, where the tests that inject a fault into each transaction find them.
 type Name string
 
 // Limits apply to one transaction. Zero values select the defaults.
@@ -141,7 +141,7 @@ func unavailable(name Name, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, name, err)
 }
 
-// attempts are the tries of one transaction.
+// attempts describe how one transaction is tried.
 type attempts struct {
 	name  Name
 	run   func(tx pgx.Tx) error

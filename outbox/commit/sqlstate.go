@@ -29,9 +29,9 @@ func (e *transientError) Error() string {
 func (e *transientError) Unwrap() error { return e.err }
 
 // commitError classifies a failed COMMIT. Only the server's own refusal shows that COMMIT did not
-// happen. Any other error leaves the outcome unknown: the server may have committed before it, or a
-// pooler in between, closed the connection. pgconn.SafeToRetry is not used: since pgx 5.9 it treats
-// a lost response as safe to retry.
+// happen. Any other error leaves the outcome unknown: if the server, or a pooler in between, closed
+// the connection, COMMIT may have happened first. pgconn.SafeToRetry is not used: since pgx 5.9 it
+// treats a lost response as safe to retry.
 func commitError(err error) error {
 	pg, answered := sqlstate.Of(err)
 	switch {

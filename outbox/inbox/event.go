@@ -28,7 +28,7 @@ type Event struct {
 	Traceparent  string    `json:"-"`
 
 	Outcome    Outcome `json:"state"`
-	Generation int     `json:"generation"` // fence of the dispatch; a replay increments it
+	Generation int     `json:"generation"` // number of the dispatch, which the fence compares; a replay increments it
 	// EffectGeneration is the generation of the effects that a dispatch creates.
 	EffectGeneration int `json:"-"`
 	// OnlyRoute is the single route that a waiting replay will dispatch, and Before is the outcome

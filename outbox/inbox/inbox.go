@@ -26,8 +26,8 @@ import (
 
 // The errors that callers branch on.
 var (
-	// ErrNotHeld is returned if no replay guard holds the event, or its content is no longer
-	// stored.
+	// ErrNotHeld is returned if the event is not held, or its content is no longer stored. Release
+	// also accepts a dropped event.
 	ErrNotHeld = errors.New("the event is not held")
 	// ErrNotReplayable is returned if the event is waiting to be dispatched, held, dropped or
 	// imported, or if its content is no longer stored. A failed event cannot be replayed for a

@@ -17,7 +17,7 @@ import (
 // for ReplayOptions.Exported, or nil if there is nothing to restore.
 func (i *Inbox) FromExport(ctx context.Context, ref identity.EventRef) (*export.Found, error) {
 	if i.export == nil {
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil //nolint:nilnil // nil means that there is nothing to restore
 	}
 	e, err := i.Event(ctx, ref)
 	var day time.Time
@@ -26,7 +26,7 @@ func (i *Inbox) FromExport(ctx context.Context, ref identity.EventRef) (*export.
 	case err != nil:
 		return nil, err
 	case e.Headers != nil || e.Outcome == Imported || e.gone() != "":
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil //nolint:nilnil // nil means that there is nothing to restore
 	default:
 		day = e.ReceivedAt
 	}

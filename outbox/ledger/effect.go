@@ -112,7 +112,7 @@ type NewEffect struct {
 
 	// Parked is the reason why the effect cannot be attempted, such as a template that failed on
 	// its event. Empty if it can be attempted. With a reason, the effect is created parked and
-	// blocks nothing. A replay of its event renders it again.
+	// blocks nothing. Unless Whole is true, a replay of its event renders it again.
 	Parked string
 	// Whole is true if a parked effect has a complete request. An operator's retry sends it.
 	Whole bool

@@ -99,7 +99,7 @@ func (l *Ledger) actOnEffect(ctx context.Context, action Action, idempotencyKey 
 	})
 }
 
-// wrongState explains why a statement did not find an effect in a suitable state.
+// wrongState returns the reason why a statement found no effect with the key in a suitable state.
 func (l *Ledger) wrongState(ctx context.Context, tx pgx.Tx, action Action, idempotencyKey string) error {
 	e, err := l.effect(ctx, tx, idempotencyKey)
 	if err != nil {

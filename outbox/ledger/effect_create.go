@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// maxOrderLocks bounds the advisory locks of one dispatch, because the server's lock table is
-// small.
+// maxOrderLocks bounds the advisory locks of a transaction that creates effects, because the
+// server's lock table is small.
 const maxOrderLocks = 128
 
 // Cause is the event that created effects.

@@ -65,7 +65,7 @@ type Attempt struct {
 	ResponseExcerpt string      `json:"response_excerpt,omitzero"`
 	Error           string      `json:"error,omitzero"`
 	JobID           int64       `json:"job_id,omitzero"`
-	KeyRotation     int         `json:"key_rotation,omitzero"` // rotation of the key sent; 0 is the effect's original key
+	KeyRotation     int         `json:"key_rotation,omitzero"` // number of rotations before the attempt; 0: it sent the original key
 }
 
 // Attempts lists the attempts of an effect that have ended, oldest first.

@@ -17,7 +17,7 @@ import (
 )
 
 // Request is an effect's rendered request. Its meaning depends on the destination: an http
-// destination sends it as the request, an email destination sends Body as the message.
+// destination sends it as an HTTP request, and an email destination sends Body as the message.
 type Request struct {
 	Method      string
 	URL         string              // empty: the destination's URL, set by the first claim
