@@ -24,7 +24,7 @@ const (
 	MaxCount = 1000
 	// MaxShown is the maximum number of rows shown.
 	MaxShown = 20
-	// maxValue is the maximum number of characters shown of a value.
+	// maxValue is the maximum number of characters of a value that are shown.
 	maxValue = 200
 )
 

@@ -34,8 +34,8 @@ type Column struct {
 	Value *string // nil: NULL
 }
 
-// RefusedError is returned if Postgres refused to run the query or cancelled it: the check is
-// wrong, not the connection. Its text may quote row values.
+// RefusedError is returned if Postgres refused or cancelled the query, or if the query returns no
+// columns. The check is wrong, not the connection. Its text may quote row values.
 type RefusedError struct {
 	Code    string // SQLSTATE; empty for a query that returns no columns
 	Message string
@@ -142,7 +142,8 @@ func collect(answer *pgconn.ResultReader, names []string) Found {
 	return found
 }
 
-// messageOf returns the error message without its details, which quote rows.
+// messageOf returns the message of an error without the details, which quote rows. For a cancelled
+// query, it returns the time limit and advice.
 func messageOf(e *pgconn.PgError) string {
 	if e.Code == sqlstate.QueryCanceled {
 		return "it was cancelled after " + Timeout.String() + ", the limit: read fewer rows, or create an index"

@@ -1,5 +1,6 @@
 // Package clock returns the time of this process's own clock. It is for times that are compared
-// with the times of another machine: in senders' signatures, in our own, and in database results.
+// with the times of another machine's clock: in the signatures of senders and of Hooklatch, and in
+// database results.
 //
 // In a binary built with -tags failpoint, HOOKLATCH_CLOCK shifts that clock, for example by +1h or
 // -90s. Durations within the process are measured with package time.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Roughly formats a duration for readers, rounded down.
+// Roughly formats a duration for readers, rounded down, such as 3 days, 2 h 5 min or 40 s.
 func Roughly(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d >= 48*time.Hour:

@@ -11,11 +11,12 @@ import (
 
 const skewVariable = "HOOKLATCH_CLOCK"
 
-// Skew returns how far the clock is deliberately ahead.
+// Skew returns how far the clock is deliberately ahead. The result is negative for a clock that is
+// behind.
 func Skew() time.Duration { return skewOfProcess() }
 
-// skewOfProcess reads the environment once. An invalid value ends the process: if it were
-// ignored, a test meant to run with a wrong clock would pass with a correct one.
+// skewOfProcess reads the environment once. If the value is invalid, the process exits: if such a
+// value were ignored, a test meant to run with a wrong clock would pass with a correct one.
 var skewOfProcess = sync.OnceValue(func() time.Duration {
 	text := os.Getenv(skewVariable)
 	if text == "" {

@@ -43,7 +43,8 @@ func Headers(headers map[string][]string) ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// appendText appends s as a JSON string, with U+FFFD for what jsonb rejects.
+// appendText appends s as a JSON string, with U+FFFD in place of NUL and invalid UTF-8, which jsonb
+// rejects.
 func appendText(text []byte, s string) ([]byte, error) {
 	if !strings.ContainsFunc(s, needsCare) {
 		text = append(text, '"')

@@ -28,8 +28,8 @@ func (e *BlockedError) Error() string {
 
 // Options describe a Guard's target and the addresses that it may reach besides public ones.
 type Options struct {
-	// Host and Port are taken from the target's configured URL. Empty: no address is exempt as the
-	// target's own.
+	// Host and Port are taken from the target's configured URL. If they are empty, no address
+	// counts as the target's own.
 	Host, Port string
 	// AllowPrivate lists prefixes of non-global addresses that may be reached.
 	AllowPrivate []netip.Prefix
@@ -97,8 +97,8 @@ func Public(port string) *Guard {
 	return &Guard{only: port, addresses: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())}
 }
 
-// DialContext connects to a host and port if the guard allows it. It returns a *BlockedError
-// if none of the host's addresses is allowed.
+// DialContext connects to a host and port if the guard allows it. It returns a *BlockedError if the
+// guard refuses the port, the host name or all addresses of the host.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -170,7 +170,7 @@ func (g *Guard) checkName(host string, own bool) error {
 	return nil
 }
 
-// checkAddr refuses an address that is neither global, nor allowed, nor the target's own.
+// checkAddr refuses an address that is not reachable by the rules in the comment of Guard.
 func (g *Guard) checkAddr(host string, ip netip.Addr, own bool) error {
 	ip = ip.Unmap()
 	if own && (ip == g.literal || g.localhost && ip.IsLoopback()) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client that reaches one of these addresses takes over the machine's identity in its cloud.
+// A client that reaches one of these addresses can take over the machine's identity in its cloud.
 func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 	t.Parallel()
 	wide := []netip.Prefix{
@@ -42,7 +42,8 @@ func TestGuardRefusesMetadataServicesUnlessNamedAlone(t *testing.T) {
 	}
 }
 
-// An address that contains an IPv4 address leads to that address: NAT64 and 6to4 relays translate it.
+// An address that contains an IPv4 address leads to that address: NAT64 and 6to4 relays translate
+// it.
 func TestGuardChecksTheAddressInsideAnAddress(t *testing.T) {
 	t.Parallel()
 	wide := []netip.Prefix{netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16")}

@@ -55,8 +55,8 @@ func Available(ctx context.Context, pool *pgxpool.Pool) bool {
 // Watch makes a pool's connections report their plans. The pool's user must be a superuser.
 func Watch(config *pgxpool.Config) *Log { return watch(config, "on") }
 
-// WatchTimes makes a pool's connections report only how long statements took. Watch makes a statement
-// that reads many rows about a third slower, because it counts rows and pages.
+// WatchTimes does the same as Watch, but the plans contain no counts of rows and pages, and Buffers
+// is 0. Counting makes a statement that reads many rows about a third slower.
 func WatchTimes(config *pgxpool.Config) *Log { return watch(config, "off") }
 
 func watch(config *pgxpool.Config, analyze string) *Log {

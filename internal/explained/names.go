@@ -48,8 +48,8 @@ func inComment(before string) bool {
 	return strings.Contains(line, "--")
 }
 
-// Of returns the name of the statement with this text: the one with the longest common
-// beginning. It returns "" if none matches.
+// Of returns the name of the statement with this text. If the text starts with several of the
+// recorded beginnings, the longest one decides. Of returns "" if none matches.
 func (n Names) Of(text string) string {
 	var name string
 	for candidate, begins := range n {

@@ -17,7 +17,8 @@ const (
 	firedVariable = "HOOKLATCH_FAILPOINT_FIRED"
 )
 
-// Hit passes the named place. It returns an error if a rule requests one.
+// Hit passes the named place, and takes the action that a rule requests for this passage, if any.
+// For the action error, Hit returns an error.
 func Hit(name string) error { return ofProcess().hit(name) }
 
 // HitIn passes a place in the named transaction.
@@ -25,7 +26,7 @@ func HitIn[T ~string](transaction T, moment Moment) error {
 	return Hit(string(transaction) + "." + string(moment))
 }
 
-// ofProcess reads the environment once. An invalid value ends the process. Otherwise a test
+// ofProcess reads the environment once. If a value is invalid, the process exits. Otherwise a test
 // would seem to survive a fault that never happened.
 var ofProcess = sync.OnceValue(func() *places {
 	p, err := fromEnvironment(os.Getenv)

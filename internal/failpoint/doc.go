@@ -4,7 +4,7 @@
 //	go build -tags failpoint ./cmd/hooklatch
 //	HOOKLATCH_FAILPOINTS='settle.after_commit=kill@3' hooklatch serve
 //
-// Without the tag every call here is empty, and the compiler removes it.
+// Without the tag, the functions here do nothing, and the compiler removes the calls.
 //
 // # Places
 //

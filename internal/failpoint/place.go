@@ -20,7 +20,7 @@ type places struct {
 	trace, fired *os.File // nil: none
 
 	mu     sync.Mutex
-	passed map[string]int // by name
+	passed map[string]int // number of passages by place
 }
 
 func (p *places) hit(name string) error {

@@ -35,7 +35,7 @@ type conn struct {
 	cut      bool
 	farewell []byte        // bytes that the client reads before the cut
 	patience time.Time     // the client's read deadline, zero for none
-	changed  chan struct{} // closed when patience or cut change
+	changed  chan struct{} // closed when patience or cut changes
 	closed   chan struct{} // closed with the connection
 	once     sync.Once
 }
@@ -97,7 +97,8 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // drain reads the server's complete response and reports the fault before the client learns of it;
 // c.reading is held. It then cuts the connection, unless the mode is Hang. If no response arrives,
-// it also cuts the connection, and the test sees that nothing fired.
+// it also cuts the connection, and the test sees that nothing fired. After LoseRequest, drain does
+// nothing.
 func (c *conn) drain() {
 	buf := make([]byte, 4096)
 	for !c.answer.complete && c.state() != LoseRequest {
@@ -136,8 +137,8 @@ func (c *conn) sayFarewell() {
 	}).Encode(nil)
 }
 
-// silence is Read after the fault. It returns the farewell, if any, and then waits until the
-// connection is cut or the client's deadline passes.
+// silence does the work of Read after the fault. It returns the farewell, if any, and then waits
+// until the connection is cut or the client's deadline passes.
 func (c *conn) silence(b []byte) (int, error) {
 	for {
 		c.mu.Lock()

@@ -21,7 +21,7 @@ const (
 	// The client sees the same as with LoseAnswer.
 	LoseRequest Mode = "lose_request"
 	// Terminate lets the server commit, and replaces the response with the error that the server
-	// terminated the connection (57P01), as a shutdown or a pooler may do.
+	// terminated the connection (57P01). A shutdown or a pooler may do the same.
 	Terminate Mode = "terminate"
 	// Hang lets the server commit and never delivers the response. The connection stays open
 	// until the client closes it or gives up waiting.

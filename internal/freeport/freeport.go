@@ -19,7 +19,7 @@ const (
 )
 
 // Find returns n different ports on 127.0.0.1 on which nothing listens. If the system allows it,
-// Find does not return any of them again, to any process, until this process ends. A program that
+// Find does not return any of them again, to any process, until this process exits. A program that
 // does not use Find may still take such a port first. Then the server for which the port was found
 // fails to start, and reports the port as taken.
 func Find(n int) ([]int, error) {

@@ -2,11 +2,11 @@ package freeport
 
 import "syscall"
 
-// reserve binds a socket to a port without listening on it, until this process ends. It returns
-// false if another socket uses or reserves the port. The reserving socket sets SO_REUSEADDR and does
-// not listen. A server that sets the option too, as Go and Postgres do, can therefore listen on the
-// port. The reserving socket sets the option only after it is bound, so two reservations of a port
-// exclude each other, even in two processes.
+// reserve binds a socket to a port without listening on it, until this process exits. It returns
+// false if another socket uses or reserves the port. The reserving socket sets SO_REUSEADDR and
+// does not listen. A server that sets the option too, as Go and Postgres do, can therefore listen
+// on the port. The reserving socket sets the option only after it is bound, so two reservations of
+// a port exclude each other, even in two processes.
 func reserve(port int) bool {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

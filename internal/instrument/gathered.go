@@ -44,7 +44,7 @@ func (g *Gathered) tell(ctx context.Context) {
 	}
 }
 
-// registration reports the remaining gathered counts when it ends.
+// registration reports the remaining gathered counts in Unregister.
 type registration struct {
 	metric.Registration
 

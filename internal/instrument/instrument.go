@@ -17,7 +17,7 @@ type Maker struct {
 	errs     []error
 }
 
-// asked is an instrument that reads its value from a function.
+// asked is an instrument, and the function that returns its current value.
 type asked struct {
 	instrument metric.Int64Observable
 	value      func() int64
@@ -47,20 +47,21 @@ func (m *Maker) Seconds(name, description string, bounds ...float64) metric.Floa
 	return h
 }
 
-// Level creates an instrument that reads the current amount.
+// Level creates an up-down counter that calls value for the current amount whenever metrics are
+// read.
 func (m *Maker) Level(name, unit, description string, value func() int64) {
 	l, err := m.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.asked, m.errs = append(m.asked, asked{l, value}), append(m.errs, err)
 }
 
-// Total creates an instrument that reads the amount so far.
+// Total creates a counter that calls value for the total so far whenever metrics are read.
 func (m *Maker) Total(name, unit, description string, value func() int64) {
 	t, err := m.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.asked, m.errs = append(m.asked, asked{t, value}), append(m.errs, err)
 }
 
 // Observe reads levels and totals and reports gathered counters whenever metrics are read, until
-// the registration ends. It needs at least one level or total: for gathered counters alone,
+// the caller calls Unregister. It needs at least one level or total: for gathered counters alone,
 // OpenTelemetry would not call the callback.
 func (m *Maker) Observe() metric.Registration {
 	instruments := make([]metric.Observable, 0, len(m.asked))

@@ -1,5 +1,5 @@
-// Package jsonpointer finds a JSON pointer's target (RFC 6901) in unmodified JSON: gateway and
-// outbox must agree on an event's bytes.
+// Package jsonpointer finds the target of a JSON pointer (RFC 6901). It never changes or reformats
+// the JSON, so that gateway and outbox see the same bytes of an event.
 package jsonpointer
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Lookup follows a pointer from root; the empty pointer returns root itself. For a missing
-// value, Exists returns false (gjson.Result.Exists). Among equal keys the last one counts, as
-// in encoding/json and in jsonb. Lookup walks members instead of using gjson's path language,
-// in which a key can be an operator.
+// Lookup follows a pointer from root; the empty pointer returns root itself. For a missing value,
+// it returns a Result whose Exists is false. Among equal keys the last one counts, as in
+// encoding/json and in jsonb. Lookup walks members instead of using gjson's path language, in which
+// a key can be an operator.
 func Lookup(root gjson.Result, pointer string) gjson.Result {
 	if pointer != "" && pointer[0] != '/' {
 		return gjson.Result{}

@@ -13,7 +13,8 @@ import (
 // maxDepth limits the nesting of lists and objects. encoding/json has the same limit.
 const maxDepth = 10_000
 
-// maxMembers limits the remembered members of the outermost object.
+// maxMembers is the maximum number of members in the index of a Text. An object with more members
+// gets no index.
 const maxMembers = 128
 
 // Text is parsed JSON with an index of its outermost object's members. A pointer to one of
@@ -65,8 +66,8 @@ func (t *Text) Lookup(pointer string) gjson.Result {
 	return gjson.Result{}
 }
 
-// at returns a member's value. Most values are strings without escapes or whole numbers, which
-// need no parser.
+// at returns a member's value. Most values are whole numbers, or strings without escapes, and need
+// no parser.
 func (t *Text) at(m place) gjson.Result {
 	raw := string(t.text[m.value:m.valueEnd])
 	switch {
@@ -91,8 +92,8 @@ func (t *Text) isNamed(m place, name string) bool {
 	return gjson.ParseBytes(t.text[m.name-1:m.nameEnd+1]).Str == name
 }
 
-// reader checks JSON. Its methods take the position at which an element begins and return its
-// end, or -1.
+// reader checks JSON. The methods for an element, such as value, take the position at which it
+// begins. They return the position at which it ends, or -1 if it is not valid.
 type reader struct {
 	text    []byte
 	members []place // the outermost object's members; nil: not needed
@@ -136,7 +137,7 @@ func (r *reader) object(i, depth int) int {
 		if !r.is(i, '"') {
 			return -1
 		}
-		m := place{name: int32(i + 1)} //nolint:gosec // bodies are far smaller
+		m := place{name: int32(i + 1)} //nolint:gosec // bodies are far smaller than 2 GiB
 		if i = r.str(i + 1); i < 0 {
 			return -1
 		}

@@ -11,10 +11,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is the maximum wait for the end of all goroutines.
+// patience is the maximum time that goroutines may take to end after the tests.
 const patience = time.Minute
 
-// Main runs the tests of a package and returns the exit code. It is 1 if a goroutine does not end.
+// Main runs the tests of a package and returns the exit code. The code is 1 if the tests pass but
+// leave a goroutine behind.
 func Main(m *testing.M, options ...goleak.Option) int {
 	code := m.Run()
 	if code == 0 {
@@ -26,7 +27,7 @@ func Main(m *testing.M, options ...goleak.Option) int {
 	return code
 }
 
-// Find returns an error that describes the goroutines that do not end.
+// Find returns an error that describes the goroutines that do not end within a minute.
 func Find(options ...goleak.Option) error { return find(patience, options) }
 
 func find(patience time.Duration, options []goleak.Option) error {

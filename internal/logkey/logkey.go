@@ -24,7 +24,7 @@ const (
 	EventType    = "event_type"    // the provider's name for the event
 	FirstAttempt = "first_attempt" // true for the first try of a dispatch, handler or effect
 	Gateway      = "gateway"       // the gateway's address
-	Horizon      = "horizon"       // time up to which earlier runs have deleted
+	Horizon      = "horizon"       // time before which earlier runs have deleted the data
 	Invalid      = "invalid"       // number of listed items that yield no event
 	JobID        = "job_id"        // id in river_job
 	Kind         = "kind"          // job kind, or kind of the deleted data
@@ -32,7 +32,7 @@ const (
 	Late         = "late_s"        // time from the first delivery to the duplicate
 	Limit        = "limit"         // limit of the resource in the message, in bytes
 	Listed       = "listed"        // number of events in a provider's list
-	Lost         = "lost"          // number of listed events that were given up
+	Lost         = "lost"          // number of listed events that the backfill gave up on
 	Missing      = "missing"       // number of listed events that were not stored
 	Newest       = "newest"        // the newest missing event's time
 	Oldest       = "oldest"        // the oldest missing event's time

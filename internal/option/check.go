@@ -109,9 +109,9 @@ func (c *Check) Address(field, given string) (host string, ok bool) {
 
 const allowedURL = "allowed: an http:// or https:// URL with a host"
 
-// URL parses a value. It reports a value that is not an absolute http or https URL, or has a user
-// or a fragment, and then returns false. The fault quotes the value only if the value can be parsed
-// and has neither a user nor a password.
+// URL parses a value. It reports a value that is not an absolute http or https URL, or has a user,
+// a fragment or a port above 65535. It then returns false. The fault quotes the value only if the
+// value can be parsed and has neither a user nor a password.
 func (c *Check) URL(field, given string) (*url.URL, bool) {
 	u, err := url.Parse(given)
 	if err != nil {

@@ -18,8 +18,8 @@ type Fault struct { //nolint:errname // operators find and correct faults; the l
 	// Field is the option's path from the checked struct: retry.max, headers.X-Id,
 	// retry_on[1].
 	Field string
-	// Given is the wrong value. It is nil if the value must not be quoted or was not given.
-	// Code that reads files may mask a text from outside the file.
+	// Given is the wrong value. It is nil if the value must not be quoted or was not given. Code
+	// that reads files may mask a text that comes from an environment variable.
 	Given any
 	// Problem continues the sentence after the value: "is not a method".
 	Problem string
@@ -57,8 +57,8 @@ func (f *Fault) Error() string {
 // itself.
 func (f *Fault) Around() string { return f.Field[:max(strings.LastIndexByte(f.Field, '.'), 0)] }
 
-// TheSecret replaces a secret in a Problem, which must not contain one. Code that reads files
-// may replace TheSecret with a reference to the secret: ${NAME}.
+// TheSecret stands for a secret in a Problem, because no Problem may contain the secret itself.
+// Code that reads files may replace TheSecret with a reference to the secret: ${NAME}.
 const TheSecret = "THE-SECRET"
 
 // Faults holds all errors in an options struct.

@@ -1,4 +1,5 @@
-// Package panicked describes a panic without the call's arguments.
+// Package panicked describes a panic by its type and its position, without the arguments of any
+// function.
 package panicked
 
 import (
@@ -18,7 +19,8 @@ func Text(value any) string {
 	return fmt.Sprintf("panic: %s at %s", text, site())
 }
 
-// site returns the panic's function and line: the first frame above the runtime's own.
+// site returns the function and line at which the panic began: the frame that called into the
+// runtime.
 func site() string {
 	var counters [64]uintptr
 	frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])

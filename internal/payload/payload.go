@@ -23,8 +23,8 @@ func IsForm(contentType string, body []byte) bool {
 }
 
 // mediaTypeOf returns a content type without its parameters, in lower case. mime.ParseMediaType
-// refuses the whole content type for one parameter that it cannot read, such as "; utf-8", which some
-// senders write.
+// refuses the whole content type for one parameter that it cannot read, such as "; utf-8", which
+// some senders write.
 func mediaTypeOf(contentType string) string {
 	mediaType, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(mediaType))

@@ -19,8 +19,8 @@ const Settings = "set_config('enable_seqscan', 'off', true), set_config('enable_
 // few.
 const SettingsInOrder = "set_config('enable_sort', 'off', true)"
 
-// Sender is a pool, a connection outside a transaction, or a transaction, in which the settings also
-// apply to later statements.
+// Sender is a pool, a connection outside a transaction, or a transaction. In a transaction, the
+// settings also apply to later statements.
 type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }

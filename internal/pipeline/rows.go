@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Exec runs the next statement in results, which must be the last.
+// Exec returns the result of the next statement in results, which must be the last, and closes
+// results.
 func Exec(results pgx.BatchResults) (pgconn.CommandTag, error) {
 	tag, err := results.Exec()
 	if closed := results.Close(); err == nil {

@@ -18,7 +18,7 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// OrNull returns a pointer to a time, or nil for the zero time, which JSON shows as null.
+// OrNull returns a pointer to a time. For the zero time it returns nil, which JSON shows as null.
 func OrNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

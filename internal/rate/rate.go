@@ -36,7 +36,7 @@ func (r *PerSecond) UnmarshalText(text []byte) error {
 	return errRate
 }
 
-// String uses the shortest unit in which the rate is a whole number. It returns "" for no limit.
+// String returns the rate with the shortest unit in which it is a whole number, or "" for no limit.
 func (r PerSecond) String() string {
 	if r <= 0 {
 		return ""

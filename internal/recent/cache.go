@@ -79,8 +79,8 @@ type state struct {
 	answered bool          // true if the last query returned the name
 }
 
-// New returns a Cache. It queries the database only while there are hits, and calls failed if
-// a query fails.
+// New returns a Cache. The Cache queries the database only while there are hits, and calls failed
+// if a query fails.
 func New(ask Ask, failed func(error)) *Cache {
 	c := &Cache{
 		ask: ask, failed: failed, began: time.Now(), lastAsk: -vouched,
@@ -165,8 +165,8 @@ func (c *Cache) askNow() {
 	c.asking = false
 }
 
-// Stop waits until no query runs, or ctx is done. Later calls to Find may use the last
-// response for another second. Stop may be called again.
+// Stop prevents further queries, and waits until the running query has ended or ctx is done. Later
+// calls to Find may use the last response for another second. Stop may be called again.
 func (c *Cache) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

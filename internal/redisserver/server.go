@@ -33,7 +33,7 @@ type Server struct {
 	log     bytes.Buffer
 }
 
-// Start starts a server on a free port of 127.0.0.1. Stop ends it.
+// Start starts a server on a free port of 127.0.0.1. The caller must call Stop.
 func Start(ctx context.Context) (*Server, error) {
 	free, err := freeport.Addresses(1)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) Freeze() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 // Thaw continues a frozen process.
 func (s *Server) Thaw() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Kill ends the process without warning. It may be called again.
+// Kill sends SIGKILL to the process and waits for its end. Kill may be called again.
 func (s *Server) Kill() error {
 	if s.cmd == nil || s.cmd.ProcessState != nil {
 		return nil
@@ -120,5 +120,5 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// Stop ends the server and removes its directory.
+// Stop kills the server and removes its directory.
 func (s *Server) Stop() error { return errors.Join(s.Kill(), os.RemoveAll(filepath.Clean(s.dir))) }

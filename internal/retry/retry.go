@@ -12,8 +12,8 @@ import (
 // as the previous one, up to Max.
 type Pauses struct {
 	First, Max time.Duration
-	// Spread makes each pause last 50 to 150 %, so that callers that failed simultaneously do
-	// not try again simultaneously.
+	// Spread makes each pause last 50 to 150 % of its normal length, so that callers that failed
+	// simultaneously do not try again simultaneously.
 	Spread bool
 	// Tries limits the number of tries; 0: until the context is done.
 	Tries int

@@ -1,4 +1,4 @@
--- The lists of job that were not read to their end, each with the time of its last job. River runs
+-- The lists in job that were not read to their end, each with the time of its last job. River runs
 -- the jobs of a queue by priority first, so each priority is a list of its own.
 (
     SELECT job.queue, job.state, job.priority, max(job.scheduled_at) AS last

@@ -1,7 +1,7 @@
-// Package rule holds the rules about rows that several packages' statements apply. They define
-// when an effect makes later ones wait, which rows lack a job (I5), what needs attention, and how
-// to find a locked row again. Each rule exists once, as a fragment that statement.Load inserts,
-// so that the statements that find, repair and report a row cannot differ.
+// Package rule holds the rules about rows that several packages' statements apply. They define, for
+// example, when an effect makes later effects wait, which jobs are live, which sources no worker
+// serves, and how to find a locked row again. Each rule exists once, as a fragment that
+// statement.Load inserts, so that the statements that find, repair and report a row cannot differ.
 package rule
 
 import (

@@ -1,5 +1,5 @@
--- The sources of undispatched events, each with the queue of one such event. Each source takes one
--- step through the index.
+-- The sources of undispatched events, each with the queue of one such event. The statement takes
+-- one step through the index for each source.
 (
     WITH RECURSIVE undispatched AS (
         (

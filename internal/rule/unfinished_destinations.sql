@@ -1,6 +1,6 @@
 -- The destinations of unfinished effects, listed separately for effects without and with an order,
--- each with a queue in which one of the effects waits. Each destination takes one step through an
--- index.
+-- each with a queue in which one of the effects waits. The statement takes one step through an
+-- index for each destination in either list.
 (
     WITH RECURSIVE due AS (
         (

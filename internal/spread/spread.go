@@ -56,8 +56,8 @@ func (s Spread) Excludes(bound float64) bool {
 	return s.Rounds >= fewest && (bound <= s.Low || s.High <= bound)
 }
 
-// outside returns how many of n sorted values can be left out at each end so that the range of the
-// others contains the true median with Certainty.
+// outside returns how many of n sorted values can be left out at each end. The range of the other
+// values still contains the true median with Certainty.
 func outside(n int) int {
 	// ways is the share of the subsets of n values that have k elements.
 	ways := 1.0

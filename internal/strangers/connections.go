@@ -28,11 +28,11 @@ type ConnectionOptions struct {
 }
 
 // Connections limits a listener's open connections. A known address may have half of them, an
-// unknown sender's address an eighth, and an unknown sender's network a quarter. Connections
-// beyond that are closed as they arrive: a sender that waits in the kernel's queue would think
-// that this machine is down. If unknown senders have used up their part, or if all connections
-// are open, the oldest unknown sender's connection is closed for the new one. Connections are safe
-// for concurrent use.
+// unknown sender's address an eighth, and an unknown sender's network a quarter. Connections beyond
+// that are closed as they arrive: a sender that waits in the kernel's queue would think that this
+// machine is down. If unknown senders have used up their part, or if all connections are open, the
+// oldest connection of an unknown sender is closed for the new one. If there is no such connection,
+// the new one is closed. Connections are safe for concurrent use.
 type Connections struct {
 	opts ConnectionOptions
 
