@@ -57,8 +57,9 @@ type Options struct {
 	// ListenHint tells the user, in the error about an address in use, how to change the address.
 	// By default, it names admin.listen.
 	ListenHint string
-	// SignIn authenticates all requests except those to /healthz and /readyz. If nil, no
-	// authentication is required, and requests must use a loopback host name.
+	// SignIn authenticates requests to all paths except /healthz, /readyz, its own paths and the
+	// static files. If nil, no authentication is required, and requests must use a loopback host
+	// name.
 	SignIn *signin.Guard
 
 	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
@@ -70,8 +71,8 @@ type Options struct {
 	// Warnings returns problems that do not stop this process's work; /readyz shows them to
 	// authenticated callers. If nil, there are no warnings.
 	Warnings func() []string
-	// Reloads returns the result of reloads, which /readyz shows to authenticated callers and,
-	// without the error, to callers on this machine. If nil, /readyz shows no reloads.
+	// Reloads describes the reloads of the process. /readyz shows the description to authenticated
+	// callers and, without the error, to callers on this machine. If nil, /readyz shows no reloads.
 	Reloads func() Reloads
 	// Metrics serves /metrics. If nil, the response is 404.
 	Metrics http.Handler
@@ -204,7 +205,7 @@ func (a *Admin) routes() http.Handler {
 }
 
 // acquainted returns a handler that records the connections and addresses of authenticated users
-// and machines, for whom connections are reserved.
+// and machines. The listener reserves connections for these addresses.
 func (a *Admin) acquainted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if person := signin.PersonOf(r.Context()); person.Role != "" {

@@ -20,9 +20,9 @@ import (
 // readyTimeout limits Options.Ready.
 const readyTimeout = 2 * time.Second
 
-// Readiness is the response of /readyz. Only authenticated callers get Warnings. Callers on this
-// machine also get Reloads, but without Error: `hooklatch reload` may have no token that the process
-// knows yet, or none at all.
+// Readiness is the response of /readyz. Only authenticated callers get Warnings and the Error in
+// Reloads. Other callers on this machine get Reloads without Error: `hooklatch reload` may have a
+// token that the process does not know yet, or none at all.
 type Readiness struct {
 	Ready    bool     `json:"ready"`
 	Reason   string   `json:"reason,omitempty"`
@@ -43,8 +43,8 @@ type Reloads struct {
 	Error string `json:"error,omitempty"`
 }
 
-// healthz calls Options.Alive. It does not depend on the database: a restart would not help if the
-// database is unavailable.
+// healthz calls Options.Alive. The result does not depend on the database, because a restart does
+// not make an unavailable database available.
 func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	answer := "ok\n"

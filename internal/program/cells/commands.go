@@ -12,9 +12,9 @@ const Main = "main"
 
 // commands matches the commands that read the configuration or connect to the database. The first
 // group matches commands that work on the cell that --cell names, and not on all cells. The second
-// group matches the other commands that declare --database-url. The name of a group of commands is
-// followed by a verb. The commands dev and providers are missing: --config has another meaning for
-// dev, and the output of providers does not depend on the configuration.
+// group matches the other commands that declare --database-url. A command group, such as effects,
+// matches only together with its verb. The commands dev and providers are missing: --config has
+// another meaning for dev, and the output of providers does not depend on the configuration.
 var commands = regexp.MustCompile(`\bhooklatch (?:` +
 	`((?:alerts|backfill|destinations|effects|events|import|quarantine|retention|routes|runs) [\w.-]+|audit\b|find\b|repair\b)|` +
 	`((?:logins|migrate) [\w.-]+|(?:check|gateway|serve|status|worker)\b)|` +

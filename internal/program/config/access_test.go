@@ -77,7 +77,8 @@ func TestSecretsEverybodyMayReadAreWarnedOf(t *testing.T) {
 	}
 }
 
-// Without an explicit file, Find only uses a file that certainly belongs to the user.
+// Without an explicit file, Find uses only a file that belongs to the user or to root, and to which
+// not every user can write.
 func TestFindTakesNoFileOfSomebodyElse(t *testing.T) {
 	onUnix(t)
 	for _, name := range []string{DefaultPath, filepath.FromSlash(DevPath)} {

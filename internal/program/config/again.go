@@ -50,8 +50,8 @@ func (c *Config) SameAt(other *Config, path string) bool {
 	return mine.IsValid() && theirs.IsValid() && reflect.DeepEqual(mine.Interface(), theirs.Interface())
 }
 
-// valueAt returns the value at a path; v is the value at the path at. The result is not valid if there
-// is no such value.
+// valueAt returns the value at path, which it searches for in v, the value at the path at. The
+// result is not valid if there is no such value.
 func valueAt(v reflect.Value, at, path string) reflect.Value {
 	rest, below := strings.CutPrefix(path, at)
 	switch {
@@ -88,9 +88,9 @@ func valueAt(v reflect.Value, at, path string) reflect.Value {
 	return reflect.Value{}
 }
 
-// WithSecrets returns a destination with its secrets in other. ok is false if more than secrets differs
-// in the section that says where and how it sends, such as http: the secrets may be meant for another
-// receiver.
+// WithSecrets returns a destination of c with the secrets that the destination has in other. ok is
+// false if more than secrets differs in the section that says where and how it sends, such as http:
+// the secrets may be meant for another receiver.
 func (c *Config) WithSecrets(other *Config, destination string) (merged Destination, ok bool) {
 	merged, next := c.Destinations[destination], other.Destinations[destination]
 	shown := func(c *Config, d Destination) any {

@@ -60,7 +60,8 @@ func (c *Config) Accepting() []string {
 // CellPath returns the path of a cell's console.
 func CellPath(name string) string { return "/cells/" + name }
 
-// Whole returns the configuration with all cells, of which c is a part.
+// Whole returns the complete configuration, with all cells. If c is the result of InCell, Whole
+// returns the configuration that InCell was called on.
 func (c *Config) Whole() *Config {
 	if c.whole == nil {
 		return c
@@ -128,8 +129,9 @@ func (c *Config) checkCells(d *decoder) {
 	c.checkStatements(d)
 }
 
-// checkStatements refuses routes from other cells to sql destinations: their statements run in the
-// event's database, in the transaction that settles the effect.
+// checkStatements refuses routes to sql destinations from sources outside the main cell. The
+// statements would run in the cell's database, in the transaction that settles the effect, and not
+// in the application's database.
 func (c *Config) checkStatements(d *decoder) {
 	for i, r := range c.Routes {
 		if c.Destinations[r.To].SQL == nil {

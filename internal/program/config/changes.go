@@ -23,7 +23,8 @@ type Change struct {
 // ChangeKind is the kind of a Change.
 type ChangeKind string
 
-// The kinds of a Change. A setting is renamed if it is removed and an equal one is added.
+// The kinds of a Change. A setting is renamed if it is removed and an equal one is added under
+// another name.
 const (
 	Added   ChangeKind = "added"
 	Removed ChangeKind = "removed"
@@ -121,7 +122,8 @@ func changesOf(section string, old, next map[string]setting) []Change {
 	return list
 }
 
-// changedFields returns the paths of the fields that differ, or secrets if only secrets differ.
+// changedFields returns the paths of the fields that differ, or the word secrets if only secrets
+// differ.
 func changedFields(old, next setting) []string {
 	before, after := map[string]string{}, map[string]string{}
 	for _, s := range settingsIn("", old.shown) {

@@ -36,9 +36,10 @@ type decoder struct {
 	env     LookupEnv
 	dir     string // base directory for relative paths
 	anchors map[string]ast.Node
-	// noAliases refuses aliases.
+	// noAliases is true if aliases are refused.
 	noAliases bool
-	// noFiles decodes a file as unreadText, because a user without access to the machine named it.
+	// noFiles is true if secret files must not be read, because a user without access to the
+	// machine named them. Each of their secrets is then unreadText.
 	noFiles  bool
 	problems Problems
 	warnings Problems // warnings about secret files

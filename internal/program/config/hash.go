@@ -17,8 +17,8 @@ const hashLength = 16
 var undecided = regexp.MustCompile(`^sources\.[^.]*\.(secrets|retention|cell)$|^destinations\.[^.]*\.http\.sign\.`)
 
 // Hash returns a hash of the settings that decide about events: sources, destinations and routes,
-// without secrets and without listener, database and worker settings. The hash is stored with every
-// event that was dispatched or skipped. Rotating a secret does not change the hash.
+// without secrets and without each source's retention and cell. The hash is stored with every event
+// that was dispatched or skipped. Rotating a secret does not change the hash.
 func (c *Config) Hash() string {
 	decisive := Config{Sources: c.Sources, Destinations: c.Destinations, Routes: c.Routes}
 	p := printer{files: c.origin.files, omit: undecided.MatchString}

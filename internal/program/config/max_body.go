@@ -27,8 +27,8 @@ func (c *Config) fillInMaxBodies() {
 	}
 }
 
-// providerCap returns the size of the largest body that a source's provider is known to send, or 0
-// if the size is unknown or the source is not valid.
+// providerCap returns the size of the largest body that a source's provider is known to send. It
+// returns 0 if the size is unknown or the source is not valid.
 func providerCap(s Source) int64 {
 	p, err := s.Sender()
 	if err != nil {

@@ -48,8 +48,8 @@ func parse(text string) (file *ast.File, err error) {
 
 var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// syntaxProblem keeps the position and the reason of a syntax error. It omits text that the library
-// quotes from the file, which may be a secret.
+// syntaxProblem returns a Problem with the position and the reason of a syntax error. It omits text
+// that the library quotes from the file, which may be a secret.
 func syntaxProblem(file string, err error) Problem {
 	p := Problem{File: file, Message: "is not valid YAML"}
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {

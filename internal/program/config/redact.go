@@ -10,7 +10,7 @@ import (
 
 const (
 	defaultRedactAfter = 7 * day
-	// minRedactAfter leaves time to investigate failures.
+	// minRedactAfter is the minimum of redact_after. It leaves time to investigate failures.
 	minRedactAfter = time.Hour
 )
 

@@ -129,8 +129,8 @@ func (c *Config) checkRetention(d *decoder) {
 	}
 }
 
-// beforeExport is the minimum by which each dedup must exceed payloads, so that a day is exported
-// with its events.
+// beforeExport is the minimum by which each dedup setting must exceed retention.payloads, so that a
+// day is exported with its events.
 const beforeExport = 2 * retention.Day
 
 func (c *Config) checkExport(d *decoder) {

@@ -13,8 +13,8 @@ import (
 // Setting is a field of the file with its value as a line of text.
 type Setting struct{ Field, Value string }
 
-// RouteSettings returns the fields of a route, in the order of the reference. A value that refers
-// to an environment variable is returned as written, because the variable may be a secret.
+// RouteSettings returns the fields of a route, in the order of docs/configuration.md. A value that
+// refers to an environment variable is returned as written, because the variable may be a secret.
 func (c *Config) RouteSettings(at int) []Setting {
 	path := "routes[" + strconv.Itoa(at) + "]"
 	return c.settings(path, reflect.ValueOf(c.Routes[at]))

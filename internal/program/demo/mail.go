@@ -69,7 +69,8 @@ func (m *Mail) Start() {
 	m.serving.Go(func() { _ = m.server.Serve(m.opts.Listener) }) // Serve returns when the listener is closed
 }
 
-// Stop waits for emails in flight until ctx is done.
+// Stop closes the listener and waits for emails in flight. If ctx is done first, it closes their
+// connections and returns an error.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
 	// Shutdown does not close the listener if Serve has only just begun: Serve would never return.

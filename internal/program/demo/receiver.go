@@ -40,7 +40,7 @@ type ReceiverOptions struct {
 	Listener net.Listener
 	// Secret verifies the Standard Webhooks signatures of requests. Required.
 	Secret secret.Value
-	// Mail is the mail server whose emails GET /seen lists too. It may be nil.
+	// Mail is a mail server, or nil. GET /seen lists its emails too.
 	Mail *Mail
 	// Print is called with a line for each accepted request. If nil, nothing is printed.
 	Print func(line string)
@@ -99,7 +99,8 @@ func (r *Receiver) Start() {
 	})
 }
 
-// Stop waits for requests in flight until ctx is done.
+// Stop closes the listener and waits for requests in flight. If ctx is done first, it closes their
+// connections and returns an error.
 func (r *Receiver) Stop(ctx context.Context) error {
 	err := r.server.Shutdown(ctx)
 	if err != nil {
@@ -164,7 +165,7 @@ func (s Seen) line() string {
 	return "receiver  applied  " + what
 }
 
-// named reports whether the request's Host header is a name or address of this machine, or the
+// named reports whether the request's Host header is localhost, a loopback address or the
 // listener's address.
 func (r *Receiver) named(request *http.Request) bool {
 	return loopback.Called(request) || request.Host == r.opts.Listener.Addr().String()

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// MaxEdited is the maximum size of a body that a page edits, in bytes. A form encodes a byte as up to
-// three, and the listener limits forms.
+// MaxEdited is the maximum size of a body that a page edits, in bytes. A form encodes a byte as up
+// to three, and the listener limits forms.
 const MaxEdited = 16 << 10
 
 // headerOfType is the header that a request stores as its content type.

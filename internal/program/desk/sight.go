@@ -27,7 +27,8 @@ type Sight struct {
 	Mask map[string][]string
 }
 
-// DeniedError is returned when a caller must not see something. Its text names the required role.
+// DeniedError is returned when a caller may not see the requested data. Its text names the required
+// role.
 type DeniedError struct{ Heading, Text string }
 
 // Error implements error.
@@ -118,8 +119,8 @@ func (v View) ConcealEffect(e *life.Effect) {
 	}
 }
 
-// ShowsResponse reports whether the caller sees the receiver's response, which may repeat data of the
-// event.
+// ShowsResponse reports whether the caller sees the receiver's response, which may repeat data of
+// the event.
 func (v View) ShowsResponse(e life.Effect) bool {
 	return v.WhyNot() == "" && (e.ResponseExcerpt != "" || slices.ContainsFunc(e.Attempts, func(a ledger.Attempt) bool { return a.ResponseExcerpt != "" }))
 }

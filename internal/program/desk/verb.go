@@ -136,8 +136,8 @@ func Possible(thing Thing, state string) []Verb {
 	return slices.DeleteFunc(Of(thing), func(v Verb) bool { return !v.PossibleIn(state) })
 }
 
-// Named returns the verb of a thing by name, except verbs with Own. If there is none, it returns the
-// zero Verb, for which Known returns false.
+// Named returns the verb of a thing by name, except verbs with Own. If there is none, it returns
+// the zero Verb, for which Known returns false.
 func Named(thing Thing, name string) Verb {
 	return first(func(v Verb) bool { return !v.Own && v.On == thing && v.Name == name })
 }

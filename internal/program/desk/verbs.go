@@ -28,8 +28,8 @@ const (
 // ActionSendEvent is the delivery of a test event to the gateway.
 const ActionSendEvent ledger.Action = "source.send"
 
-// Verbs returns all verbs. The first verb that a bulk run can apply to a thing is the default for
-// that thing.
+// Verbs returns all verbs. For each kind of thing, the first verb that a bulk run can apply is the
+// default on the page of a new run.
 func Verbs() []Verb {
 	return []Verb{
 		{

@@ -11,8 +11,9 @@ import (
 // survives.
 const CheckDurability = "durability"
 
-// survival describes the failures that an acknowledged event survives, as far as Postgres's settings
-// show. A hosting service may also replicate the server's disk, which Postgres cannot detect.
+// survival describes the failures that an acknowledged event survives, as far as Postgres's
+// settings show. A hosting service may also replicate the server's disk, which Postgres cannot
+// detect.
 func (f facts) survival() Finding {
 	found := Finding{Level: OK, Check: CheckDurability}
 	switch {
@@ -52,7 +53,8 @@ func (f facts) confirmed() string {
 	return fmt.Sprintf("an event is answered with 2xx when %d standbys (%s) have it%s", number, which, strings.Replace(does, " has ", " have ", 1))
 }
 
-// others describes the difference for transactions that Hooklatch does not begin.
+// others returns a warning that transactions which Hooklatch does not begin may be lost, or "" if
+// they are as durable as Hooklatch's.
 func (f facts) others() string {
 	switch f.SynchronousCommit {
 	case "on", "remote_apply":

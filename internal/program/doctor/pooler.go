@@ -53,8 +53,8 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 }
 
 func processBehind(ctx context.Context, conn *pgx.Conn) (process uint32, err error) {
-	// QueryExecModeExec prepares no statement, which a pooler could break. The simple protocol would
-	// need client_encoding UTF8.
+	// QueryExecModeExec prepares no statement, which a pooler could break. The simple protocol
+	// would need client_encoding UTF8.
 	if err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err != nil {
 		err = fmt.Errorf("ask the server which process it is: %w", err)
 	}

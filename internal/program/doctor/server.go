@@ -16,10 +16,11 @@ import (
 const (
 	// minVersion is the oldest server version with which Hooklatch is tested.
 	minVersion = 150000
-	// maxSnapshot is the maximum age of a snapshot: rows deleted after it stay in the tables, and
-	// every search for jobs reads them.
+	// maxSnapshot is the age at which a snapshot becomes a finding: rows deleted after the snapshot
+	// stay in the tables, and every search for jobs reads them.
 	maxSnapshot = time.Hour
-	// maxDeadJobs is the maximum number of dead river_job rows that wait for vacuum.
+	// maxDeadJobs is the number of dead rows in river_job at which they become a finding. Dead rows
+	// wait for vacuum.
 	maxDeadJobs = 100_000
 	// maxClockDifference is the maximum difference between the database's clock and this machine's
 	// clock.

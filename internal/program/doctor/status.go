@@ -74,9 +74,11 @@ func (s *Status) NeedsSomebody() bool {
 type Share struct {
 	Part int64 `json:"part"`
 	All  int64 `json:"all"`
-	// Hours are the rates of the last 24 hours, the current hour last. An hour without data is null.
+	// Hours are the rates of the last 24 hours, the current hour last. An hour without data is
+	// null.
 	Hours []*float64 `json:"hours"`
-	// Usual is the median rate at this hour of the day over the last seven days. It is nil if unknown.
+	// Usual is the median rate at this hour of the day over the last seven days. It is nil if
+	// unknown.
 	Usual *float64 `json:"usual"`
 }
 

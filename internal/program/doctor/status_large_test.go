@@ -16,8 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// soon is the maximum time that Postgres may spend on all statements of a status, with a million
-// events and a million effects, of which 10,000 and 100,000 wait.
+// soon is the maximum time that Postgres may spend on all statements of a status. The tables
+// contain a million events and a million effects; 10,000 of the events and 100,000 of the effects
+// wait.
 const soon = 100 * time.Millisecond
 
 //go:embed testdata/large.sql

@@ -72,7 +72,7 @@ func usually(s Share) string {
 	return ", usually " + percent(*s.Usual, true)
 }
 
-// largest returns the first three tables as text. The tables are sorted by size.
+// largest returns the three largest tables as text. The given tables are sorted by size.
 func largest(tables []Table) string {
 	var names []string
 	for _, t := range tables[:min(3, len(tables))] {

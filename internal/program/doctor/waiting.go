@@ -25,8 +25,8 @@ const (
 )
 
 // Waiting finds waiting work: the number of rows, their age, the reason, and the command to run.
-// While a worker runs, Waiting does not report dispatches and attempts that have been due for less
-// than a minute.
+// Waiting does not report an attempt that has been due for less than a minute. The same applies to
+// a dispatch, if a worker processes its queue.
 func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadWaitingQuestions(name)
 	if err != nil {
@@ -55,7 +55,7 @@ func Waiting(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Findi
 
 // waiting collects findings until a query fails.
 type waiting struct {
-	ctx      context.Context //nolint:containedctx // of one call of Waiting
+	ctx      context.Context //nolint:containedctx // the struct lives for one call of Waiting
 	pool     *pgxpool.Pool
 	schema   schema.Name
 	sql      waitingQuestions

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// came returns the verb for effects in a state that only an operator can end.
+// came returns the verb for failed or parked effects in a message.
 func came(state string, count int64) string {
 	switch {
 	case state == "failed":

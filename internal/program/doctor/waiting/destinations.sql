@@ -1,5 +1,5 @@
--- Lists destinations with the number of their unfinished effects, the number of those that were due
--- before the given time and wait only for a worker, and the reason why the destination is blocked.
+-- Lists destinations, with the reason why a destination is blocked. Counts the unfinished effects
+-- of each destination, and those that were due before the given time and wait only for a worker.
 WITH unfinished AS (
     SELECT
         e.destination, e.queue, e.next_attempt_at,

@@ -16,7 +16,7 @@ import (
 
 const module = "github.com/hooklatch/hooklatch/"
 
-// packages are the packages of the structs that the file is decoded into.
+// packages lists the packages with the structs into which the configuration file is decoded.
 var packages = []string{
 	"internal/program/config", "gateway", "gateway/backfill", "gateway/provider", "worker", "internal/agreement", "worker/destination", "worker/lane", "worker/route",
 }
@@ -25,7 +25,7 @@ var packages = []string{
 // module/gateway.Options.Listen.
 type comments map[string]string
 
-// readComments reads the comments of all structs in packages. root is the repository.
+// readComments reads the comments of all structs in packages. root is the path of the repository.
 func readComments(root string) (comments, error) {
 	docs := comments{}
 	for _, dir := range packages {
@@ -111,7 +111,8 @@ func withoutName(name, comment string) string {
 }
 
 // withKeys replaces the names of Go fields inside sentences with their keys in the file. It does
-// not replace a field's name that is also the name of a product: sentences mean the product.
+// not replace a name in capitals, such as URL, or a name that is also a product's name. Sentences
+// use these words with their usual meaning.
 func withKeys(owner reflect.Type, comment string) string {
 	for field := range owner.Fields() {
 		key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")

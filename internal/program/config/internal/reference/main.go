@@ -27,7 +27,7 @@ func write() error {
 		return err
 	}
 	for path, text := range files {
-		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a page, for everyone
+		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // every user may read the page
 			return err
 		}
 	}
