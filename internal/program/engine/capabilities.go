@@ -1,6 +1,7 @@
 package engine
 
-// capability is something that Hooklatch needs from a server.
+// capability is one behaviour that Hooklatch needs from a server, with the experiment that tests
+// it.
 type capability struct {
 	name    string
 	works   string // statement that is true of a suitable server

@@ -1,7 +1,7 @@
 // Package engine tests whether a database server can do everything that Hooklatch needs, in a
-// separate schema. It tests behaviour and ignores version numbers: each capability is a small
-// experiment with one to three sessions. The package therefore also finds a server or pooler that
-// accepts a statement and does something else.
+// separate schema. It tests behaviour and ignores version numbers: it tries each capability in a
+// small experiment with one to three sessions. The package therefore also finds a server or pooler
+// that accepts a statement and does something else.
 package engine
 
 import (
@@ -36,8 +36,8 @@ const busy = "run the check again with an empty database on an idle server: this
 // Check tries every capability. A Problem names a missing capability that Hooklatch cannot do
 // without. A Warning names a missing capability that has a substitute; its Fix names the
 // substitute. Check creates a schema and drops it, even if ctx ends. Its error says why the
-// experiments could not begin, or did not finish. The pool needs two connections; an experiment
-// opens up to three more.
+// experiments could not begin or finish, or why the schema could not be dropped. The pool needs two
+// connections; an experiment opens up to three more.
 func Check(ctx context.Context, pool *pgxpool.Pool) ([]doctor.Finding, error) {
 	return check(ctx, pool, capabilities())
 }

@@ -18,7 +18,7 @@ const (
 	// hurry lets a statement of the transaction wait for a lock only briefly. On a server that
 	// ignores lock_timeout, statement_timeout ends the statement.
 	hurry = "SELECT set_config('lock_timeout', '200', true), set_config('statement_timeout', '5000', true)"
-	// pause is enough for a statement to reach the server.
+	// pause is usually long enough for a statement to reach the server.
 	pause = 100 * time.Millisecond
 )
 

@@ -16,7 +16,7 @@ import (
 // Target is a way of running the program.
 type Target string
 
-// Targets.
+// Values of Target.
 const (
 	Binary     Target = "binary"
 	Compose    Target = "compose"
@@ -75,8 +75,8 @@ func DefaultTo(t Target) string {
 	return "http://localhost:3000/hooks"
 }
 
-// Validate checks each answer. Later, the program reads the rendered configuration and so checks the
-// answers again.
+// Validate checks each answer. Later, the program reads the rendered configuration and so checks
+// the answers again.
 func (a Answers) Validate() error {
 	if len(a.Providers) == 0 {
 		return errors.New("no provider is named: name the senders of your webhooks, such as stripe or github; `hooklatch providers` lists all providers")

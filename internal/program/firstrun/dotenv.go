@@ -20,7 +20,8 @@ type variable struct {
 // plainValue matches values that a shell, Compose and systemd read unchanged.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]*$`)
 
-// checkDotenv refuses a value that a shell, Compose and systemd would read differently.
+// checkDotenv refuses a value that a shell, Compose or systemd would not read unchanged, even in
+// quotes.
 func checkDotenv(name string, value secret.Value) error {
 	if strings.ContainsFunc(value.Reveal(), func(r rune) bool { return r < ' ' || r == '\'' || r == 0x7f }) {
 		return fmt.Errorf("%s has a single quote, a line break or another control character, which .env cannot hold: in a URL, write %%27 for a single quote", name)
@@ -28,7 +29,8 @@ func checkDotenv(name string, value secret.Value) error {
 	return nil
 }
 
-// line returns the variable with its comment. kubectl reads quotes as part of a value.
+// line returns the line of the variable, after the lines of its comment. quote is false for a file
+// that kubectl reads, because kubectl reads quotes as part of the value.
 func (v variable) line(quote bool) string {
 	var b strings.Builder
 	for _, comment := range v.comment {

@@ -53,9 +53,9 @@ func Others(t Target) []string {
 	return nil
 }
 
-// Files renders the files of valid answers: the configuration first, under the name config, then .env,
-// which contains all secrets, then other files. dotenv is the text of an existing .env file, whose
-// variables are kept, or empty.
+// Files renders the files of valid answers: the configuration first, under the name config, then
+// .env, which contains all secrets, then other files. dotenv is the text of an existing .env file,
+// whose variables are kept, or empty.
 func (a Answers) Files(config, dotenv string) ([]File, error) {
 	r := &rendering{Answers: a}
 	text, err := r.config()

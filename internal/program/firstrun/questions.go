@@ -64,8 +64,8 @@ func (q *Questions) Choose(ctx context.Context, a Answers) (Answers, error) {
 	return a, nil
 }
 
-// Complete asks at most five questions for missing answers, including those of Choose, then asks for
-// each sender's missing secret. It returns all answers.
+// Complete asks at most five questions for missing answers, including those of Choose, then asks
+// for each sender's missing secret. It returns all answers.
 func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	a, err := q.Choose(ctx, a)
 	if err != nil {

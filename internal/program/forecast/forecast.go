@@ -71,7 +71,7 @@ func (r Replay) ByRoute(ctx context.Context, e *inbox.Event) (routes []OfRoute, 
 	replayed.OnlyRoute = r.Route
 	planned, err := r.Table.Plan(ctx, &replayed)
 	if err != nil {
-		return nil, false, nil //nolint:nilerr // an evaluation took too long here
+		return nil, false, nil //nolint:nilerr // no prediction is possible if an evaluation took too long
 	}
 	of := func(name string) *Forecast {
 		at := slices.IndexFunc(routes, func(o OfRoute) bool { return o.Route == name })

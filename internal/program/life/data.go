@@ -28,7 +28,7 @@ type eventLife struct {
 	Effects []plainjson.Joined      `json:"effects,omitempty"`
 	Replays []inbox.EventReplay     `json:"replays,omitempty"`
 	Actions []ledger.OperatorAction `json:"actions,omitempty"`
-	// Routes explains the current routes.
+	// Routes contains the result of each current route for the event.
 	Routes      []route.Explanation `json:"routes,omitempty"`
 	OtherRoutes bool                `json:"dispatched_by_other_routes,omitzero"`
 }

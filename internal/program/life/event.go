@@ -28,7 +28,7 @@ type Event struct {
 }
 
 // sentBefore is the maximum time from an operator action on an event to the receipt of the event:
-// the program records that it sends a test event before it delivers the event.
+// before the program delivers a test event, it records this action in the operator log.
 const sentBefore = time.Minute
 
 // maxActions is the maximum number of operator actions shown.

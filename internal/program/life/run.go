@@ -33,7 +33,7 @@ type Run struct {
 // OfRun returns the JSON of a run.
 func OfRun(r runs.Run) Run {
 	filter, err := r.Record()
-	if err != nil { // a time has a year after 9999, which Postgres would not have returned
+	if err != nil { // only for a time after the year 9999, which no stored run has
 		filter = json.RawMessage(`{}`)
 	}
 	return Run{

@@ -44,7 +44,7 @@ type Queue struct {
 	report   func(lines int64) []byte
 	pending  []byte // accepted bytes that the writing goroutine has not taken yet
 	waiting  int    // bytes accepted and not written, including pending
-	overflow int64  // lines dropped since the queue was full
+	overflow int64  // lines dropped since the queue became full
 	dropped  int64  // lines dropped since the start
 	writing  time.Time
 	failure  error // error of the last write
@@ -97,8 +97,8 @@ func (q *Queue) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close waits until the queue is written, or ctx is done. Lines written after Close are
-// dropped.
+// Close waits until all queued lines have been written, or until ctx is done. A started queue drops
+// lines that arrive after Close.
 func (q *Queue) Close(ctx context.Context) {
 	q.mu.Lock()
 	running := q.running

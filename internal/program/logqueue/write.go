@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// run writes the queue. After Close, it ends when the queue is empty.
+// run writes the queue to the stream. After Close, it returns when the queue is empty.
 func (q *Queue) run() {
 	defer close(q.ended)
 	var batch []byte
@@ -78,7 +78,8 @@ func (q *Queue) sayLost() bool {
 	return true
 }
 
-// write calls the stream, and records the start and the result of the call.
+// write writes one part to the stream, and records when the write began and its error. It returns
+// true if there was no error.
 func (q *Queue) write(part []byte) bool {
 	q.mu.Lock()
 	q.writing = time.Now()

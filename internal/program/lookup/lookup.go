@@ -28,7 +28,7 @@ const MaxText = 4 << 10
 // the first events of a delivery.
 const MaxHits = 50
 
-// Errors about a text.
+// Errors of Validate and Find about a text.
 var (
 	ErrEmpty = errors.New("the text is empty")
 	ErrLong  = fmt.Errorf("the text has more than %d bytes", MaxText)
@@ -111,9 +111,9 @@ type Hit struct {
 	At     time.Time   `json:"at,omitzero"`    // time at which the thing was received, created or requested
 }
 
-// Find returns the things that a text names, in the order of Kinds, each thing once. It adds to
-// unread the kinds that the database role, such as a gateway's role, cannot read. Errors: ErrEmpty,
-// ErrLong, ErrBytes and the database's.
+// Find returns the things that a text names, in the order of Kinds, each thing once. The result
+// unread lists the kinds that the database role cannot read, for example because it is a gateway's
+// role. Errors: ErrEmpty, ErrLong, ErrBytes and the database's.
 func (l *Lookup) Find(ctx context.Context, asked Asked) (all []Hit, unread []By, err error) {
 	if err := asked.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("find: %w", err)

@@ -1,4 +1,4 @@
-// Package loopback recognises the names and addresses of this machine.
+// Package loopback recognises localhost and loopback addresses, which lead to this machine.
 package loopback
 
 import (
@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Is reports whether a host, without a port, is a name or address of this machine.
+// Is reports whether a host, without a port, is localhost or a loopback address.
 func Is(host string) bool {
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// Called reports whether a request's Host header is a name or address of this machine. A web site
-// can point its own name at 127.0.0.1 and let a browser read the responses (DNS rebinding), but it
-// cannot change the Host header.
+// Called reports whether a request's Host header is localhost or a loopback address, with or
+// without a port. A web site can point its own name at 127.0.0.1 and let a browser read the
+// responses (DNS rebinding), but it cannot change the Host header.
 func Called(r *http.Request) bool {
 	host := r.Host
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -26,8 +26,8 @@ func Called(r *http.Request) bool {
 	return Is(host)
 }
 
-// From reports whether a program on this machine sent a request itself: Called is true, the address of
-// the client is a loopback address, and no proxy has added a header about its own client.
+// From reports whether a program on this machine sent a request itself: Called is true, the address
+// of the client is a loopback address, and no proxy has added a header about its own client.
 func From(r *http.Request) bool {
 	client, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && client.Addr().Unmap().IsLoopback() && Called(r) &&

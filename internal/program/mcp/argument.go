@@ -36,7 +36,7 @@ const (
 	inPath   place = "path"
 	inQuery  place = "query"
 	inBody   place = "body"
-	inResult place = "result" // not sent
+	inResult place = "result" // not sent to the console
 )
 
 // argument is one argument of a tool.
@@ -49,7 +49,8 @@ type argument struct {
 	schema   schema
 }
 
-// argumentsOf returns the tool's arguments: the parameters and the fields of the body.
+// argumentsOf returns the tool's arguments: the parameters, the fields of the body and, for a read
+// without the parameter limit, fromName.
 func (t tool) argumentsOf() ([]argument, error) {
 	var list []argument
 	for _, p := range t.Parameters {
@@ -87,8 +88,8 @@ func (t tool) argumentsOf() ([]argument, error) {
 	return list, nil
 }
 
-// inQueryToo reports whether a parameter of the path can also be sent in the query, which can contain
-// every value.
+// inQueryToo reports whether a parameter of the path can also be sent in the query, which can
+// contain every value.
 func (t tool) inQueryToo(name string) bool {
 	return slices.ContainsFunc(t.Parameters, func(p parameter) bool { return p.In == string(inQuery) && p.Name == name })
 }
@@ -165,7 +166,7 @@ func (t tool) call(given json.RawMessage) (call, error) {
 	if c.limit > 0 {
 		query.Set(limitName, strconv.Itoa(c.limit))
 	}
-	for _, p := range t.Parameters { // the value is in the query
+	for _, p := range t.Parameters { // in the path, - stands for a value that is in the query
 		path = strings.ReplaceAll(path, "{"+p.Name+"}", "-")
 	}
 	if t.method == http.MethodPost {
@@ -186,7 +187,7 @@ func readArguments(given json.RawMessage) (map[string]any, error) {
 	}
 	var values map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(given))
-	decoder.UseNumber() // an event's number may have more digits than a float
+	decoder.UseNumber() // an event's number may have more digits than a float can hold
 	if err := decoder.Decode(&values); err != nil {
 		return nil, errors.New("the arguments must be a JSON object")
 	}

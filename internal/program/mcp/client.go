@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// callTimeout is the maximum time of one request. The console itself answers within ten seconds.
+	// callTimeout is the maximum time of one request. The console itself answers within ten
+	// seconds.
 	callTimeout = 15 * time.Second
 	// maxConns is the maximum number of simultaneous requests, however many calls a client makes.
 	maxConns = 4

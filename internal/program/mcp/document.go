@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// documentPath is the path of the document. No tool returns the document, because the tools already
-// describe the whole API.
+// documentPath is the path of the console's OpenAPI document. No tool returns the document, because
+// the tools already describe the whole API.
 const documentPath = "/api/openapi.json"
 
 // document is the part of the console's OpenAPI document that tools are derived from.

@@ -1,6 +1,6 @@
-// Package mcp serves the API of a console as tools of the Model Context Protocol: all reads, and the
-// changes that an operator allows. The tools are derived from the console's OpenAPI document, and
-// the console decides what the token may see and do.
+// Package mcp serves the API of a console as tools of the Model Context Protocol: all reads, and
+// the changes that an operator allows. The tools are derived from the console's OpenAPI document,
+// and the console decides what the token may see and do.
 package mcp
 
 import (
@@ -24,7 +24,7 @@ import (
 // most 64 KiB.
 const maxMessage = 1 << 20
 
-// maxError is the maximum size of an error, in bytes: it may repeat an argument.
+// maxError is the maximum size of an error, in bytes. An error may repeat an argument of any size.
 const maxError = 1 << 10
 
 // Options configure Serve.
@@ -35,7 +35,7 @@ type Options struct {
 	Token secret.Value
 	// Name is the operator's name in the operator log if the console requires no token.
 	Name string
-	// Allow lists the tools that may change something.
+	// Allow lists the names of the tools to serve that change something.
 	Allow []string
 	// Version is the program version.
 	Version string

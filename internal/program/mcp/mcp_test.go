@@ -52,7 +52,7 @@ const small = `{"openapi": "3.1.0", "paths": {
 type fixture struct {
 	*sdk.ClientSession
 
-	end   context.CancelFunc // ends the server
+	end   context.CancelFunc // stops the server
 	ended chan error
 }
 

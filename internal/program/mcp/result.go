@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
 )
 
-// maxResult is the maximum number of bytes of a response that one result contains. A model reads about
-// four bytes as one token, and clients refuse results above some 25,000 tokens.
+// maxResult is the maximum number of bytes of a response that one result contains. A model reads
+// about four bytes as one token, and clients refuse results above some 25,000 tokens.
 const maxResult = 48 << 10
 
 // result returns a response, or a part of it, as a tool's result.
@@ -89,9 +89,9 @@ func shown(part []byte, untrusted bool) (text, note string) {
 	return text, note
 }
 
-// visible writes invisible characters as JSON escapes. A text could use invisible characters to hide
-// instructions that only a model reads. In JSON, such characters occur only within strings, where an
-// escape does not change the value.
+// visible writes invisible characters as JSON escapes. A text could use invisible characters to
+// hide instructions that only a model reads. In JSON, such characters occur only within strings,
+// where an escape does not change the value.
 func visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

@@ -59,8 +59,8 @@ func toolsOf(d *document) (map[string]tool, error) {
 // actionName is the path parameter that names a verb.
 const actionName = "action"
 
-// expand returns an operation's tools: one for each verb that its path can name, or a single tool if
-// the path names no verb.
+// expand returns an operation's tools: one for each verb that its path can name, or a single tool
+// if the path names no verb.
 func expand(o operation) []tool {
 	at := slices.IndexFunc(o.Parameters, func(p parameter) bool { return p.In == "path" && p.Name == actionName })
 	if at < 0 {

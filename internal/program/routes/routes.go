@@ -78,7 +78,8 @@ type State struct {
 
 	Hour Counts `json:"last_hour"`
 	Day  Counts `json:"last_day"`
-	// LastError is the newest effect that was created since ErrorsSince and needs attention, or nil.
+	// LastError is the newest effect that was created since ErrorsSince and needs attention, or
+	// nil.
 	LastError   *LastError `json:"last_error"`
 	ErrorsSince time.Time  `json:"errors_since"`
 }
@@ -96,8 +97,8 @@ func (r Reader) All(ctx context.Context, list []Route) ([]State, error) {
 	return r.read(ctx, list, "", find.Effects{}, mostErrors)
 }
 
-// One returns the state of one route. Unlike All, it searches only this route's effects for the last
-// error.
+// One returns the state of one route. Unlike All, it searches only this route's effects for the
+// last error.
 func (r Reader) One(ctx context.Context, route Route) (State, error) {
 	states, err := r.read(ctx, []Route{route}, route.Name, find.Effects{Route: route.Name}, 1)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 const (
 	// maxLag is how far a standby may be behind the primary.
 	maxLag = 30 * time.Second
-	// Timeout limits the reads of a console page from the standby. After that, the page is read from
-	// the primary.
+	// Timeout limits the reads of a console page from the standby. After that, the page is read
+	// from the primary.
 	Timeout = 4 * time.Second
 
 	// lookTimeout limits each query that checks a server.
@@ -184,7 +184,7 @@ func (r replayed) foreign(w written) string {
 }
 
 // behind returns the state of a standby with its lag, and refuses the standby if the lag exceeds
-// most. The lag is the difference of two times of the primary's clock.
+// most. The lag is the difference between two times by the primary's clock.
 func (r replayed) behind(w written, most time.Duration) State {
 	if *r.position >= w.position {
 		return State{}

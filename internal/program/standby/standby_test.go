@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// looked returns the state of a standby that has just been configured. It looks again while a server
-// is too slow to answer.
+// looked returns the state of a standby that has just been configured. It looks again while a
+// server is too slow to answer.
 func looked(t *testing.T, primary, other *pgxpool.Pool) (state standby.State) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -66,11 +66,11 @@ type Telemetry struct {
 	logger   *slog.Logger
 	service  *resource.Resource
 	registry *prometheus.Registry
-	stop     []func(context.Context) error // in stop order
+	stop     []func(context.Context) error // Stop calls all of them at once
 }
 
-// Start creates the providers. It sets no globals, and uses ctx only until it returns. An error names
-// the environment variable that caused it.
+// Start creates the providers. It sets no globals, and uses ctx only until it returns. If an
+// environment variable is the cause of an error, the error names the variable.
 func Start(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.ServiceName == "" {
 		return nil, errors.New("telemetry: ServiceName is required")
@@ -201,14 +201,14 @@ func (t *Telemetry) newMeterProvider(ctx context.Context, registry prometheus.Re
 // Source: https://opentelemetry.io/docs/specs/semconv/registry/attributes/service/
 const instanceNamespace = "4d63009a-8d0f-11ee-aad7-4c796ed8e320"
 
-// instance returns service.instance.id. Unlike a process id, this id stays the same after a restart,
-// so that metric series continue.
+// instance returns service.instance.id. Unlike a process id, this id stays the same after a
+// restart, so that metric series continue.
 func instance(opts Options) string {
 	host, _ := os.Hostname() // without a host name, the id depends on the service name and the address
 	return uuid.NewSHA1(uuid.MustParse(instanceNamespace), []byte(opts.ServiceName+"\n"+host+"\n"+opts.Instance)).String()
 }
 
-// describe returns the resource of the service. The environment overrides it.
+// describe returns the resource of the service. Environment variables override its attributes.
 func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 	attributes := []resource.Option{
 		resource.WithTelemetrySDK(),
@@ -226,8 +226,9 @@ func describe(ctx context.Context, opts Options) (*resource.Resource, error) {
 }
 
 // asked reports whether the environment requests the export of a signal, TRACES or METRICS. Without
-// a request, nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log errors.
-// Metrics for Prometheus are always served, so the value "prometheus" requests nothing more.
+// a request, nothing is exported: OpenTelemetry's default, OTLP to localhost, would only log
+// errors. Metrics for Prometheus are always served, so the value "prometheus" requests nothing
+// more.
 //
 // Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
 func asked(signal string) bool {

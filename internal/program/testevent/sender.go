@@ -1,5 +1,5 @@
-// Package testevent signs test events as their providers do, and delivers them to a gateway, for the
-// command line and the console.
+// Package testevent signs test events as their providers do, and delivers them to a gateway, for
+// the command line and the console.
 package testevent
 
 import (
@@ -29,7 +29,7 @@ const (
 	maxAnswer = 4 << 10
 )
 
-// ErrNoSecret is returned by New for a source none of whose secrets is valid now.
+// ErrNoSecret is returned by New if a source has secrets, but none of them is valid now.
 var ErrNoSecret = errors.New("has no secret that is valid now")
 
 // Sender delivers signed events to one source. Close it after use.
@@ -42,10 +42,10 @@ type Sender struct {
 	client   *http.Client
 }
 
-// New returns a Sender for a source of a configuration, with the source's first secret that is valid
-// now. base is the base URL of the gateway; nil means the gateway's own listener, whose certificate is
-// not verified. parallel is the number of deliveries that may run simultaneously. Errors: ErrNoSecret,
-// config.Problems.
+// New returns a Sender for a source of a configuration, with the source's first secret that is
+// valid now. base is the base URL of the gateway; nil means the gateway's own listener, whose
+// certificate is not verified. parallel is the number of deliveries that may run simultaneously.
+// Errors: ErrNoSecret, config.Problems.
 func New(cfg *config.Config, source string, base *url.URL, parallel int) (*Sender, error) {
 	s := cfg.Sources[source]
 	made, err := s.Sender()
@@ -95,8 +95,8 @@ func (s *Sender) Sign(event *provider.Request) (*provider.Request, error) {
 	return r, nil
 }
 
-// IDOf returns the event id that the gateway will find in a request. It returns an empty id if there
-// are several events, or no readable event.
+// IDOf returns the event id that the gateway will find in a request. It returns an empty id if
+// there are several events, or no readable event.
 func (s *Sender) IDOf(event *provider.Request) string {
 	events, err := s.provider.Events(event)
 	if err != nil || len(events) != 1 {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// pageSize is the number of events found at a time.
+	// pageSize is the maximum number of events that one query finds.
 	pageSize = 500
 	// bodiesAtOnce is the maximum number of bodies in memory.
 	bodiesAtOnce = 50
@@ -34,8 +34,8 @@ type Comparison struct {
 type Limits struct {
 	Events int           // maximum number of events; required
 	Time   time.Duration // no further events are read after this time; 0 for no limit
-	// Rest is the pause after each batch of events, as a multiple of the time that the batch took. It
-	// leaves the CPUs and the database to deliveries.
+	// Rest is the pause after each batch of events, as a multiple of the time that the batch took.
+	// It leaves the CPUs and the database to deliveries.
 	Rest float64
 }
 
@@ -43,8 +43,8 @@ type Limits struct {
 // first. It calls progress after each batch. If Walk returns an error, it also returns its results
 // so far.
 //
-// Each event is planned alone, as if no other event had its keys. Report.Together counts the effects
-// of the events together.
+// Each event is planned alone, as if no other event had its keys. Report.Together counts the
+// effects of the events together.
 func (c *Comparison) Walk(ctx context.Context, asked find.Events, from find.Cursor, l Limits, progress func(*Report)) (*Report, error) {
 	r := newReport()
 	defer r.arrange()

@@ -20,7 +20,7 @@ const (
 	Fails   Kind = "error"   // the new configuration cannot render the effect's request, so it parks the effect
 	Gone    Kind = "gone"    // the new configuration does not create the effect
 	Added   Kind = "added"   // only the new configuration creates the effect
-	Changed Kind = "changed" // both configurations create the effect, and it differs
+	Changed Kind = "changed" // both configurations create the effect, with different properties
 )
 
 // Kinds returns all kinds, the most serious first.

@@ -36,8 +36,8 @@ type Effect struct {
 	URL            string              `json:"url,omitzero"`
 	Headers        map[string][]string `json:"headers,omitempty"`
 	ContentType    string              `json:"content_type,omitzero"`
-	// Body is the beginning of the rendered body, if it is text. BodyBytes is the length of the whole
-	// body.
+	// Body is the beginning of the rendered body, if it is text. BodyBytes is the length of the
+	// whole body.
 	Body      string `json:"body,omitzero"`
 	BodyBytes int    `json:"body_bytes"`
 }

@@ -11,9 +11,9 @@ import (
 // mostKeys is the maximum number of keys that a Report keeps in memory.
 const mostKeys = 1 << 20
 
-// Together counts the effects gone and added for all compared events together. The ledger creates an
-// effect only for the first event with its key, so events that share keys have fewer effects than
-// planned.
+// Together counts the effects gone and added for all compared events together. The ledger creates
+// an effect only for the first event with its key, so events that share keys have fewer effects
+// than planned.
 type Together struct {
 	Gone  int `json:"gone"`
 	Added int `json:"added"`
@@ -22,7 +22,7 @@ type Together struct {
 // keys contains the keys that the plans of the compared events have.
 type keys struct {
 	of      map[identity.EffectID]sides
-	planned Together // counts that ignore keys that events share
+	planned Together // counts as if events shared no keys
 	tooMany bool
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// One check of the property starts two programs, so few checks run by default. The command line is
-	// parsed later and may set more.
+	// One check of the property starts two programs, so few checks run by default. The command line
+	// is parsed later and may set more.
 	_ = flag.Set("rapid.checks", "10")
 	os.Exit(pgtest.Main(m))
 }

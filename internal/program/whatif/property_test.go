@@ -39,8 +39,8 @@ type world struct {
 	config *config.Config
 }
 
-// dispatched accepts the deliveries in a new database, and lets a program with the settings dispatch
-// the events in their order and carry out all effects.
+// dispatched accepts the deliveries in a new database, and lets a program with the settings
+// dispatch the events in their order and carry out all effects.
 func dispatched(t *testing.T, rt *rapid.T, s settings, mailPort string, deliveries []outbox.Delivery) world {
 	t.Helper()
 	w := world{pool: pgtest.New(t)}

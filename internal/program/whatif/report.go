@@ -28,12 +28,12 @@ type Report struct {
 	// of events whose plans differ.
 	Events    int `json:"events"`
 	Different int `json:"events_different"`
-	// Effects counts the differences of each kind. KnownErrors counts the errors that are the same with
-	// the old configuration.
+	// Effects counts the differences of each kind. KnownErrors counts the errors that are the same
+	// with the old configuration.
 	Effects     map[Kind]int `json:"effects"`
 	KnownErrors int          `json:"known_errors"`
 	// Together counts the effects gone and added for all events together. It is nil if there were
-	// too many keys to count. An effect with another key counts as gone and added.
+	// too many keys to count. An effect whose key changes counts as gone and as added.
 	Together *Together `json:"together,omitempty"`
 	// Groups are the differences, the most serious and most frequent first. Ungrouped counts the
 	// differences of further groups.
@@ -89,8 +89,8 @@ func newReport() *Report {
 	return &Report{Effects: map[Kind]int{}, Groups: []Group{}, groups: map[groupKey]*Group{}, keys: keys{of: map[identity.EffectID]sides{}}}
 }
 
-// Errors returns the number of effects that the new configuration would park because it cannot render
-// their requests.
+// Errors returns the number of effects that the new configuration would park because it cannot
+// render their requests.
 func (r *Report) Errors() int { return r.Effects[Fails] }
 
 // add counts the differences of one event.

@@ -1,4 +1,5 @@
--- Lists schemas of earlier checks that were killed. A check takes less than ten minutes.
+-- Lists this role's schemas of earlier checks that were killed: those created more than ten minutes
+-- ago. Experiments stop ten minutes after a check has begun.
 SELECT n.nspname
 FROM pg_namespace AS n
 WHERE starts_with(n.nspname, 'hooklatch_engine_')

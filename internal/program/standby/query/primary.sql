@@ -1,4 +1,4 @@
--- The primary's position in its WAL.
+-- Returns the primary's position in its WAL, and the identity of the server.
 SELECT
     now() AS now,
     pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS written,
