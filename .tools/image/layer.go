@@ -16,7 +16,8 @@ import (
 )
 
 // zstdLevel is the layer's compression level, as the zstd program numbers levels. Zstandard saves
-// an eighth compared with gzip. Docker 23, containerd 1.5 and Podman 2 and later versions read it.
+// an eighth compared with gzip. Docker 23, containerd 1.5, Podman 2 and their later versions can
+// read such a layer.
 const zstdLevel = 19
 
 // passwd gives the user of a container the name hooklatch. The Dockerfile copies the same file.
@@ -32,7 +33,8 @@ type entry struct {
 }
 
 // files lists everything that the image of a binary contains. Certificates and time zones are in
-// the binary. A process with a read-only file system may write to /tmp if a tmpfs is mounted there.
+// the binary. The image has the folder tmp, so that a tmpfs can be mounted there. A process with an
+// otherwise read-only file system can then write to /tmp.
 func files(b binary, licenses string) ([]entry, error) {
 	program, err := os.ReadFile(b.path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command image assembles Hooklatch's container image for all processors from the Linux binaries
+// Command image assembles Hooklatch's container image for amd64 and arm64 from the Linux binaries
 // of a release. It writes the image as a layout that crane, skopeo and podman read. It needs no
 // container engine, and the same binaries give the same bytes.
 package main

@@ -1,5 +1,5 @@
-// Command mutants makes deliberate mistakes in the code, one after another, and checks that the
-// test for each mistake fails. README.md describes it.
+// Command mutants runs tests on versions of the code that each contain one deliberate mistake, and
+// checks that the tests notice it. README.md describes it.
 package main
 
 import (

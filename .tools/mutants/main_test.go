@@ -19,8 +19,8 @@ const (
 	list   = "testdata/list"
 )
 
-// mutantsOf runs the command. It returns the report on each mutant, by name, the whole output and
-// the command's error.
+// mutantsOf runs the command. It returns the report on each mutant, as a map by the mutant's name,
+// and the complete output and the error of the command.
 func mutantsOf(t *testing.T, args ...string) (said map[string]string, out string, err error) {
 	t.Helper()
 	var b strings.Builder

@@ -66,7 +66,7 @@ type Options struct {
 	// GatewayGone is how long passes continue to request redeliveries after the last sign of a
 	// running gateway. Defaults to 30 seconds.
 	GatewayGone time.Duration
-	// Logger defaults to a logger that discards, MeterProvider to the global one.
+	// Logger defaults to a logger that discards everything, MeterProvider to the global one.
 	Logger        *slog.Logger
 	MeterProvider metric.MeterProvider
 }
@@ -110,8 +110,8 @@ func New(opts Options) (*Backfill, error) {
 	return &Backfill{opts: opts, meters: m, sleep: sleep}, nil
 }
 
-// Turn runs the passes that are due until its budget is used up. Each turn begins one source
-// later than the previous turn, so that a long list cannot keep the other sources waiting. A
+// Turn runs the passes that are due. It stops when its budget is used up. Each turn begins one
+// source later than the previous turn, so that a long list cannot keep the other sources waiting. A
 // provider's failure is stored with its list and is not returned as an error.
 func (b *Backfill) Turn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.opts.Budget)

@@ -213,7 +213,7 @@ func (p *pass) send(request *http.Request) (answer, error) {
 	response, err := p.client.http.Do(request)
 	if err != nil {
 		if failed, is := errors.AsType[*url.Error](err); is {
-			err = failed.Err // drop the URL: it contains a cursor
+			err = failed.Err // drop the URL, which may contain a cursor
 		}
 		return answer{}, fmt.Errorf("%s: %w", about, err)
 	}

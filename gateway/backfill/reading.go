@@ -131,8 +131,8 @@ func (p *pass) place(until time.Time, cursor string, mark walkMark) coverage.Mov
 	return coverage.Move{PassUntil: until, PageToken: mark.token(cursor), Mark: p.move.Mark}
 }
 
-// inOrder returns an error if a list is not in its declared order, because reading it would
-// stop too early.
+// inOrder returns an error if a list is not in its declared order, because walk would stop reading
+// it too early.
 func inOrder(items []Item, tolerance time.Duration) error {
 	for i := 1; i < len(items); i++ {
 		if items[i].At.Sub(items[i-1].At) > tolerance {

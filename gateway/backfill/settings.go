@@ -77,7 +77,7 @@ const (
 
 const day = 24 * time.Hour
 
-// usualRate is the default rate: one request per second.
+// usualRate is the default rate for a list without a rate of its own: one request per second.
 const usualRate = 1
 
 // WithDefaults returns a copy in which every unset field has its default.

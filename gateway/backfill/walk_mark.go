@@ -18,7 +18,8 @@ type walkMark struct {
 	newest string // this walk's largest number
 }
 
-// newWalkMark returns the mark of a new walk or, if continues is true, of an interrupted one.
+// newWalkMark returns the mark of a new walk. If continues is true and a walk was interrupted, it
+// returns the mark of that walk.
 func newWalkMark(row *coverage.Pass, continues bool) walkMark {
 	m := walkMark{first: row.Mark == "", until: row.Mark, newest: row.Mark}
 	if continues && !row.PassUntil.IsZero() {

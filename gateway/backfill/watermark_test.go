@@ -21,7 +21,7 @@ func TestAllEventsOfOneSecondAreRead(t *testing.T) {
 	require.EqualValues(t, 300, w.turn().Recovered)
 }
 
-// An event that the list shows late is found by the overlap of the next pass.
+// The next pass finds an event that the list shows late, because it overlaps the pass before.
 func TestWhatIsListedLateIsMet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -32,7 +32,7 @@ func TestWhatIsListedLateIsMet(t *testing.T) {
 	require.EqualValues(t, 1, w.turn().Recovered)
 }
 
-// The watermark is committed with the events before it, or neither is.
+// The watermark is committed in one transaction with the events before it.
 func TestTheWatermarkMovesWithTheEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

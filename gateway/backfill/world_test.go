@@ -41,7 +41,7 @@ type happened struct {
 	webhook       *provider.Request
 	delivered     bool   // according to the list
 	hidden        bool   // the list does not show it yet
-	account       string // one of several at Stripe
+	account       string // the connected account that the event belongs to, at Stripe
 }
 
 // reporter is a test, or one check of a property.

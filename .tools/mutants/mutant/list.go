@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// ReadList reads the *.mutants files in the given directories. The command's README.md describes the format.
+// ReadList reads the *.mutants files in the given directories. The command's README.md describes
+// the format.
 func ReadList(dirs ...string) ([]Mutant, error) {
 	var files []string
 	for _, dir := range dirs {

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// Mutant is one possible mistake, with the tests, the schedule of hookstorm, or both that must
-// notice it.
+// Mutant is one possible mistake. Its tests must notice it, or its schedule for hookstorm, or both.
 type Mutant struct {
 	Name  string
 	Why   string // why the mistake matters, in one sentence
@@ -44,8 +43,8 @@ type Suite struct {
 	Run string // the tests as an argument of -run
 }
 
-// Stale returns the reason why the mutant can no longer be made from the files below root, or nil
-// if it can.
+// Stale returns an error if the mutant can no longer be made from the files below root, or if one
+// of its tests no longer exists.
 func (m *Mutant) Stale(root string) error {
 	_, err := m.Mutated(root)
 	if err != nil {
@@ -57,8 +56,7 @@ func (m *Mutant) Stale(root string) error {
 	return m.Suite.exists(root)
 }
 
-// Mutated returns the contents of the files that the mutant changes, by path below
-// root.
+// Mutated returns the contents of the files that the mutant changes, by path below root.
 func (m *Mutant) Mutated(root string) (map[string]string, error) {
 	changed := make(tree, len(m.Edits))
 	for _, e := range m.Edits {
@@ -103,8 +101,8 @@ func (m *Mutant) Packages(root string) []string {
 	return dirs
 }
 
-// PackageOf returns the nearest directory above a file that has Go files: the package compiles or
-// embeds the file.
+// PackageOf returns the nearest directory with Go files that contains a given file, itself or in a
+// subdirectory. The package in that directory compiles or embeds the file.
 func PackageOf(root, file string) string {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))

@@ -11,7 +11,7 @@ import (
 )
 
 // shop has the files of a module. The module embeds one SQL statement and reads it in the same way
-// as the real module.
+// as Hooklatch reads its statements.
 var shop = map[string]string{
 	"go.mod": "module example.com/shop\n\ngo 1.26.0\n",
 	"main.go": `package main
