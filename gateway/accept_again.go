@@ -116,7 +116,8 @@ func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *
 			for i, value := range values {
 				normal[i] = s.normal(value)
 			}
-			// A delivery kept under other settings, or by an older version, has the value as it arrived.
+			// A delivery kept under other settings, or by an older version, has the value as it
+			// arrived.
 			if !kept.CarriedAs(name, normal) && !kept.CarriedAs(name, values) {
 				return false
 			}

@@ -74,8 +74,8 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{limiter: rate.NewLimiter(linesPerSecond, linesAtOnce), now: now}
 }
 
-// allow returns how many lines were suppressed since the last written line, and true. If no line may
-// be written now, it returns 0 and false.
+// allow returns how many lines were suppressed since the last written line, and true. If no line
+// may be written now, it returns 0 and false.
 func (t *throttle) allow() (suppressed int64, ok bool) {
 	if !t.limiter.AllowN(t.now(), 1) {
 		t.suppressed.Add(1)

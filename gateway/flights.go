@@ -40,10 +40,10 @@ type origin struct {
 }
 
 // flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
-// memory and a connection. Once the body is complete, the delivery takes a commit slot, which
-// is free again within milliseconds, whatever the sender does. Unknown senders may use a part
-// of each stage; the rest is reserved for known addresses. If the first stage has no free slot
-// for a new delivery, flights evicts the slowest of the bodies that are arriving.
+// memory and a connection. Once the body is complete, the delivery takes a commit slot, which is
+// free again within milliseconds, whatever the sender does. Unknown senders may use a part of each
+// stage; the rest is reserved for known addresses. If the first stage has no free slot for a new
+// delivery, flights evicts a slow body that is still arriving: see makeRoom.
 //
 // One mutex guards the counts and the drain state together: once a drain has begun, no
 // delivery is admitted.
@@ -190,7 +190,8 @@ func (f *flights) leave(one *flight) {
 	f.underway.Done()
 }
 
-// arrived ends a delivery's first stage, unless the delivery was evicted from it.
+// arrived ends a delivery's first stage, if it has not ended yet. The stage ends once: when the
+// body is complete, when the body is evicted, or when the delivery leaves.
 func (f *flights) arrived(one *flight) {
 	if !one.arriving {
 		return

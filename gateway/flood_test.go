@@ -150,9 +150,9 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 	require.Zero(t, q.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries WHERE known`))
 }
 
-// Rounds of deliveries alternate between no flood and a flood of forgeries. With the flood,
-// the 99th percentile of the response times is at most twice as high. The test compares the
-// upper end of the ratios' spread with this limit, but only with HOOKLATCH_LONG=1, on a quiet
+// Rounds of deliveries alternate between no flood and a flood of forgeries. The 99th percentile of
+// the response times with the flood is at most twice the percentile without it. The test compares
+// the upper end of the ratios' spread with this limit, but only with HOOKLATCH_LONG=1, on a quiet
 // machine.
 func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not while it measures
 	long := os.Getenv("HOOKLATCH_LONG") == "1"

@@ -19,10 +19,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// Accepter commits a delivery. When Accept returns without an error, every event of the
-// delivery is committed, except events that the Acceptance reports as refused. Accept calls the
-// delivery's Release when it no longer holds the body; if the sender has hung up, or Accept returns
-// outbox.ErrUnavailable, the gateway does not call Release itself. *outbox.Outbox implements Accepter.
+// Accepter commits a delivery. When Accept returns without an error, every event of the delivery is
+// committed, except events that the Acceptance reports as refused. Accept calls the delivery's
+// Release when it no longer holds the body. The gateway calls Release too, unless the sender has
+// hung up or Accept returned outbox.ErrUnavailable. *outbox.Outbox implements Accepter.
 type Accepter interface {
 	Accept(ctx context.Context, d outbox.Delivery) (outbox.Acceptance, error)
 }

@@ -140,8 +140,8 @@ func TestGzipIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, `gzip is "inside"; allowed: unpacked, sent`)
 }
 
-// The quarantine stores the bytes that the signature of a packed delivery covers. AcceptAgain unpacks
-// them if the source's Gzip setting requires it.
+// The quarantine stores the bytes that the signature of a packed delivery covers. AcceptAgain
+// unpacks them if the source's Gzip setting requires it.
 func TestAPackedDeliveryIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"a","type":"x"}`

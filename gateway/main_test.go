@@ -157,7 +157,8 @@ func setup(t *testing.T, change func(*gateway.Options)) *testBundle {
 		Accepter: b.accepter,
 		Sources:  []gateway.Source{source("orders", signer())},
 		Listen:   "127.0.0.1:0",
-		// On a loaded machine a test's own bodies are slow. Tests of these limits set their own.
+		// On a loaded machine a test's own bodies are slow. The tests of these limits set other
+		// values.
 		MinBodyRate: 1, ReadHeaderTimeout: 2 * time.Minute, ReadTimeout: 2 * time.Minute,
 		Logger:         slog.New(slog.NewJSONHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.reader)),

@@ -20,7 +20,7 @@ type Quarantine interface {
 	// Keep offers a request with a body of the given size, in bytes. The function refused builds
 	// the request. Keep may call it, but not after Keep has returned.
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
-	// Accepted records the address of an accepted delivery.
+	// Accepted records the address of a delivery that was accepted or was a duplicate.
 	Accepted(source identity.Source, from netip.Prefix)
 	// Known reports whether an earlier delivery from an address to a source was accepted. An empty
 	// source means any source. The gateway calls Known for each delivery and each connection.

@@ -69,7 +69,8 @@ func (q *quarantined) sendAs(t *testing.T, sent *provider.Request) answer {
 // carry a token that is always different and is itself a secret.
 var notKept = []string{"google-pubsub", "jwt"}
 
-// retried returns every provider, and those whose options move the proof to another place.
+// retried returns every provider, and variants of providers whose options move the proof to another
+// place.
 func retried(t *testing.T) map[string]*provider.Provider {
 	t.Helper()
 	all := map[string]*provider.Provider{}
@@ -241,9 +242,9 @@ func TestWhatIsKeptInQuarantine(t *testing.T) {
 	require.Equal(t, 1, q.count(t, `SELECT count(*) FROM hooklatch.known_addresses WHERE source = 'orders'`))
 }
 
-// The quarantine keeps a signature in the header Authorization, also one that the source does not
-// expect in this form. It keeps no credential in the same header, and an accepted delivery is
-// stored without the header.
+// The quarantine keeps a signature in the header Authorization, even in a form that the source does
+// not expect. It keeps no credential in the same header, and an accepted delivery is stored without
+// the header.
 func TestOnlyASignatureIsKeptFromAuthorization(t *testing.T) {
 	t.Parallel()
 	p, err := catalog.New("hmac", provider.Options{Header: "Authorization", Prefix: "HMAC ", Encoding: "base64", EventID: provider.EventID{Pointer: "/id"}})

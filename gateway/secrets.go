@@ -38,7 +38,7 @@ var errNoValidSecret = errors.New("every secret of the source has expired or is 
 
 // keyring holds a source's secrets in the order of its configuration.
 type keyring struct {
-	secrets []Secret // NotAfter includes the sender's RetryWindow
+	secrets []Secret // NotAfter includes RetryWindow if the provider has OldSecretRetries
 	// always holds all secrets if none has a time limit, which is the usual case. Otherwise nil.
 	always *usable
 }

@@ -156,7 +156,8 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	g.flights.close()
 	g.stopListening()
 
-	// Shutdown must wait, because it closes new requests' connections without a response.
+	// Shutdown runs after the drain, because it closes the connections of new requests without a
+	// response.
 	err := failpoint.Hit("gateway.draining")
 	if err == nil {
 		err = g.drainFlights(ctx)

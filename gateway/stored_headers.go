@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// neverStored lists the headers that may carry other parties' credentials: a proxy's, a
-// browser's, or the sender's own.
+// neverStored lists the headers that may carry credentials, whether a proxy, a browser or the
+// sender set them.
 var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
 
 // storedHeaders returns a delivery's headers without any value that is or repeats a secret

@@ -25,10 +25,10 @@ import (
 // /24 network, so a few addresses share a network and many addresses span many networks.
 func strangerAddress(n int) string { return fmt.Sprintf("198.%d.%d.%d", 18+n/1000, n/4%250, 1+n%4) }
 
-// attack begins deliveries that never arrive: a header, one byte, then nothing. It uses the
-// given numbers of threads and addresses and the sources in turn. A thread whose delivery is
-// refused begins the next one. begun counts the deliveries, and wait returns when all threads
-// have ended.
+// attack begins deliveries that never arrive: a header, one byte, then nothing. It uses the given
+// numbers of threads and addresses, and each of the sources in turn. A thread whose delivery is
+// refused begins the next one. begun counts the deliveries, and wait returns when all threads have
+// ended.
 func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresses int, sources ...string) (begun *atomic.Int64, wait func()) {
 	t.Helper()
 	begun = new(atomic.Int64)

@@ -39,7 +39,8 @@ func TestDeliveryOverTLS(t *testing.T) {
 	t.Parallel()
 	b, client := overTLS(t)
 	require.Equal(t, http.StatusOK, b.post(t, "orders", `{"id":"a","type":"x"}`).status)
-	// The client sends no body before the response: a reset during the body could overtake the response.
+	// The client sends no body before the response: a reset during the body could overtake the
+	// response.
 	large := b.post(t, "orders", strings.Repeat("x", 2*mib), withHeaders("Expect", "100-continue"))
 	require.Equal(t, http.StatusRequestEntityTooLarge, large.status)
 
