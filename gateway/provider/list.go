@@ -75,7 +75,7 @@ type List struct {
 	// BackDays is the number of days for which the sender lists an event. 0: unknown.
 	BackDays int
 
-	// Check describes our endpoint at the sender.
+	// Check describes where the API shows our endpoint. Nil: the endpoint is not checked.
 	Check *EndpointFacts
 }
 

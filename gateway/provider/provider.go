@@ -22,10 +22,11 @@ type Provider struct {
 	// About describes the sender to operators.
 	About About
 
-	// Verify authenticates the request's sender using the raw bytes. It tries every secret and
-	// every signature without returning early. Errors: *VerifyError for a request that is not
-	// authentic (401). Any other error is our own fault (an unusable secret, or a key that cannot
-	// be fetched within ctx): the sender must be asked to retry (503).
+	// Verify authenticates the request's sender using the raw bytes. If the secrets are shared with
+	// the sender, it compares each of them with every signature and does not return early. Errors:
+	// *VerifyError for a request that is not authentic (401). Any other error is our own fault (an
+	// unusable secret, or a key that cannot be fetched within ctx): the sender must be asked to
+	// retry (503).
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
 	// Challenge is the authentication scheme in a 401's WWW-Authenticate header: Basic or Bearer if
@@ -47,8 +48,8 @@ type Provider struct {
 	// signature of a signed check. Errors: the same as from Verify and Events. May be nil.
 	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
 
-	// Methods lists the methods that the endpoint accepts: POST, and GET or HEAD if a delivery
-	// or a handshake uses it. The catalog fills in POST if a declaration sets none.
+	// Methods lists the methods that the endpoint accepts: POST, and GET, HEAD or OPTIONS if a
+	// delivery or a handshake uses it. The catalog fills in POST if a declaration sets none.
 	Methods []string
 
 	// Answer replaces the gateway's JSON 200 for an accepted delivery if the sender requires
@@ -68,9 +69,9 @@ type Provider struct {
 	// secret.
 	SecretAs func(s secret.Value, encoding string) (secret.Value, error)
 
-	// Sign turns r, which may have any body, into a delivery from this sender: it sets the headers,
-	// body fields or query parameters that carry the signature, and replaces existing ones. The
-	// send command and the tests use it.
+	// Sign turns r into a delivery from this sender. The body may be anything, unless it must
+	// contain the signature. Sign sets the headers, body fields or query parameters that carry the
+	// signature, and replaces existing ones. The send command and the tests use it.
 	Sign func(r *Request, key secret.Value, now time.Time) error
 
 	// Sample builds the body and the headers of an event from this sender, unsigned and without a
@@ -263,8 +264,8 @@ func (e *VerifyError) Error() string {
 
 // EventError explains why a request contains no usable event. Its text is shown to the sender.
 type EventError struct {
-	// Unreadable is true if the body does not have the sender's format (400). If false, the
-	// body is readable but has no usable id (422).
+	// Unreadable is true if the body does not have the sender's format (400). If false, the body is
+	// readable but contains no usable event (422).
 	Unreadable bool
 	Message    string
 }

@@ -47,7 +47,7 @@ func publishedVectors(t *testing.T) (signatures, handshakes map[string]bool) {
 	return signatures, handshakes
 }
 
-// A published vector is evidence only in its published form.
+// A published vector is evidence only if the test verifies it exactly as it was published.
 func TestPublishedDeliveriesAreTakenAsTheyAre(t *testing.T) {
 	t.Parallel()
 	all, err := allDeliveries()

@@ -17,8 +17,8 @@ import (
 )
 
 // TestHMACExpressesEverySender verifies requests from known senders with configuration alone.
-// Another program (Python's hmac) signed testdata/senders.json, based on the senders'
-// documentation.
+// Another program (Python's hmac) signed the requests in testdata/senders.json as the senders'
+// documentation describes.
 func TestHMACExpressesEverySender(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/senders.json")

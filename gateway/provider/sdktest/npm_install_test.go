@@ -57,7 +57,7 @@ func requireNPM(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), "node", "--version").Output()
 	require.NoError(t, err)
-	version := strings.TrimSpace(string(out)) // v20.19.2
+	version := strings.TrimSpace(string(out)) // such as v20.19.2
 	digits, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	major, err := strconv.Atoi(digits)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func cachedModules(t *testing.T, folder string) string {
 	}
 
 	// The directory gets its final name when it is complete.
-	building, err := os.MkdirTemp(cache, "npm-building-") //nolint:usetesting // a rename does not cross file systems
+	building, err := os.MkdirTemp(cache, "npm-building-") //nolint:usetesting // a rename cannot cross file systems
 	require.NoError(t, err)
 	defer os.RemoveAll(building)
 	copyFiles(t, folder, building, "package.json", "package-lock.json", ".npmrc")

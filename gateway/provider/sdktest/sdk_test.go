@@ -163,7 +163,8 @@ func sdks(t *testing.T) []sdk {
 	}
 }
 
-// The SDK accepts a request that we sign, and refuses it if its body was changed afterwards.
+// The SDK accepts a request that Hooklatch signs, and refuses it if its body was changed
+// afterwards.
 func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {
@@ -180,7 +181,8 @@ func TestSDKsAcceptWhatWeSign(t *testing.T) {
 	}
 }
 
-// We accept a request that the SDK signs, and refuse it if its body was changed afterwards.
+// Hooklatch accepts a request that the SDK signs, and refuses it if its body was changed
+// afterwards.
 func TestWeAcceptWhatSDKsSign(t *testing.T) {
 	t.Parallel()
 	for _, s := range sdks(t) {

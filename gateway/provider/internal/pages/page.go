@@ -84,8 +84,8 @@ func newPage(name string, sdks []string) (page, error) {
 	return pg, nil
 }
 
-// span writes a duration in words, such as 1 hour 30 minutes. It returns none for less than a
-// second.
+// span writes a duration in words, such as 1 hour 30 minutes. For less than a second, it returns
+// the value of the parameter none.
 func span(d time.Duration, none string) string {
 	units := []struct {
 		name string

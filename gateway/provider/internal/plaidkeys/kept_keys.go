@@ -34,7 +34,8 @@ type keptKeys struct {
 	failure  error // the last read's error
 }
 
-// find returns a stored key, and whether it exists. It returns an error if the store is unavailable.
+// find returns a stored key, and whether it exists. It returns an error if the store is
+// unavailable.
 func (p *keptKeys) find(ctx context.Context, id string, now time.Time) (accountKey, bool, error) {
 	if p.store == nil {
 		return accountKey{}, false, nil

@@ -43,8 +43,8 @@ func ReadAccount(s secret.Value) (Account, error) {
 	return a, nil
 }
 
-// isKeyID reports whether a string has the form of Plaid's key ids. A key's id comes from an
-// unverified request.
+// isKeyID reports whether a string has the form of Plaid's ids and secrets. Keys must check the id
+// of a key, because it comes from an unverified request.
 func isKeyID(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'

@@ -164,8 +164,8 @@ func readJSON(body []byte) (*jsonpointer.Text, error) {
 // begin like JSON.
 func IsForm(r *provider.Request) bool { return payload.IsForm(r.Header.Get("Content-Type"), r.Body) }
 
-// hasFields is IsForm for urlencoded and multipart forms. It is for sources whose options
-// select the fields.
+// hasFields is like IsForm, but also returns true for multipart forms. It is for sources whose
+// options select the fields.
 func hasFields(r *provider.Request) bool {
 	return IsForm(r) || payload.IsMultipart(r.Header.Get("Content-Type"), r.Body)
 }

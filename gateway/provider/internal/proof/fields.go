@@ -20,7 +20,7 @@ type Field struct {
 	Header  string // header name, in canonical form
 	Pointer string // JSON pointer (RFC 6901) into the body or the item
 	Form    string // form field
-	Fixed   string // a fixed string; not for ids
+	Fixed   string // a fixed string, which is not read from the delivery
 
 	levels int    // see Up
 	less   string // see Except
@@ -81,7 +81,7 @@ func (c Clock) Up(levels int) Clock {
 	return c
 }
 
-// UnknownType equals provider.UnknownType.
+// UnknownType is the type of an event without a readable type, as in package provider.
 const UnknownType = provider.UnknownType
 
 // place describes the field's location, for error messages.
@@ -173,8 +173,8 @@ func (f Field) Holds(d *Document) bool {
 	return value.Type == gjson.True || value.Type == gjson.String && value.Str == "true"
 }
 
-// Facts declares how one event is described: the event of a complete delivery, or of a list
-// item (see Each).
+// Facts declares where one event's id, type and other properties are found. The event is a complete
+// delivery or a list item (see Each).
 type Facts struct {
 	ID       KeyRule
 	Kind     Field // the type
@@ -249,8 +249,8 @@ var errNoTime = errors.New("no time")
 // unit. As seconds it would be after the year 5000.
 const millisecondsFrom = 1e11
 
-// Time returns the time at c. It returns the zero time if d has no usable time there, because events
-// are accepted without one.
+// Time returns the time at c. It returns the zero time if d has no usable time there, because
+// events are accepted without one.
 func (c Clock) Time(d *Document) time.Time {
 	if c.Pointer == "" {
 		return time.Time{}

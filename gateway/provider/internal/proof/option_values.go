@@ -22,7 +22,8 @@ func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 	return o.Tolerance
 }
 
-// OneOf returns the chosen value of an option with a fixed set of values.
+// OneOf returns an option's value, or standard if the option is not set. It returns an *OptionError
+// if the value is not one of the allowed ones.
 func OneOf(field, value, standard string, allowed ...string) (string, error) {
 	value = cmp.Or(value, standard)
 	if !slices.Contains(allowed, value) {

@@ -97,8 +97,8 @@ func SignedBy(s *Scheme, p *provider.Provider) *provider.Provider {
 	return p
 }
 
-// IsSignature reports whether a header's value is not a credential, but a signature of the scheme,
-// even one in a spelling that the scheme does not expect.
+// IsSignature reports whether a header's value is a signature of the scheme and not a credential.
+// The signature may be in a spelling that the scheme does not expect.
 func (s *Scheme) IsSignature(name, value string) bool {
 	if !slices.ContainsFunc(s.Headers, func(names HeaderNames) bool { return names.Signature == name }) {
 		return false
@@ -200,7 +200,7 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 }
 
 // TokenByType extends a replay token with the unsigned header that contains the type. It is for
-// senders that send one body under several types, each of which is an event.
+// senders that send the same body for several events, each with another type.
 func TokenByType(token func(*provider.Request) string, header string) func(*provider.Request) string {
 	return func(r *provider.Request) string {
 		content := token(r)

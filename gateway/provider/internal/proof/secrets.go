@@ -21,7 +21,7 @@ var (
 type KeySpelling struct {
 	Encoding Encoding
 	Prefix   string // removed before decoding, if present
-	// Readings are the other encodings that senders use. Nil: there are none.
+	// Readings are all encodings that senders use. Nil: they use only Encoding.
 	Readings *Readings
 }
 
@@ -50,8 +50,8 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	return key, nil
 }
 
-// Check returns an error if a secret must not be configured: if Key fails, or if the key could be
-// guessed, even if its encoding is long.
+// Check returns an error if a secret must not be configured: if Key fails, or if the key is so
+// short that it could be guessed, however long its encoding is.
 func (k KeySpelling) Check(s secret.Value) error {
 	key, err := k.Key(s)
 	if err == nil && len(key) < minSecret {

@@ -87,7 +87,8 @@ func (t *StaticToken) inQuery(r *provider.Request) (string, error) {
 	return values.Get(t.Query), nil
 }
 
-// Match compares a token with all secrets in constant time, whatever their lengths.
+// Match returns the index of the secret that equals a token. It compares the token with all secrets
+// in constant time, whatever their lengths.
 func (t *StaticToken) Match(secrets []secret.Value, given string) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret

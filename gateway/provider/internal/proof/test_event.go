@@ -8,7 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// TestWhereFalse reports deliveries as tests if their body has false at a pointer.
+// TestWhereFalse returns a Provider.TestEvent that reports a delivery as a test if its body has
+// false at the pointer.
 func TestWhereFalse(pointer string) func(*provider.Request) bool {
 	return func(r *provider.Request) bool {
 		value, err := (&Document{R: r}).At(pointer)
@@ -16,8 +17,8 @@ func TestWhereFalse(pointer string) func(*provider.Request) bool {
 	}
 }
 
-// TestWherePrefix reports deliveries as tests if a field begins with prefix, in upper or lower
-// case.
+// TestWherePrefix returns a Provider.TestEvent that reports a delivery as a test if the field f
+// begins with prefix, in upper or lower case.
 func TestWherePrefix(f Field, prefix string) func(*provider.Request) bool {
 	return func(r *provider.Request) bool {
 		text, err := f.Find(&Document{R: r})

@@ -59,8 +59,8 @@ func (u Unit) Format(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10)
 }
 
-// Within refuses a signed time more than tolerance before or after now. A tolerance of
-// 0 allows any time.
+// Within refuses a signed time more than tolerance before or after now. A tolerance of 0 or less
+// allows any time.
 func Within(signedAt, now time.Time, tolerance time.Duration) error {
 	if tolerance <= 0 {
 		return nil
@@ -78,8 +78,8 @@ func Within(signedAt, now time.Time, tolerance time.Duration) error {
 // Day is the unit in which senders' retry windows are declared.
 const Day = 24 * time.Hour
 
-// HeaderTime reads an RFC 3339 time in a header. It returns the zero time if the header has
-// none.
+// HeaderTime reads an RFC 3339 time in a header. It returns the zero time if the header has no time
+// in the years 1970 to 9999.
 func HeaderTime(r *provider.Request, f Field) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, r.Header.Get(f.Header))
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {

@@ -90,7 +90,7 @@ func (a *auth0) verify(ctx context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{SecretIndex: index}, err
 }
 
-// auth0Token returns the secret in the form that the stream uses: after Bearer, in base64 after
+// auth0Token returns the secret in a header's value. Streams send it after Bearer, in base64 after
 // Basic, or without a scheme.
 func auth0Token(value string) (string, error) {
 	if text, ok := proof.CutPrefix(value, proof.Basic); ok {

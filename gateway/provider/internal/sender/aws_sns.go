@@ -124,8 +124,8 @@ func checkSNS(s secret.Value) error {
 	return errNoTopic
 }
 
-// handshake confirms a subscription to one of our topics. The message must be signed, and its
-// URL must belong to SNS.
+// handshake confirms a subscription to a topic that the source accepts. The message must be signed,
+// and its URL must belong to SNS.
 func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
 	if gjson.GetBytes(jsonpointer.WithoutMark(r.Body), "Type").String() != snsConfirmation {
 		return nil, nil
@@ -181,8 +181,8 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 	return provider.Verified{SecretIndex: index}, nil
 }
 
-// snsMatch returns the index of the message's topic, or of the key that signed it. own is true if a
-// key signed the message.
+// snsMatch returns the index of the secret that is the message's topic, or of the key that signed
+// the message. own is true if a key signed the message.
 func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err error) {
 	if len(secrets) == 0 {
 		return 0, false, proof.ErrNoSecret

@@ -17,8 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// TestSNSByCertificate verifies messages in the form that AWS sends: with a certificate from a
-// host of SNS, for one of our topics.
+// TestSNSByCertificate verifies messages in the form that AWS sends: with a certificate from a host
+// of SNS, for a topic that the source accepts.
 func TestSNSByCertificate(t *testing.T) {
 	t.Parallel()
 	fetch := prooftest.Counted{Published: prooftest.PublishedSNS(), Fetched: map[string]int{}}

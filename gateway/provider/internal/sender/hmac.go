@@ -19,8 +19,8 @@ var HmacOptions = []string{
 	"timestamp_unit", "id_header", "signature_field", "timestamp_field", "separator",
 }
 
-// HMAC builds the scheme that the options describe: an HMAC over a template. Many other files in
-// this package declare such a scheme for one sender.
+// HMAC builds the provider that the options describe. Its senders sign with an HMAC over a
+// template. Many other files in this package declare such a scheme for one sender.
 func HMAC(o provider.Options) (*provider.Provider, error) {
 	s, err := hmacScheme(o)
 	if err != nil {

@@ -144,9 +144,9 @@ func checkPlaid(s secret.Value) error {
 // noKeys finds no keys. verify searches the keys of each account instead.
 func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
 
-// key builds an event's key. If the content contains a timestamp, the key is the hash of the content.
-// Webhooks without a timestamp have the same content each time something changes, so their key also
-// contains the signed time.
+// key builds an event's key. If the content contains a timestamp, the key is the hash of the
+// content. Webhooks without a timestamp have the same content each time something changes, so their
+// key also contains the signed time.
 func (p *plaid) key(d *proof.Document) (string, error) {
 	content := proof.Hashed(proof.At("/webhook_type").IfAny(), proof.At("/webhook_code").IfAny(), proof.At(""))
 	if proof.At("/timestamp").Optional(d) != "" {

@@ -34,7 +34,7 @@ func MACs(key, params []byte, urls ...string) [][]byte {
 }
 
 // Signed returns the signed text after the URL: a form's fields, or nil if only the URL is signed.
-// It returns an error for a body that the signature does not cover, through a hash in the URL or
+// It returns an error unless the signature covers the body, either through a hash in the URL or
 // through the form's fields. Otherwise a signature for the URL would fit any body.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
