@@ -27,9 +27,9 @@ type flightLimits struct {
 	perSource int // commit slots that one source may use
 	perCell   int // commit slots that the sources of one cell may use together
 	// perAddress limits an address's deliveries in both stages until their sender is verified. An
-	// address may use half of this number for one source: behind an unconfigured proxy all senders
-	// share one address, and one source's senders must not block the other sources. A network of
-	// unknown senders may use twice this number.
+	// address may use half of this number for one source. Behind an unconfigured proxy, all senders
+	// share one address, and the senders of one source must not block the other sources. A network
+	// of unknown senders may use twice this number.
 	perAddress int
 }
 
@@ -68,8 +68,8 @@ type flights struct {
 // strangers only until it is verified.
 type stage struct{ all, strangers int }
 
-// full reports whether a stage has no free slot for a delivery. limit is the number of the
-// stage's slots, and known means that the delivery comes from a known sender.
+// full reports whether a stage with limit slots has no free slot for a delivery. If known is true,
+// the delivery comes from a known sender.
 func (s *stage) full(limit int, known bool) bool {
 	return s.all >= limit || !known && s.strangers >= strangers.Part(limit)
 }

@@ -31,10 +31,10 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{source: src.Name, address: address})
 }
 
-// knowsPeer reports whether an earlier delivery from this address to any source was accepted. A
-// new connection does not belong to a source yet. knowsPeer does not ask the cells' quarantines:
-// acquaintances also contains the addresses of deliveries that cells accepted since the process
-// started.
+// knowsPeer reports whether an earlier delivery from this address to any source was accepted. A new
+// connection does not belong to a source yet. The cells' quarantines are not asked: the set
+// acquaintances also contains the addresses of deliveries that cells have accepted since the
+// process started.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)
 }

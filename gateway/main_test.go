@@ -38,8 +38,8 @@ const testSecret = "canary-secret-93b1f0"
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// memory is an Accepter that dedupes like the outbox, for tests that need no database. before,
-// if set, runs first in each Accept, and may delay it or make it fail.
+// memory is an Accepter that dedupes like the outbox, for tests that need no database. If the
+// function before is set, each Accept calls it first. It may delay the Accept or make it fail.
 type memory struct {
 	before func(ctx context.Context, d outbox.Delivery) error
 

@@ -116,7 +116,7 @@ func (r *reservation) prove() {
 	}
 }
 
-// release gives back the complete reservation. Any goroutine may call it, also repeatedly.
+// release frees the complete reservation. Any goroutine may call it, even repeatedly.
 func (r *reservation) release() {
 	m := r.memory
 	m.mu.Lock()

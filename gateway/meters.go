@@ -152,9 +152,8 @@ func (m *meters) refused(ctx context.Context, src *source, r *refusal, took time
 	m.rejected.Add(ctx, 1, rejectedAs(name, r.reason))
 }
 
-// proven counts the facts that are known once a request is verified: the secret that verified
-// it, and whether the sender retries. position is the secret's position, or -1 without a
-// secret.
+// proven counts a verified request by the secret that verified it and, if it is a retry, by the
+// reason for the retry. The parameter position is the secret's position, or -1 without a secret.
 func (m *meters) proven(ctx context.Context, src *source, position int, retry provider.RetryInfo) {
 	if position >= 0 && position < len(src.counted.secrets) {
 		m.secretsMatched.Add(1, src.counted.secrets[position])

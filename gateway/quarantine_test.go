@@ -342,8 +342,8 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
-// A delivery that was refused because the source had the wrong Gzip is accepted after the
-// correction only if its signature covers the unpacked body: the quarantine has no other body.
+// A delivery is refused because its source has the wrong Gzip. After the correction it is accepted
+// only if its signature covers the unpacked body, because the quarantine stores no other body.
 func TestTheWrongGzipInQuarantine(t *testing.T) {
 	t.Parallel()
 	const body = `{"id":"a","type":"x"}`

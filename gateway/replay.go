@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// ReplayGuard selects how new events are handled if their delivery's signature was used
-// before: an attacker may have captured the delivery and sent it again under new ids. It has
+// ReplayGuard selects how new events are handled if their delivery's signature was used before. An
+// attacker may have captured the first delivery and sent it again under new ids. A ReplayGuard has
 // an effect only for providers with a ReplayToken.
 type ReplayGuard string
 
@@ -56,8 +56,8 @@ func (s *source) replayGuard(request *provider.Request, events []provider.Event)
 	return &outbox.ReplayGuard{Proof: []byte(token), Content: unproven(request, events), Action: outbox.ReplayAction(s.ReplayGuard)}
 }
 
-// unproven hashes everything that may vary under one signature: the event types, which many
-// senders put into an unsigned header, and the body, which some signatures do not cover.
+// unproven hashes everything that may vary under one signature: the event types and the body. Many
+// senders put the type into an unsigned header, and some signatures do not cover the body.
 func unproven(request *provider.Request, events []provider.Event) []byte {
 	content := sha256.New()
 	content.Write(request.Body)

@@ -61,9 +61,9 @@ func (one *flight) cut() { _ = one.connection.SetReadDeadline(aLongTimeAgo) }
 var aLongTimeAgo = time.Unix(1, 0)
 
 // makeRoom evicts the slowest body in each share that is full. A delivery from an unknown sender
-// evicts only unknown senders' bodies. A known sender's delivery evicts a known sender's body only
-// if the share contains no unknown sender's body. makeRoom returns admitted, or the reason for a
-// refusal if no body can be evicted. f.mu is held.
+// evicts only unknown senders' bodies. A delivery from a known sender evicts a known sender's body
+// only if the share contains no body from an unknown sender. makeRoom returns admitted, or the
+// reason for a refusal if no body can be evicted. f.mu is held.
 func (f *flights) makeRoom(one *flight, of *sourceFlights) admission {
 	for {
 		share, reason := f.takenShare(one, of)

@@ -20,9 +20,9 @@ type binary struct {
 	committed time.Time
 }
 
-// findBinary finds the binary for a processor. It refuses a binary that is for another processor,
-// has another version or uncommitted changes, or was built with cgo and so needs files that the
-// image lacks.
+// findBinary finds the binary for a processor. It refuses a binary for another processor or of
+// another version, and a binary that was built with uncommitted changes. It also refuses a binary
+// that was built with cgo, which needs files that the image lacks.
 func findBinary(dist, processor, version string) (binary, error) {
 	pattern := filepath.Join(dist, "hooklatch_linux_"+processor+"*", "hooklatch")
 	found, err := filepath.Glob(pattern)

@@ -45,7 +45,7 @@ import (
 type Source struct {
 	Name     string
 	Provider *provider.Provider
-	// URL is the address to which the provider was told to send, or empty if unknown.
+	// URL is the address to which the provider should send deliveries, or empty if it is unknown.
 	URL           string
 	Handlers      bool          // see outbox.Delivery.Handlers
 	ContentWindow time.Duration // see outbox.Delivery.ContentWindow
@@ -60,8 +60,8 @@ type Options struct {
 	Outbox *outbox.Outbox
 	// Sources returns the sources that have a list. Every turn calls it. Required.
 	Sources func() []Source
-	// Budget is the maximum time of one turn. The next turn continues where it ended. Defaults
-	// to 20 seconds.
+	// Budget is the maximum time of one turn. The next turn continues where it stopped. Defaults to
+	// 20 seconds.
 	Budget time.Duration
 	// GatewayGone is how long passes continue to request redeliveries after the last sign of a
 	// running gateway. Defaults to 30 seconds.

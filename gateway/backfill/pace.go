@@ -9,17 +9,19 @@ const (
 	// batchItems is the maximum number of items per transaction. It is small, so that workers
 	// finish one batch before the next is stored, and stay free for live events.
 	batchItems = 16
-	// restTimes is the rest after a transaction, as a multiple of its duration: the pass
-	// stores events for a twelfth of the time, because each event must also be dispatched and
-	// delivered. With a factor of 4, the 99th percentile of live events' latency doubled on two
-	// cores. longestRest limits the rest after a transaction that had to wait.
+	// restTimes is the rest after a transaction, as a multiple of the transaction's duration. The
+	// pass therefore stores events for only a twelfth of the time, unless longestRest limits the
+	// rests. Each stored event must also be dispatched and delivered. With a factor of 4, the 99th
+	// percentile of live events' latency doubled on two cores. longestRest limits the rest after a
+	// transaction that had to wait.
 	restTimes   = 11
 	longestRest = time.Second
 )
 
 // rest pauses the pass after a transaction. A sender waits for each live event, but not for a
-// backfilled one. took is the transaction's duration, or 0 if it stored no event: then rest
-// returns at once. ahead is the number of batches still to be stored before the budget ends.
+// backfilled one. The parameter took is the transaction's duration, or 0 if it stored no event:
+// then rest returns at once. The parameter ahead is the number of batches that must still be stored
+// before the budget is used up.
 func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 	pause := min(restTimes*took, longestRest)
 	if deadline, limited := ctx.Deadline(); limited {

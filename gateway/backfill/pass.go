@@ -169,7 +169,7 @@ func (p *pass) make(ctx context.Context, since, until time.Time, deep bool) erro
 	return p.accept(ctx, nil, move)
 }
 
-// end records how the pass ended. It fails if our database is unavailable. A timeout while the
+// end records the outcome of the pass. It fails if our database is unavailable. A timeout while the
 // pass still has time is a failure of the provider or of our database.
 func (p *pass) end(ctx context.Context, err error) error {
 	timeIsUp := errors.Is(err, errBudget) || ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
@@ -214,8 +214,8 @@ func (p *pass) end(ctx context.Context, err error) error {
 }
 
 // tell updates the metrics and logs unlisted events. It also logs the missing events that the pass
-// found, or why the list could not be read: a silent repair would hide the outage that made it
-// necessary.
+// found, because a silent repair would hide the outage that made it necessary. If the list could
+// not be read, tell logs the reason.
 func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
 	p.tellUnlisted(ctx)

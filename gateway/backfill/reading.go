@@ -63,10 +63,10 @@ func (c *collection) crowded() error {
 	return nil
 }
 
-// walk reads a list without a time filter, from its newest item down to since or to the start
-// of the previous walk. If the pass's time ends, walk stores what it read, and the next automatic
-// pass continues there. An operator's pass always begins with the newest item. The watermark moves
-// only at the end.
+// walk reads a list without a time filter, from its newest item down to since or to the start of
+// the previous walk. If the pass's time is used up, walk stores the items that it has read, and the
+// next automatic pass continues from there. An operator's pass always begins with the newest item.
+// The watermark moves only at the end.
 func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
 	mark := newWalkMark(p.row, p.order.By == "" && !p.dry())
 	if mark.cursor != "" {
@@ -151,8 +151,8 @@ func aged(err error) bool {
 
 // follow reads a feed, starting at its cursor. The cursor is committed with the events. A feed may
 // show old events late: it is ordered by its cursor, not by time. No later pass reads the items
-// before the cursor, so follow stores all events of a page, except events that are older than the
-// list's first pass or outside the period that the operator requested.
+// before the cursor, so follow stores all events of a page. The exceptions are events that are
+// older than the list's first pass, and events outside the period that an operator requested.
 func (p *pass) follow(ctx context.Context, since time.Time) error {
 	cursor, oldest := p.row.Mark, p.row.CreatedAt
 	if p.order.By != "" && !p.order.Since.IsZero() {
