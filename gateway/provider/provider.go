@@ -90,9 +90,9 @@ type Provider struct {
 	// SecretQuery lists URL parameters that carry the secret itself. If the list is not empty,
 	// no query is stored or logged, nor any header that repeats one of these parameters.
 	SecretQuery []string
-	// NormalSecret returns a value of a header in SecretHeaders or of a parameter in SecretQuery in
-	// the spelling that Sign writes, if Verify accepts the value's secret in several spellings. It
-	// returns any other value unchanged. Nil: Verify accepts one spelling.
+	// NormalSecret converts the value of a header in SecretHeaders, or of a parameter in
+	// SecretQuery, to the spelling that Sign writes, if the value has a spelling that Verify
+	// accepts. It returns any other value unchanged. Nil: Verify accepts only one spelling.
 	NormalSecret func(value string) string
 	// IsSignature reports whether a header that otherwise carries credentials, such as
 	// Authorization, carries a signature of one request. The quarantine keeps such a signature,
@@ -142,13 +142,14 @@ type Provider struct {
 	// MaxBody is the largest body the sender is known to send, in bytes. 0: the gateway's own
 	// limit applies.
 	MaxBody int64
-	// MaxForm is the largest form that the sender is known to send if it exceeds MaxBody: the
-	// sender limits the content, and escaping makes it up to three times as long. 0: MaxBody.
+	// MaxForm is the largest form that the sender is known to send, in bytes, if it exceeds
+	// MaxBody. The sender limits the content of a form, and escaping makes the content up to three
+	// times as long. 0: the same as MaxBody.
 	MaxForm int64
 	// Deadline is how long the sender waits for the response; 0: not documented.
 	Deadline time.Duration
 	// RetryWindow is how long the sender retries automatically. ResendWindow is how long an
-	// operator can make the sender resend. Zero: not at all.
+	// operator can make the sender resend. Zero: the sender does not retry or resend.
 	RetryWindow, ResendWindow time.Duration
 	// OldSecretRetries is true if retries are signed with the secret that was valid when the
 	// event happened. A replaced secret stays accepted for RetryWindow after

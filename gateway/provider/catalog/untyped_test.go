@@ -96,7 +96,7 @@ func TestTypesAreNotRequired(t *testing.T) {
 }
 
 // A delivery whose id is in a header is accepted even if its type is not where the configuration
-// says: the sender's ping may have no body, or a body in another format.
+// says. The sender's ping may have no body, or a body in another format.
 func TestATypeThatCannotBeReadIsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"basic", "hmac", "jwt", "token", "standard-webhooks", "svix"} {

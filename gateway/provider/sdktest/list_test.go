@@ -129,8 +129,8 @@ func (l *listRequests) note(by map[string]map[string]bool, r *http.Request, cred
 	}
 }
 
-// compare requires that Hooklatch queries the list as the SDK does: the same paths, with the same
-// credential, and with no query parameter that the SDK does not send.
+// compare requires that Hooklatch queries the list as the SDK does. It must request the same paths
+// with the same credential, and send only query parameters that the SDK sends.
 func (l *listRequests) compare(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()

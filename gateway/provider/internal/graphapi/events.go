@@ -30,8 +30,8 @@ func events() proof.EventRule {
 	})
 }
 
-// objectPart returns the first part of a type: the name of the changed object and a dot. levels is
-// the number of lists between d and the body.
+// objectPart returns the first part of a type: the name of the changed object and a dot. The
+// parameter levels is the number of lists between d and the body.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
 	if object == WhatsAppObject { // only WhatsApp's event types begin with the name of the field

@@ -38,9 +38,9 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 }
 
 // whatsAppStatus builds the key of a status. In a group each participant has a separate status. The
-// payment statuses of one order share an id, and may be equal: two failed attempts have the same
-// status, and a refund has the status of a captured payment. The key therefore contains the
-// payment.
+// payment statuses of one order share an id, and two of them may be equal. Two failed attempts have
+// the same status, and a refund has the status of a captured payment. The key therefore contains
+// the payment.
 func whatsAppStatus(d *proof.Document) (string, error) {
 	fields := []proof.Field{proof.At("/id"), proof.At("/status").IfAny()}
 	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {

@@ -17,9 +17,9 @@ func (rule EventRule) Events(r *provider.Request) ([]provider.Event, error) {
 	return rule(&Document{R: r})
 }
 
-// Each finds the events of a list by applying item to each of its items. list is a JSON
-// pointer, "" for the body (or the surrounding item) itself. Pointers in item start at the
-// list item; pointers with Up start further out. An empty list has no event; a missing list is
+// Each finds the events of a list by applying the rule item to each list item. The parameter list
+// is a JSON pointer, "" for the body (or the surrounding item) itself. Pointers in item start at
+// the list item; pointers with Up start further out. An empty list has no event; a missing list is
 // an error. If item returns an error for any list item, the whole delivery is refused.
 //
 //	Each("/events", Facts{ID: Verbatim(At("/id")), Kind: At("/type")}.Of)

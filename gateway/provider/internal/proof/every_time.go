@@ -1,7 +1,7 @@
 package proof
 
 // EveryTime builds a key that no other event has. It is for deliveries that only say "something
-// changed, go and look": two deliveries with the same content are two events, and no id
+// changed, go and look". Two such deliveries with the same content are two events, and no id
 // distinguishes a second event from a retry. An extra event costs little, but a lost event means a
 // lost change. All fields must be present, except those with IfAny.
 func EveryTime(fields ...Field) KeyRule {

@@ -273,7 +273,7 @@ func (f *Fetcher) get(ctx context.Context, rawURL string) ([]byte, error) {
 	return document, nil
 }
 
-// look returns a URL's cached state, or an error if the URL is not the sender's.
+// look returns a URL's cached state, or an error if the URL is not one of the sender's.
 func (f *Fetcher) look(rawURL string) (kept, error) {
 	if err := f.Allows(rawURL); err != nil {
 		return kept{}, err

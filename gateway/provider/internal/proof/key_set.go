@@ -151,8 +151,8 @@ func ParseKey(text []byte) (PublishedKey, bool) {
 	return PublishedKey{id: given.KID, algorithm: string(given.ALG), key: key.Key(), Issuer: given.Issuer}, true
 }
 
-// usable reports whether a key has a known type and offers security: an RSA key must not be short
-// (RFC 7518, 3.3), and an ECDSA key must be a point on its curve.
+// usable reports whether a key has a known type and is secure. An RSA key must have at least 2048
+// bits (RFC 7518, 3.3), and an ECDSA key must be a point on its curve.
 func usable(key any) bool {
 	switch k := key.(type) {
 	case *rsa.PublicKey:

@@ -64,7 +64,7 @@ type draft struct {
 
 func newDraft() *draft { return &draft{header: http.Header{}, body: Object{}} }
 
-// put sets the value at f. A fixed string needs no value.
+// put sets the value at f. It does nothing for a fixed string.
 func (d *draft) put(f Field, value any) {
 	switch {
 	case f.Header != "":

@@ -50,8 +50,8 @@ func (k KeySpelling) Key(s secret.Value) ([]byte, error) {
 	return key, nil
 }
 
-// Check returns an error if a secret must not be configured: if Key fails, or if the key is so
-// short that it could be guessed, however long its encoding is.
+// Check returns an error if a secret must not be configured, because Key fails or the key is so
+// short that it could be guessed. The length of the encoded key does not matter.
 func (k KeySpelling) Check(s secret.Value) error {
 	key, err := k.Key(s)
 	if err == nil && len(key) < minSecret {

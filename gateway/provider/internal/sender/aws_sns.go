@@ -182,7 +182,7 @@ func (s *sns) verify(ctx context.Context, r *provider.Request, secrets []secret.
 }
 
 // snsMatch returns the index of the secret that is the message's topic, or of the key that signed
-// the message. own is true if a key signed the message.
+// the message. The result own is true if a key signed it.
 func snsMatch(secrets []secret.Value, m snsMessage) (index int, own bool, err error) {
 	if len(secrets) == 0 {
 		return 0, false, proof.ErrNoSecret

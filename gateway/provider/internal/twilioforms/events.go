@@ -86,7 +86,8 @@ func callbacks() []callback {
 }
 
 // Events describes a verified delivery. A form is one event; a body from Event Streams is a list of
-// CloudEvents. A GET has its fields in its URL. A callback that only asks for TwiML is no event.
+// CloudEvents. A GET has its fields in its URL. A callback that only asks for TwiML is not an
+// event.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	switch {
@@ -137,9 +138,9 @@ func byToken(d *proof.Document) string {
 	return id
 }
 
-// otherKind returns the type of a callback whose kind the function callbacks does not list, such
-// as TaskRouter's, answering machine detection, media streams, the debugger, bundles, and kinds
-// that Twilio adds later.
+// otherKind returns the type of a callback whose kind the function callbacks does not list. These
+// are the callbacks of TaskRouter, answering machine detection, media streams, the debugger and
+// bundles, and kinds that Twilio adds later.
 func otherKind(d *proof.Document) string {
 	for _, f := range []struct{ prefix, field string }{
 		{"", "EventType"}, {"", "StreamEvent"}, {"", "StatusCallbackEvent"}, {"amd.", "AnsweredBy"}, {"debugger.", "Level"},
@@ -161,7 +162,7 @@ func event(d *proof.Document, id func(*proof.Document) string, kind string) prov
 }
 
 // asksForTwiML reports whether a callback asks for the call's next instructions instead of
-// reporting the call's progress. Such a callback is no event.
+// reporting the call's progress. Such a callback is not an event.
 func asksForTwiML(form url.Values) bool {
 	if form.Get("CallbackSource") == "call-progress-events" || form.Get("SequenceNumber") != "" {
 		return false
