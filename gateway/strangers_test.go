@@ -27,8 +27,8 @@ func strangerAddress(n int) string { return fmt.Sprintf("198.%d.%d.%d", 18+n/100
 
 // attack begins deliveries that never arrive: a header, one byte, then nothing. It uses the given
 // numbers of threads and addresses, and each of the sources in turn. A thread whose delivery is
-// refused begins the next one. begun counts the deliveries, and wait returns when all threads have
-// ended.
+// refused begins the next one. The counter begun counts the deliveries, and wait returns when all
+// threads have stopped.
 func (b *testBundle) attack(ctx context.Context, t *testing.T, threads, addresses int, sources ...string) (begun *atomic.Int64, wait func()) {
 	t.Helper()
 	begun = new(atomic.Int64)

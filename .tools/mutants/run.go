@@ -111,7 +111,7 @@ func (r *runner) judge(ctx context.Context, m mutant.Mutant) (verdict, []string,
 }
 
 // baselineOf runs a mutant's suite on the unchanged code, once per suite. It returns the reason why
-// the suite cannot judge mutants, or "" if it passed.
+// the suite cannot judge mutants, or "" if the suite passed.
 func (r *runner) baselineOf(ctx context.Context, m mutant.Mutant) (string, error) {
 	r.mu.Lock()
 	b, known := r.suites[m.Suite]

@@ -25,8 +25,8 @@ func named(root string, all []mutant.Mutant, words []string) []mutant.Mutant {
 	})
 }
 
-// changedSince returns the mutants of packages in which any file, including tests and other
-// files, changed since HEAD and base diverged.
+// changedSince returns the mutants of packages in which any file, even a test or an embedded file,
+// changed since HEAD and base diverged.
 func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutant, error) {
 	fork, err := git(root, "merge-base", "HEAD", base)
 	if err != nil {

@@ -67,7 +67,7 @@ const (
 	NoSuchThing
 )
 
-// evidenceNames returns the constants' names, in order.
+// evidenceNames returns the names of the Evidence constants, in their order.
 func evidenceNames() []string {
 	return []string{"documentation", "vector", "sdk", "others", "nobody", "configured", "no_such_thing"}
 }

@@ -64,8 +64,8 @@ type Provider struct {
 	// encoding, or short enough to be guessed. The error never quotes the secret.
 	CheckSecret func(s secret.Value) error
 
-	// SecretAs converts a secret from another encoding (raw, base64 or hex) to the encoding of
-	// the source's other secrets. Nil: the sender has one encoding. Its error never quotes the
+	// SecretAs converts a secret from another encoding (raw, base64 or hex) to the encoding of the
+	// source's other secrets. Nil: the sender uses only one encoding. Its error never quotes the
 	// secret.
 	SecretAs func(s secret.Value, encoding string) (secret.Value, error)
 
@@ -163,8 +163,8 @@ const minFloor = time.Hour
 // SignatureChallenge is the Challenge for senders that sign.
 const SignatureChallenge = "Signature"
 
-// Floor is the shortest safe retention of dedup keys. It is the longer of two periods: twice
-// RetryWindow, or ResendWindow. It is at least one hour.
+// Floor is the shortest safe retention of dedup keys. It is twice RetryWindow, or ResendWindow if
+// that is longer, but at least one hour.
 func (p *Provider) Floor() time.Duration {
 	return max(2*p.RetryWindow, p.ResendWindow, minFloor)
 }

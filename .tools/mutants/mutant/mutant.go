@@ -114,7 +114,8 @@ func PackageOf(root, file string) string {
 
 var declaredTest = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
-// exists returns an error that names each test of the suite that the package does not declare.
+// exists returns an error that names the suite's tests that the package does not declare, or nil if
+// it declares all of them.
 func (s Suite) exists(root string) error {
 	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(s.Pkg), "*_test.go"))
 	if err != nil {

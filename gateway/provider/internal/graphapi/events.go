@@ -100,8 +100,8 @@ func conversation(channel string) proof.EventRule {
 	}
 }
 
-// kindOfItem returns the kind of a conversation item: the name of the member that is neither a
-// party nor a time.
+// kindOfItem returns the kind of a conversation item: message if the item has a member of that
+// name, otherwise the name of the member that is neither a party nor a time.
 func kindOfItem(d *proof.Document) (string, error) {
 	root, err := d.JSON()
 	if err != nil {

@@ -170,7 +170,7 @@ func hasFields(r *provider.Request) bool {
 	return IsForm(r) || payload.IsMultipart(r.Header.Get("Content-Type"), r.Body)
 }
 
-// FormType and JSONType are the content types of the two body formats.
+// FormType and JSONType are the content types of urlencoded forms and of JSON.
 const (
 	FormType = payload.FormType
 	JSONType = "application/json"

@@ -103,7 +103,8 @@ func RSAKeys(hash crypto.Hash) *KeyPair {
 	}
 }
 
-// ProvesRSA checks a PKCS #1 v1.5 signature.
+// ProvesRSA returns nil if signature is the key's PKCS #1 v1.5 signature of message, and otherwise
+// an error.
 func ProvesRSA(key *rsa.PublicKey, hash crypto.Hash, message, signature []byte) error {
 	h := hash.New()
 	h.Write(message)

@@ -94,7 +94,7 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 }
 
 // contentWithout returns a rule that hashes the event's content, except for the values at some
-// pointers. For a form, a pointer such as /name is the name of a field.
+// pointers. In a form, a pointer such as /name leaves out the field name.
 func contentWithout(pointers []string) KeyRule {
 	var fields []string
 	for _, pointer := range pointers {

@@ -91,7 +91,8 @@ func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	return rule, nil
 }
 
-// KindOf returns the type's location and the fallback type.
+// KindOf returns the location from which the options read the type, /type by default, and the
+// fallback type.
 func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	if o.Type == (provider.Field{}) {
 		return At("/type"), Fixed(UnknownType), nil
@@ -185,7 +186,7 @@ func (g *OwnEvents) inItem(f Field) Field {
 	return f
 }
 
-// Places reads the fields of a composite or hashed id, which are already validated.
+// Places converts the options for a composite or hashed id, which are already validated, to fields.
 func Places(texts []string) []Field {
 	fields := make([]Field, len(texts))
 	for i, text := range texts {

@@ -5,7 +5,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Basic accepts requests with a user name and a password.
+// Basic builds the provider for senders that authenticate with a user name and a password.
 func Basic(o provider.Options) (*provider.Provider, error) {
 	p, err := proof.ByToken(o, &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true})
 	if err != nil {

@@ -15,8 +15,8 @@ var JwtOptions = []string{
 	"tolerance", "header", "prefix", "audience", "issuer", "jwks_url", "jwks_file", "algorithms", "claims", "body_hash_claim", "max_age",
 }
 
-// JWT accepts requests with a JSON Web Token, signed with a shared secret or with keys that
-// the sender publishes.
+// JWT builds the provider for senders that send a JSON Web Token. The token is signed with a shared
+// secret or with a key that the sender publishes.
 func JWT(o provider.Options) (*provider.Provider, error) {
 	w, err := jwtToken(o)
 	if err != nil {

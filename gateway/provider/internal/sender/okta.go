@@ -77,7 +77,7 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 
 const oktaChallenge = "X-Okta-Verification-Challenge"
 
-// maxChallenge limits the text that a handshake echoes from an unsigned request, in bytes.
+// maxChallenge limits the text that oktaHandshake echoes from an unsigned request, in bytes.
 const maxChallenge = 1024
 
 // oktaHandshake answers the single GET by which Okta verifies the endpoint. The GET is not signed,

@@ -254,7 +254,8 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 	return provider.Verified{SecretIndex: matched, SignedAt: c.signedAt}, nil
 }
 
-// publishedKey returns the key of the certificate at rawURL if that certificate is PayPal's.
+// publishedKey returns the key of the certificate at rawURL. It returns an error unless that
+// certificate is PayPal's.
 func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string, now time.Time) (*rsa.PublicKey, error) {
 	if !proof.IsDocument(rawURL, paypalCertPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not the path of a certificate"}

@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Token accepts requests that carry a fixed token in a header or in the URL.
+// Token builds the provider for senders that send a fixed token in a header or in the URL.
 func Token(o provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Query: o.Query}
 	if o.Query == "" {
