@@ -35,7 +35,8 @@ type bench struct {
 }
 
 // Run measures the scenarios in the options. If a measurement fails, Run returns the measurements
-// so far with the error. It returns no report if the options are invalid.
+// so far with the error. It returns no report if the options are invalid or the stage cannot be
+// created.
 func Run(ctx context.Context, opts Options) (_ *report.Report, err error) {
 	opts = opts.withDefaults()
 	if err := opts.validate(); err != nil {
@@ -139,8 +140,8 @@ func (b *bench) turn(ctx context.Context, s Scenario, patience time.Duration) (e
 	return nil
 }
 
-// server returns the contenders' Postgres with this schema, and starts it if necessary. Contenders
-// with the same schema share the server, each with its own database.
+// server returns the Postgres for subjects with this schema, and starts it if necessary. These
+// subjects share the server, and each has its own database there.
 func (b *bench) server(ctx context.Context, kind schemaKind) (*postgres, error) {
 	if p := b.servers[kind]; p != nil {
 		return p, nil

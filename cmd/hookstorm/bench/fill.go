@@ -192,8 +192,8 @@ func (b *bench) fill(ctx context.Context, conn *pgx.Conn, f fill) error {
 	return err
 }
 
-// takeLife copies a table's rows of a lifecycle to a temporary table. It returns false if the rows
-// or the table do not exist.
+// takeLife copies the rows that a lifecycle has in a table to a temporary table. It returns false
+// if the rows or the table do not exist.
 func takeLife(ctx context.Context, conn *pgx.Conn, t filled, event string) (bool, error) {
 	var exists bool
 	if err := conn.QueryRow(ctx, tableExistsSQL, t.name).Scan(&exists); err != nil {

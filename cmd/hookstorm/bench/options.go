@@ -31,20 +31,23 @@ type Options struct {
 	Only []string
 	// Quick makes all sizes small. It shows that everything works, but its figures mean little.
 	Quick bool
-	// Rounds is the number of turns of each scenario. Defaults to DefaultRounds, 1 with
+	// Rounds is the number of turns of each scenario. Defaults to DefaultRounds, or to 1 with
 	// Quick.
 	Rounds int
-	// Events is the number of events for a full lifecycle. Defaults to DefaultEvents.
+	// Events is the number of full lifecycles that the scenarios life and peers measure. Defaults
+	// to DefaultEvents, or to 1,000 with Quick.
 	Events int
 	// Backlog is the number of events created while the receiver is down. Defaults to
-	// DefaultBacklog.
+	// DefaultBacklog, or to 500 with Quick.
 	Backlog int
-	// Rate is the constant arrival rate, in events per second. Defaults to DefaultRate.
+	// Rate is the constant arrival rate, in events per second. Defaults to DefaultRate, or to 200
+	// with Quick.
 	Rate float64
-	// Rows is the number of dedup rows that the scenario growth creates, and of events and effects
-	// that the scenario years creates. The scenario waiting creates a tenth of Rows as waiting
-	// effects and a fifth as finished ones. The scenario backfill fetches, and the scenario diff
-	// compares, a hundredth of Rows. Defaults to DefaultRows, 20,000 with Quick.
+	// Rows is the number of dedup rows that the scenario growth creates in each of its two
+	// databases. It is also the number of events and effects that the scenario years creates. The
+	// scenario waiting creates a tenth of Rows as waiting effects and a fifth as finished ones. The
+	// scenario backfill fetches, and the scenario diff compares, a hundredth of Rows. Defaults to
+	// DefaultRows, or to 20,000 with Quick.
 	Rows int
 	// Previous is a commit with which the scenarios years, collection and life compare this tree.
 	// If empty, no other commit is measured.
@@ -102,7 +105,7 @@ func (o Options) sizes() sizes {
 		return sizes{
 			accept: 1500, single: 50, open: time.Second / 2, warm: 128, idle: 20, idleEvery: 50 * time.Millisecond, idleAfter: time.Second, idleTime: 2 * time.Second,
 			// The scenario peers takes two minutes while eight other processes are busy. The limit
-			// only ends a turn that hangs.
+			// only stops a turn that hangs.
 			patience: 6 * time.Minute, connections: 500, data: 500, years: 300, few: 10, many: 300, heads: 100,
 			steady: 2 * time.Second,
 		}

@@ -97,7 +97,7 @@ func (p *postgres) prepare(ctx context.Context, kind schemaKind) error {
 	return stage.Migrate(ctx, pool)
 }
 
-// stop ends the server and removes its data.
+// stop shuts down the server and removes its data.
 func (p *postgres) stop(ctx context.Context) error {
 	if p.conn != nil {
 		_ = p.conn.Close(ctx) // conn is idle

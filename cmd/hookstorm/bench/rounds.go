@@ -12,7 +12,7 @@ import (
 const mostStolen = 0.05
 
 // rounds yields the rounds to measure. If the host gave too much CPU time to other guests in a
-// round, rounds adds further rounds, up to twice the requested number in all, and the report drops
+// round, rounds adds further rounds, up to twice the requested number in all. The report then drops
 // the most disturbed rounds. The choice depends only on the host, never on the measurements. A
 // quick run adds no round.
 func (b *bench) rounds(yield func(round int) bool) {

@@ -5,7 +5,7 @@ import "context"
 // Scenario is one measurement.
 type Scenario struct {
 	Name string
-	// Description of the scenario in the help and in progress messages.
+	// What describes the scenario in the help and in progress messages.
 	What string
 	// Turns is true if the scenario takes a turn in each round, so that the machine's drift affects
 	// all compared scenarios alike. The other scenarios compare only their own subjects, and run

@@ -10,8 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/cluster"
 )
 
-// growthTurn measures how fast deliveries are accepted when the dedup table is empty, and when it
-// already has Options.Rows rows: with random ids, and with ids that grow with time.
+// growthTurn measures how fast deliveries are accepted with an empty dedup table, and with dedup
+// tables of Options.Rows rows. One of these has random ids, and the other has ids that grow with
+// time.
 func growthTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {
@@ -78,9 +79,9 @@ type dedupRows struct {
 	atFirst, later string
 }
 
-// acceptBeside measures accepting into a table with dedup rows. It measures right after a
-// checkpoint, when each random id adds a full-page image to the WAL, and again after four times as
-// many events. In production a checkpoint runs every quarter of an hour.
+// acceptBeside measures accepting into a table with dedup rows. It measures a batch of events right
+// after a checkpoint, when each random id adds a full-page image to the WAL. After three unmeasured
+// batches, it measures a fifth one. In production a checkpoint runs every quarter of an hour.
 func (b *bench) acceptBeside(ctx context.Context, rows dedupRows) error {
 	return b.play(ctx, accepting, rows.database, func(s *scene) error {
 		client, err := s.dialWarm(ctx, load.Options{Order: rows.order}, b.sizes.warm)

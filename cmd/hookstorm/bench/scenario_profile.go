@@ -134,8 +134,9 @@ func (s *scene) statements(ctx context.Context) ([]statementCost, error) {
 	return costs, nil
 }
 
-// looksOn reports whether a statement is one of the bench's own. pg_stat_statements replaces
-// constants with parameters such as $1.
+// looksOn reports whether a statement is one of the bench's own. It compares only the text before
+// the first string constant, because pg_stat_statements replaces constants with parameters such as
+// $1.
 func looksOn(text string) bool {
 	for _, own := range []string{
 		unfinishedSQL, doneSQL, "SELECT pg_current_wal_flush_lsn()", "SELECT pg_wal_lsn_diff(", "SELECT coalesce(sum(fpi_size)",

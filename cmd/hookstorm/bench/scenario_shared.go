@@ -18,8 +18,8 @@ const sharingGateways = 4
 // counted is the longest time that a gateway takes to write its counts of duplicates.
 const counted = 2 * time.Second
 
-// sharedTurn measures deliveries of events that another gateway has accepted: each event arrives
-// once at each of the other gateways, none of which has the event in its own duplicate cache.
+// sharedTurn measures deliveries of events that another gateway has accepted. Each event arrives
+// once at each of the other gateways. None of these has the event in its own duplicate cache.
 func sharedTurn(ctx context.Context, b *bench) error {
 	without := accepting.as(report.FourGateways)
 	without.roles = slices.Repeat([]string{roleGateway}, sharingGateways)

@@ -130,7 +130,8 @@ func connectionsTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// memory reports the total memory of a scene's processes, now and at its peak.
+// memory reports two sums over the scene's processes: their current memory, and the peak memory of
+// each.
 func (b *bench) memory(section, who string, s *scene) {
 	if !meter.Known() {
 		return

@@ -17,9 +17,8 @@ var unfinishedOfAppSQL string
 //go:embed query/temporary_files.sql
 var temporaryFilesSQL string
 
-// waitingTurn measures lifecycles on tables with very many effects that wait for a paused
-// destination and twice as many finished effects, and lifecycles on empty tables. Then it resumes
-// the paused destination.
+// waitingTurn measures lifecycles on empty tables, and on tables in which very many effects wait
+// for a paused destination and twice as many are finished. Then it resumes the paused destination.
 func waitingTurn(ctx context.Context, b *bench) error {
 	server, err := b.ownServer(ctx, schemaHooklatch, cluster.Options{})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const roomOfLife = 3300
 
 // yearsTurn measures full lifecycles right after a checkpoint, in tables with the rows of
-// Options.Rows earlier lifecycles, where each random key adds a full-page image to the WAL. If a
+// Options.Rows earlier lifecycles. Each random key then adds a full-page image to the WAL. If a
 // previous commit is given, its program runs first, with its own tables. The two sets of tables are
 // never on the disk at the same time.
 func yearsTurn(ctx context.Context, b *bench) error {

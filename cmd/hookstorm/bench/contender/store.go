@@ -26,8 +26,8 @@ var dropSQL string
 var insertSQL string
 
 // Prepare creates the tables in an empty database: River's tables through its migrations, and the
-// event table. withoutGIN then drops River's two GIN indexes, which cost more than the rest of a
-// job.
+// event table. If withoutGIN is true, Prepare then drops River's two GIN indexes, which cost more
+// than the rest of a job.
 func Prepare(ctx context.Context, pool *pgxpool.Pool, withoutGIN bool) error {
 	// River logs each migration, which a bench does not need.
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})

@@ -175,7 +175,7 @@ func (c *Client) One(ctx context.Context) (id string, began time.Time, err error
 // atOnce is the number of connections that Each uses simultaneously.
 const atOnce = 64
 
-// Each sends one event over every connection, a few at a time.
+// Each sends one event over every connection. It uses at most atOnce connections at a time.
 func (c *Client) Each(ctx context.Context) error {
 	var sending errgroup.Group
 	sending.SetLimit(atOnce)

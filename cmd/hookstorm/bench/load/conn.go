@@ -25,8 +25,8 @@ const (
 	excerpt = 300
 )
 
-// conn is one connection. It does not use net/http, which costs twice as much, because the client
-// shares the machine with the measured processes.
+// conn is one connection. The client shares the machine with the measured processes, so conn does
+// not use http.Client, which costs twice as much.
 type conn struct {
 	address string
 	maker   *maker

@@ -23,7 +23,7 @@ const (
 	fieldParent    = 1
 	fieldUser      = 11
 	fieldSystem    = 12
-	fieldWaitedSys = 14 // system time of ended children that the process waited for; the field before is their user time
+	fieldWaitedSys = 14 // system time of exited children that the process waited for; the field before is their user time
 )
 
 // statOf returns the fields of /proc/PID/stat after the name of the program, or nil if the file
@@ -52,7 +52,7 @@ func ticks(fields []string) time.Duration {
 	return time.Duration(sum) * clockTick
 }
 
-// Known reports whether this machine reports the usage of processes.
+// Known reports whether the CPU time and the memory of processes can be read on this machine.
 func Known() bool { return statOf(os.Getpid()) != nil }
 
 // CPU returns the CPU time that a process has used so far, or 0 if it is unknown.
@@ -64,8 +64,9 @@ func CPU(pid int) time.Duration {
 	return ticks(fields[fieldUser : fieldSystem+1])
 }
 
-// Server returns the CPU time that a Postgres server has used so far, with its running and ended
-// child processes. except lists processes to exclude, such as a bench's own backends.
+// Server returns the CPU time that a Postgres server has used so far, including its running and
+// exited child processes. The parameter except lists processes to exclude, such as a bench's own
+// backends.
 func Server(postmaster int, except ...int) time.Duration {
 	own := statOf(postmaster)
 	if own == nil {

@@ -24,7 +24,8 @@ const (
 	numberWidth  = 150
 )
 
-// style is readable on light and dark backgrounds, because the picture is transparent.
+// style keeps the picture readable on light and dark backgrounds, because its own background is
+// transparent.
 const style = `text{font:13px system-ui,sans-serif;fill:#57606a}
 .head{font-weight:600}
 .bar{fill:#3b82c4}

@@ -63,7 +63,7 @@ func (r *Report) WritePicture(path string) error {
 	if err := r.Picture(&text); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil { //nolint:gosec // a picture of the documentation
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil { //nolint:gosec // anyone may read it
 		return fmt.Errorf("write the picture: %w", err)
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package report formats the results of a bench: the measurements of all rounds, and the goals
-// that they are compared with, as a table, as JSON and as a picture.
+// Package report formats the results of a bench as a table, as JSON and as a picture. The results
+// are the measurements of all rounds, and the goals with which they are compared.
 package report
 
 import (
@@ -186,7 +186,7 @@ func (r *Report) Add(section, who string, quantity Quantity, value float64) {
 // Mark marks the values added from now on, so that Forget can remove them.
 func (r *Report) Mark(mark int) { r.mark = mark }
 
-// Forget removes the round whose values have a mark.
+// Forget removes the values with the given mark, and counts their round as left out.
 func (r *Report) Forget(mark int) {
 	for i := range r.Series {
 		s := &r.Series[i]

@@ -43,7 +43,7 @@ func (r *Report) Sizing() string {
 	return said + ".\n\n" + grid(table)
 }
 
-// amount formats a number of bytes, or "-" if it is unknown.
+// amount formats a number of bytes. It returns "-" for 0, which means that the number is unknown.
 func amount(bytes float64) string {
 	switch {
 	case bytes == 0:

@@ -1,10 +1,10 @@
-// Command riverprogram receives webhooks and delivers them to one receiver, on net/http, pgx and
-// River. It is the program that a good engineer writes and tunes instead of using Hooklatch. Its
-// only import from Hooklatch is the package with the names of log keys.
+// Command riverprogram receives webhooks and delivers them to one receiver, with net/http, pgx and
+// River. It is the program that a good engineer would write and tune instead of using Hooklatch.
+// Its only import from Hooklatch is the package with the names of log keys.
 //
 // A 2xx means that the event is committed once with its job, as in Hooklatch. River retries failed
-// deliveries. The program lacks everything else that Hooklatch has: a record of attempts, pauses of
-// a failing receiver, replay, retention, providers, a console.
+// deliveries. The program lacks everything else that Hooklatch has: a record of attempts, pauses
+// while the receiver fails, replay, retention, providers, a console.
 package main
 
 import (
@@ -85,7 +85,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	if !o.acceptOnly {
-		// jobs.Stop below ends the deliveries, after the last request.
+		// jobs.Stop below stops the deliveries, after the last request.
 		if err := jobs.Start(context.WithoutCancel(ctx)); err != nil {
 			return fmt.Errorf("start River: %w", err)
 		}
