@@ -84,8 +84,8 @@ func (c *chooser) event(ctx context.Context) (*inbox.Event, error) {
 	return back.Rows[0], nil
 }
 
-// onEffect chooses an effect in one of the given states. The action is refused if the effect has
-// left that state by the time the action runs.
+// onEffect chooses an effect in one of the given states. The action is refused if the effect is in
+// none of these states when the action runs.
 func (c *chooser) onEffect(ctx context.Context, action string, states []ledger.EffectState) (*history.Order, error) {
 	effects, err := c.box.Finder().Effects(ctx, find.Effects{States: []ledger.EffectState{states[c.random.IntN(len(states))]}}, find.Beginning, 100)
 	if err != nil || len(effects.Rows) == 0 {

@@ -30,7 +30,7 @@ type fate int
 const (
 	commits    fate = iota
 	rollsBack       // ROLLBACK
-	disappears      // the connection ends before COMMIT
+	disappears      // the connection is closed before COMMIT
 	hangsUp         // COMMIT is sent without waiting for the response
 )
 
@@ -73,7 +73,7 @@ func newEnqueue(random *rand.Rand, key string) enqueue {
 	return e
 }
 
-// rollsBack reports whether the transaction must have no effect.
+// rollsBack reports whether the transaction must change nothing in the database.
 func (e enqueue) rollsBack() bool { return e.fate == rollsBack || e.fate == disappears }
 
 // enqueue runs the transaction and records its result.
@@ -93,8 +93,8 @@ func (t *Traffic) enqueue(e enqueue) history.Kind {
 	return kind
 }
 
-// transact runs the transaction. Before COMMIT is sent, the transaction certainly has no effect.
-// After that, only a refusal by the server itself proves that the transaction has no effect.
+// transact runs the transaction. Until COMMIT is sent, the transaction has certainly changed
+// nothing. After that, only a refusal by the server itself proves this.
 func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -125,8 +125,8 @@ func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error)
 	return commitTx(ctx, conn, tx)
 }
 
-// write inserts the application's row and enqueues the effect. If the key was used before, the
-// row already exists.
+// write inserts the application's row and enqueues the effect. If an earlier transaction with the
+// key was committed, both already exist, and write adds neither.
 func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
 	var created bool
 	var err error
@@ -153,7 +153,7 @@ func (t *Traffic) write(ctx context.Context, tx pgx.Tx, e enqueue) error {
 	return nil
 }
 
-// errNotReplicated is returned if the primary answered a COMMIT that may not have reached its
+// errNotReplicated is returned if the primary confirmed a COMMIT that may not have reached the
 // standby.
 var errNotReplicated = errors.New("the wait for the standby was cancelled")
 

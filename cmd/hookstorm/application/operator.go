@@ -88,14 +88,14 @@ func NewOperator(ctx context.Context, opts OperatorOptions) (*Operator, error) {
 		return nil, fmt.Errorf("operator: %w", err)
 	}
 	o := &Operator{opts: opts, pool: pool, api: &apiOrders{box: box}, paused: map[string]time.Time{}}
-	o.choice = &chooser{box: box, random: rand.New(rand.NewPCG(uint64(opts.Seed), 1))} //nolint:gosec // a seed is to be repeated
+	o.choice = &chooser{box: box, random: rand.New(rand.NewPCG(uint64(opts.Seed), 1))} //nolint:gosec // the numbers must be repeatable, not secret
 	if opts.Binary != "" {
 		o.cli = &cliOrders{binary: opts.Binary, config: opts.Config}
 	}
 	return o, nil
 }
 
-// Start begins the actions. Only Rest and Stop end them; the end of ctx does not.
+// Start starts the random actions. They continue after ctx is done, until Rest or Stop is called.
 func (o *Operator) Start(ctx context.Context) {
 	ctx, o.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	o.running.Go(func() { o.work(ctx) })
@@ -104,7 +104,7 @@ func (o *Operator) Start(ctx context.Context) {
 // Done returns the number of actions that took effect.
 func (o *Operator) Done() int64 { return o.done.Load() }
 
-// Stop ends the random actions, resumes all destinations, and disconnects. It may be called again,
+// Stop stops the random actions, resumes all destinations, and disconnects. It may be called again,
 // for example after an error.
 func (o *Operator) Stop(ctx context.Context) error {
 	if err := o.Rest(ctx); err != nil {
@@ -134,7 +134,7 @@ func (o *Operator) Unblock(ctx context.Context) error {
 	return nil
 }
 
-// Rest ends the random actions and resumes all destinations. It retries until the database has
+// Rest stops the random actions and resumes all destinations. It retries until the database has
 // confirmed that no destination is paused, or until ctx is done. It may be called again.
 func (o *Operator) Rest(ctx context.Context) error {
 	o.stop.Lock()

@@ -91,7 +91,7 @@ func NewPool(ctx context.Context, url secret.Value, conns int32, name string) (*
 	return pool, nil
 }
 
-// Start begins the transactions. Only Stop ends them; the end of ctx does not.
+// Start starts the transactions. They continue after ctx is done, until Stop is called.
 func (t *Traffic) Start(ctx context.Context) {
 	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for i := range clients {
@@ -115,7 +115,7 @@ func (t *Traffic) Committed() int64 { return t.committed.Load() }
 
 // client runs one transaction after another until ctx is done.
 func (t *Traffic) client(ctx context.Context, number int) {
-	//nolint:gosec // a seed must be repeatable
+	//nolint:gosec // the numbers must be repeatable, not secret
 	random := rand.New(rand.NewPCG(uint64(t.opts.Seed), uint64(number)))
 	between := time.Duration(float64(time.Second) * clients / t.opts.Rate)
 	for n := 1; retry.Wait(ctx, between/2+time.Duration(random.Int64N(int64(between)+1))) == nil; n++ {

@@ -80,7 +80,8 @@ type call struct {
 // confirmed reports whether the receiver confirmed the call with a 2xx.
 func (c *call) confirmed() bool { return c.status >= 200 && c.status < 300 }
 
-// enqueue is one transaction of the application that enqueued an effect.
+// enqueue is one transaction of the application that enqueued an effect, or one resend of an effect
+// by an operator.
 type enqueue struct {
 	history.Enqueue
 
@@ -90,7 +91,7 @@ type enqueue struct {
 // mayStand reports whether the enqueued effect may be stored.
 func (e *enqueue) mayStand() bool { return !e.Rollback && e.kind != history.Fail }
 
-// order is one operator action on an event, effect or destination.
+// order is one operator action, such as one on an event, an effect or a destination, or a bulk run.
 type order struct {
 	history.Order
 

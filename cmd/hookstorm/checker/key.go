@@ -12,7 +12,7 @@ func ownKey(wire string) string {
 }
 
 // unrotated splits a key as sent into the key before any rotation and the number that the rotation
-// appended, or 0 if the key was not rotated.
+// appended. The number is 0 if the key was not rotated.
 func unrotated(wire string) (own string, rotation int) {
 	if len(wire) <= ownKeyLen || wire[ownKeyLen] != '_' {
 		return wire, 0

@@ -13,7 +13,8 @@ const (
 	// atOnce is the largest number of simultaneous deliveries of one event that porcupine checks.
 	// Porcupine's work grows exponentially with this number.
 	atOnce = 16
-	// patience bounds porcupine's work on one event. An undecided event fails the run.
+	// patience bounds each try of porcupine to decide one event. An event that stays undecided
+	// fails the run.
 	patience = 10 * time.Second
 	// looks bounds the tries for one event on a busy machine. An undecided try is final only if
 	// this process got at least patience of processor time.

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/history"
 )
 
-// Print writes a verdict as text: the number of operations by result, the totals, the first
-// violations of each rule with their stories, and the number of all violations in the last line.
+// Print writes a verdict as text: the number of operations by result, the totals, and the first
+// violations of each rule with their stories. The last line contains the number of all violations.
 func Print(w io.Writer, v Verdict) error {
 	out := bufio.NewWriter(w)
 	for _, op := range slices.Sorted(maps.Keys(v.Totals.Results)) {

@@ -2,8 +2,9 @@ package checker
 
 import "slices"
 
-// acknowledgedIsStored checks I1. All events of a delivery that was answered with 2xx are stored, with
-// a body that was sent. If the delivery was answered accepted, at least one of its events is stored
+// acknowledgedIsStored checks I1. All events of a delivery that was answered with 2xx are stored,
+// with a body that was sent. If the source deduplicates by content, an event with the same body and
+// another id suffices. If the delivery was answered accepted, at least one of its events is stored
 // with the delivery's body. Every event in a sender's list is stored, whatever responses its
 // deliveries got.
 func (j *judge) acknowledgedIsStored() {

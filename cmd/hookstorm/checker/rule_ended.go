@@ -108,9 +108,9 @@ func (j *judge) unjustified(e *effect) string {
 	return ""
 }
 
-// mayBeParked reports whether docs/protocol.md allows the effect to be parked: the effect could not
-// be rendered, is at_most_once and in doubt, was refused while in doubt, has used up its attempts,
-// or was parked by an operator.
+// mayBeParked reports whether docs/protocol.md allows the effect to be parked. The allowed causes
+// are a request that could not be rendered, doubt about an at_most_once effect, a refusal while in
+// doubt, used-up attempts, and an operator's action.
 func (j *judge) mayBeParked(e *effect) bool {
 	last := e.lastAttempt()
 	doubt := e.row.DoubtSince != 0

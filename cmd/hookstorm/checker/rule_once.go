@@ -30,7 +30,7 @@ func (j *judge) effectsAreOnce() {
 	}
 }
 
-// from lists the states that a state may follow, as in docs/protocol.md.
+// from lists, for each state, the states that may come directly before it, as in docs/protocol.md.
 var from = map[string][]string{
 	"started":   {"pending", "started", "in_doubt"},
 	"done":      {"started"},

@@ -46,8 +46,8 @@ func (j *judge) pausesHold() {
 // of its own transaction as both the start and the end of the attempt.
 func (a attemptRow) isClamped() bool { return a.Lost && a.StartedAt == a.FinishedAt }
 
-// firstCallSince returns the time of the receiver's first call for the effect since a time, or
-// forever.
+// firstCallSince returns the time of the first call that the receiver got for the effect since the
+// given time. If there is none, it returns forever.
 func (j *judge) firstCallSince(e *effect, since int64) int64 {
 	first := int64(forever)
 	for _, c := range j.calls[e.row.IdempotencyKey] {

@@ -43,8 +43,8 @@ func (j *judge) sameKeyAndBody() {
 }
 
 // bodyOf returns the hash of the body that the effect's calls must have. It returns "" if the
-// stored rows do not show that body: the effect sends an email, a statement or an item of a
-// delivery, or its content was erased.
+// stored rows do not show that body. This is the case if the effect sends an email, a statement or
+// an item of a delivery, or if its content was erased.
 func (j *judge) bodyOf(e *effect) string {
 	if j.kindOf(e) != "http" || e.row.ErasedAt != 0 {
 		return ""

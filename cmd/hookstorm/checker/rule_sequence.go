@@ -21,9 +21,9 @@ func (j *judge) series(key func(*effectRow) string) map[object][]*effect {
 }
 
 // inOrder checks order_by as receivers saw it. If one event was acknowledged before another was
-// sent, its effect was applied before the other's effect was called. Simultaneously accepted
-// events have no order. An effect blocks no other if it did not end as done, if an operator
-// reopened it after its end, or if only a replay could dispatch its event.
+// sent, its effect was applied before the other's effect was called. Simultaneously accepted events
+// have no order. The check ignores an earlier effect that did not end as done, that an operator
+// reopened after its end, or whose event was dispatched only by a replay.
 func (j *judge) inOrder() {
 	for order, effects := range j.series(func(row *effectRow) string { return row.OrderKey }) {
 		if effects[0].row.LatestKey != "" {

@@ -2,8 +2,8 @@ package checker
 
 import "fmt"
 
-// provesSomething fails a run with too few acknowledged deliveries or too few fired faults. Such
-// a run would not find bugs.
+// provesSomething fails a run with too few acknowledged deliveries, with too few fired faults, or
+// without a fault of a required kind. Such a run would not find bugs.
 func (j *judge) provesSomething() {
 	if j.totals.Acked < j.opts.MinAcked {
 		j.violated(RuleVacuity, "deliveries", fmt.Sprintf("%d deliveries were acknowledged, but a meaningful run needs at least %d", j.totals.Acked, j.opts.MinAcked))

@@ -1,5 +1,5 @@
-// Package cluster runs a Postgres that is broken on purpose: a primary and, optionally, a
-// physical standby that can take over.
+// Package cluster runs Postgres servers, and stops, freezes or fills them on request: a primary
+// and, optionally, a physical standby that can take over.
 package cluster
 
 import (
@@ -160,7 +160,7 @@ func (c *Cluster) Freeze() error {
 	return nil
 }
 
-// Thaw ends a Freeze.
+// Thaw resumes the processes that Freeze suspended.
 func (c *Cluster) Thaw() error {
 	if err := c.server().Resume(); err != nil {
 		return fmt.Errorf("thaw primary: %w", err)
@@ -172,7 +172,7 @@ func (c *Cluster) Thaw() error {
 // COMMIT then waits until ThawStandby.
 func (c *Cluster) FreezeStandby() error { return c.onStandby("freeze", (*embedded.Server).Pause) }
 
-// ThawStandby ends a FreezeStandby.
+// ThawStandby resumes the processes that FreezeStandby suspended.
 func (c *Cluster) ThawStandby() error { return c.onStandby("thaw", (*embedded.Server).Resume) }
 
 func (c *Cluster) onStandby(name string, do func(*embedded.Server) error) error {

@@ -24,7 +24,7 @@ func (c *Cluster) smallDisk(dir string) error {
 	if c.opts.SmallDisk == 0 {
 		return nil
 	}
-	//nolint:gosec // The account of the server has to reach it.
+	//nolint:gosec // The server's account must reach dir.
 	if err := errors.Join(os.MkdirAll(dir, 0o755), mountSmall(dir, c.opts.SmallDisk)); err != nil {
 		return fmt.Errorf("mount a small disk: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// capSysAdmin is the number of the capability to mount.
+// capSysAdmin is the number of CAP_SYS_ADMIN, the capability that mounting needs.
 const capSysAdmin = 21
 
 // Privately lets a command mount disks that only the command sees and that vanish with it, even

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Distance is a network link between servers that has a delay and no limit on bytes in transit.
-// Unlike with pgproxy.Latency, a piece of the stream does not wait until the previous one has
-// arrived.
+// Distance is a network link between servers that has a delay, but practically no limit on the
+// bytes in transit. Unlike with pgproxy.Latency, a piece of the stream does not wait until the
+// previous one has arrived.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener
@@ -60,14 +60,14 @@ func (d *Distance) Upstream(primary string) string {
 	return d.listener.Addr().String()
 }
 
-// Close stops accepting connections, and returns when the existing ones have ended. The caller must
+// Close stops accepting connections, and returns when the existing ones are closed. The caller must
 // stop the servers first.
 func (d *Distance) Close() {
 	_ = d.listener.Close() // the listener is not needed again
 	d.running.Wait()
 }
 
-// carry relays one direction of a connection until either side ends.
+// carry relays one direction of a connection until either side is closed.
 func (d *Distance) carry(from, to net.Conn) {
 	underway := make(chan piece, piecesUnderway)
 	d.running.Go(func() {

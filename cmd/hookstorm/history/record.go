@@ -126,8 +126,8 @@ type Process struct {
 	Name    string `json:"name"` // such as gateway-1
 	Build   string `json:"build"`
 	PID     int    `json:"pid"`
-	Started bool   `json:"started"` // false if the process ended
-	Ordered bool   `json:"ordered"` // hookstorm started or ended the process; false if the process ended unexpectedly
+	Started bool   `json:"started"` // false if the process exited
+	Ordered bool   `json:"ordered"` // hookstorm started or stopped the process
 }
 
 // Deploy is a rolling deployment: processes of the old and the new configuration run side by

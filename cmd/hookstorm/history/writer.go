@@ -38,7 +38,7 @@ func (w *Writer) Begin(r Record) *Operation {
 	return &Operation{writer: w, record: r}
 }
 
-// Add writes a record without an end.
+// Add writes a record that does not begin an operation.
 func (w *Writer) Add(r Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

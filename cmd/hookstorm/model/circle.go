@@ -11,7 +11,7 @@ type edges struct {
 
 func (e *edges) add(to uint32) { e.to = append(e.to, to) }
 
-// close ends the steps of a state.
+// close completes the list of one state's steps.
 func (e *edges) close() {
 	e.ends = append(e.ends, len(e.to))
 	e.n++
@@ -28,7 +28,7 @@ func (e *edges) of(from uint32) []uint32 {
 // circle looks for steps that lead back to their start without any fault (I5). It returns the
 // states on the way, with the start at both ends, or nil. If no circle exists, and no state is
 // stuck with work left, every path without further faults reaches an end. This holds from every
-// state, not only from states without faults left.
+// state, even if the state's budget still allows faults.
 func (e *edges) circle() []uint32 {
 	const (
 		unseen = iota

@@ -2,10 +2,10 @@
 // senders, gateways, workers, an operator and faults in a small world, and looks for one that
 // breaks a promise.
 //
-// The model is the specification of the protocol in the form of a program. It has no database
-// and runs none of the code that it describes. Two things tie it to the code: its steps have
-// the names of the code's failpoints, and its transitions are in the table of effect states
-// in the documentation of package ledger. Tests compare both.
+// The model is the specification of the protocol in the form of a program. It has no database and
+// runs none of the code that it describes. Two things tie it to the code. Its steps have the names
+// of the code's failpoints. Its transitions are those in the table of effect states, which is in
+// the documentation of package ledger. Tests compare both.
 //
 // # Worlds and states
 //
@@ -52,6 +52,6 @@
 // turn in an order) runs only when it can do something. An endless path is therefore one on
 // which work is done forever.
 //
-// Identical workers may exchange their names, as symmetry.go explains. States are stored
-// whole, not as hashes, so two different states are never mistaken for one.
+// Identical workers may exchange their names, as symmetry.go explains. States are stored whole, not
+// as hashes, so two different states are never taken for the same state.
 package model

@@ -1,7 +1,7 @@
 package model
 
-// isHead reports whether no earlier effect of the order blocks effect f. Only such an effect gets
-// a job. An unfinished or parked effect blocks later ones.
+// isHead reports whether effect f is not blocked by an earlier effect of its order. Only an effect
+// that is not blocked gets a job. An unfinished or parked effect blocks later ones.
 func (m *machine) isHead(n *State, f int) bool {
 	return !m.Ordered || f == 0 || !n.Effects[0].holdsItsOrder()
 }

@@ -136,7 +136,7 @@ func (j *Job) insert() {
 	}
 }
 
-// drop ends a row. A worker that runs this row continues without a row.
+// drop removes a row. A worker that runs this row continues without a row.
 func (s *State) drop(job, row int) {
 	s.Jobs[job][row] = noRow
 	for w := range s.Workers {
@@ -146,8 +146,8 @@ func (s *State) drop(job, row int) {
 	}
 }
 
-// endRunning ends the row of worker w's job if the row is running, even if it now runs for another
-// worker.
+// endRunning removes the row of worker w's job if the row is running, even if it now runs for
+// another worker.
 func (s *State) endRunning(w int) {
 	if job, row := s.Workers[w].Job, s.Workers[w].Row; row != rows && s.Jobs[job][row] == running {
 		s.drop(int(job), int(row))
@@ -175,7 +175,7 @@ func (s holders) minus(h Holder) holders { return s &^ (1 << h) }
 type Worker struct {
 	At       WorkerStep
 	Job      uint8
-	Row      uint8   // row of the job; rows if that row has ended
+	Row      uint8   // row of the job; rows if that row was removed
 	Detached bool    // its row is not running, or runs for another worker
 	Plan     uint8   // dispatch: the generation that was planned
 	Body     Version // attempt: version of its request; 0 until it is rendered

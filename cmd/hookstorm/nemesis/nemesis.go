@@ -169,5 +169,5 @@ func text(err error) string {
 	return err.Error()
 }
 
-// sleep reports whether it slept to the end.
+// sleep waits for d, or until ctx is done, and reports whether it waited for d.
 func sleep(ctx context.Context, d time.Duration) bool { return retry.Wait(ctx, d) == nil }

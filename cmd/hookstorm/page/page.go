@@ -23,7 +23,7 @@ func (p Place) Fill(path, text string) error {
 	if !begins || !ends {
 		return fmt.Errorf("%s has no section between the lines %q and %q", path, p.Begin, p.End)
 	}
-	if err := os.WriteFile(path, []byte(before+p.Begin+"\n"+text+p.End+after), 0o644); err != nil { //nolint:gosec // a page of the documentation
+	if err := os.WriteFile(path, []byte(before+p.Begin+"\n"+text+p.End+after), 0o644); err != nil { //nolint:gosec // anyone may read the page
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return nil

@@ -24,8 +24,9 @@ const Source = "past"
 // Reserved is the largest accept_seq of past events. Events accepted in a run have larger ones.
 const Reserved = 1_000_000
 
-// Bounds of one retention run. After a slice, retention pauses for up to six times as long. Each
-// run starts again with all past rows. endLimit gives the last runs enough time to finish.
+// Bounds of one retention run. After a slice, retention pauses for up to six times as long as the
+// slice took. Each run starts again with all past rows. endLimit gives the last runs enough time to
+// finish.
 const (
 	roundLimit = 10 * time.Second
 	endLimit   = time.Minute
@@ -76,9 +77,9 @@ func New(pool *pgxpool.Pool, keepers ...*retention.Keeper) *Past {
 	return &Past{pool: pool, keepers: keepers}
 }
 
-// Round creates a day, unless many exist, and ends unfinished work of earlier days. Then it runs
-// retention over the whole past, and approves the deletion as an operator does. Other processes may
-// do the same simultaneously.
+// Round creates a day, unless eight exist, and ends the unfinished events of the past except the
+// newest two. Then it runs retention over the whole past, and approves the deletion as an operator
+// does. Other processes may do the same simultaneously.
 func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	if _, err := p.pool.Exec(ctx, `SELECT torture.make_past(), torture.end_past(2)`); err != nil {
 		return fmt.Errorf("make a day of the past: %w", err)
@@ -86,7 +87,7 @@ func (p *Past) Round(ctx context.Context, by ledger.Operator) error {
 	return p.keep(ctx, by, roundLimit)
 }
 
-// keep runs retention twice, because the first run stops and waits for an operator's approval.
+// keep runs retention twice, because the first run stops where it needs an operator's approval.
 func (p *Past) keep(ctx context.Context, by ledger.Operator, limit time.Duration) error {
 	keeper := p.keepers[p.rounds%len(p.keepers)]
 	p.rounds++

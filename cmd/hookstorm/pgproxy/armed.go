@@ -146,7 +146,7 @@ func (s *shot) tell(c *conn, answer string) {
 	s.armed.report(c, s.sql, answer)
 }
 
-// land ends the shot. If the shot was not reported, the connection ended before the server
+// land ends the shot. If the shot was not reported, the connection was closed before the server
 // responded, and the fault can fire again.
 func (s *shot) land() {
 	a := s.armed

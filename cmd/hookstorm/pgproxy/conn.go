@@ -144,7 +144,7 @@ func (c *conn) say(code, message string) {
 // reset makes close reset the client's connection, as a machine without a listening server does.
 func (c *conn) reset() {
 	if tcp, ok := c.client.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // after an error, the connection is closed gracefully
+		_ = tcp.SetLinger(0) // if this fails, close closes the connection gracefully
 	}
 }
 

@@ -117,7 +117,7 @@ func (c *conn) expect(request *pgwire.Request, shot *shot) bool {
 	return true
 }
 
-// leave closes the server's side after the client's side has ended: immediately, or after a
+// leave closes the server's side after the client has closed its side: immediately, or after a
 // response that a fault swallows.
 func (c *conn) leave() {
 	if !c.hold(toServer) {

@@ -127,7 +127,7 @@ func startBehindProxy(command string) step {
 }
 
 // deploy returns a step that starts a worker of the next deployment in addition to the running
-// processes, and waits until the worker's configuration is certainly the newest.
+// processes. The step waits until the worker's configuration is certainly the newest.
 func deploy(next scenario.Deployment) step {
 	return func(ctx context.Context, s *scene) error {
 		s.deployed = next

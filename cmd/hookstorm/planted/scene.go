@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// slow is a slow receiver's response time, which is below the destinations' timeout, 1 s.
+// slow is a slow receiver's response time. It is below the destinations' timeout of 1 s.
 const slow = 700 * time.Millisecond
 
 // scene is the setting of a schedule: a database, the processes on it, and the receivers that
@@ -84,7 +84,8 @@ func (s *scene) watch(r history.Record) {
 	s.calls = append(s.calls, r)
 }
 
-// called counts the calls to a destination that have begun or, with ended, those that have ended.
+// called counts the calls to a destination that have begun or, if ended is true, those that have
+// ended.
 func (s *scene) called(destination string, ended bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +98,7 @@ func (s *scene) called(destination string, ended bool) int {
 	return n
 }
 
-// verdict ends the run and judges it.
+// verdict stops the run and judges its history.
 func (s *scene) verdict(ctx context.Context) (checker.Verdict, error) {
 	killed := s.Kill()
 	s.receivers.Stop() // ends all calls, so that the history is complete

@@ -47,7 +47,8 @@ func accepting() []Case {
 			acknowledge("serve", "poison", "one-body-1", "one-body-2"),
 		}.play},
 		{Bug: bugs.CommitOnRequestContext, Rules: []checker.Rule{"I1"}, run: steps{
-			// The first two commits keep both committers busy while the other deliveries collect.
+			// The first two commits keep both committers busy while the other deliveries wait for a
+			// common batch.
 			start("serve", late+"=delay(900ms)@1", late+"=delay(900ms)@2", late+"=delay(600ms)@3+"),
 			hangUpBesideNeighbour,
 		}.play},
@@ -121,7 +122,7 @@ func loseByCrash(ctx context.Context, s *scene) error {
 }
 
 // twiceAtOnce delivers up to ten events, each twice simultaneously, until both deliveries of one
-// are accepted. Both must look for the event before either commits it, which may take several
+// event are accepted. Both must look for the event before either commits it, which may take several
 // rounds on a busy machine. The first round opens the gateway's connections to Postgres.
 func twiceAtOnce(ctx context.Context, s *scene) error {
 	for round := range 10 {
@@ -306,10 +307,10 @@ func (s *scene) comesAgain(ctx context.Context, to, second *process, e event) (e
 	return early, errors.Join(err, <-first)
 }
 
-// vouched delivers another event until a gateway has answered it twice before a COMMIT, from its
-// cache. A gateway uses its cache only within a second of the database's last confirmation, and
-// requests a confirmation when it gets a delivery. The caller waits for hits, whose responses may
-// be late.
+// vouched delivers another event until a gateway has twice answered it quickly. If the gateway
+// delays its COMMITs, such an answer comes from its cache. A gateway uses its cache only within a
+// second of the database's last confirmation, and requests a confirmation when it gets a delivery.
+// The caller waits for hits, whose responses may be late.
 func (s *scene) vouched(ctx context.Context, by *process, hits *sync.WaitGroup) error {
 	hit, err := s.event("stripe", stormed)
 	if err != nil {

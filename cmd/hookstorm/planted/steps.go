@@ -109,7 +109,7 @@ func appears(ctx context.Context, path, text string, times int) error {
 }
 
 // isCalled returns a step that waits until a destination has received the given number of calls or,
-// with ended, until that number of calls has ended.
+// if ended is true, until that number of calls has ended.
 func isCalled(destination string, times int, ended bool) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
@@ -227,7 +227,7 @@ func pause(destination string, paused bool) step {
 	}
 }
 
-// replay returns a step that replays an event through the command line, which has the bug.
+// replay returns a step that replays an event with a command of hooklatch, which has the bug.
 func replay(by, source, id string) step {
 	return func(ctx context.Context, s *scene) error {
 		return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {

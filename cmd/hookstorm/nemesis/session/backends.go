@@ -36,7 +36,7 @@ func cancelBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, 
 	return Struck{}, ErrNothing
 }
 
-// terminateBackend ends a random session, busy or idle.
+// terminateBackend terminates a random session, busy or idle.
 func terminateBackend(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error) {
 	return strikeBackend(ctx, rnd, target, false, "pg_terminate_backend")
 }

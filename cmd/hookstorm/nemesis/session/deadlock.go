@@ -31,8 +31,8 @@ var (
 
 // gatherPause gives more of Hooklatch's transactions time to begin waiting for the locked rows. The
 // more transactions wait, the more likely one of them already holds a lock on another row. The
-// pause is well below the deadlock_timeout of one second, so Postgres ends the transaction that has
-// waited longer, which is Hooklatch's.
+// pause is well below the deadlock_timeout of one second, so Postgres aborts the transaction that
+// has waited longer, which is Hooklatch's.
 const gatherPause = 300 * time.Millisecond
 
 // deadlock locks the latter half of the busy rows and waits until transactions of Hooklatch wait
@@ -40,8 +40,8 @@ const gatherPause = 300 * time.Millisecond
 // returns, the deadlock is over.
 func deadlock(ctx context.Context, _ *rand.Rand, target Target) (Struck, error) {
 	// If the waiting transactions held no other row, the fault tries again. At the next try, these
-	// transactions may still hold the busy rows, so that the fault finds none to lock. After this
-	// ErrNothing, too, the fault tries again.
+	// transactions may still hold the busy rows. The fault then finds no row to lock and gets
+	// ErrNothing. In this case, too, it tries again.
 	missed := false
 	for deadline := time.Now().Add(2 * waitTimeout); ; time.Sleep(lookPause) {
 		struck, err := deadlockOnce(ctx, target)

@@ -17,7 +17,7 @@ import (
 const (
 	// maxDeleted is the maximum number of jobs deleted together.
 	maxDeleted = 5
-	// leftFree is the number of slots that stay free, one for the server's operator.
+	// leftFree is the number of slots that stay free, for the server's operator.
 	leftFree = 1
 	// healPause is the pause between tries to end a simulated fault.
 	healPause = 50 * time.Millisecond

@@ -1,5 +1,5 @@
-// Package session disturbs Hooklatch's sessions from other sessions of the database: it locks
-// rows and tables, cancels statements, ends sessions, deletes jobs, and takes all connections.
+// Package session disturbs Hooklatch's sessions from other sessions of the database: it locks rows
+// and tables, cancels statements, terminates sessions, deletes jobs, and takes all connections.
 package session
 
 import (
@@ -43,7 +43,7 @@ type Target struct {
 
 // Struck is a fault that has happened.
 type Struck struct {
-	// Description of the target that the fault struck.
+	// What describes the target that the fault struck.
 	What string
 	// Heal ends the fault. It is never nil, and does nothing if the fault is already over.
 	Heal func(ctx context.Context) error
@@ -107,7 +107,7 @@ func open(ctx context.Context, target Target, level pgx.TxIsoLevel) (pgx.Tx, fun
 		return nil, nil, fmt.Errorf("begin: %w", err)
 	}
 	heal := func(ctx context.Context) error {
-		_ = tx.Rollback(ctx) // a session that another fault has ended holds nothing
+		_ = tx.Rollback(ctx) // a session that another fault has terminated holds nothing
 		return nil
 	}
 	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", waitTimeout.Milliseconds())); err != nil {
