@@ -21,8 +21,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code. Only run handles signals: the first one ends the command
-// gracefully, the second one immediately.
+// run is main with an exit code. The first SIGINT or SIGTERM cancels the context of the command.
+// The second one stops the process immediately.
 func run() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

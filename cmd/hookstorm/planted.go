@@ -10,10 +10,11 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/planted"
 )
 
-// proofAtOnce is the number of simultaneous schedules. They mostly wait.
+// proofAtOnce is the maximum number of simultaneous runs. See planted.Proof.AtOnce.
 const proofAtOnce = 4
 
-// provePlanted plants all bugs or one, and checks that each is found.
+// provePlanted plants the bug with the given name, or every bug if the name is all, and checks that
+// the checker finds each of them.
 func provePlanted(ctx context.Context, s streams, module, dir, name string, times int) (err error) {
 	cases := planted.Cases()
 	if name != "all" {

@@ -13,17 +13,19 @@ import (
 )
 
 const (
-	// privateEnv marks a process that may mount disks that only it sees.
+	// privateEnv is set in a process that may mount its own disks. No other process sees these
+	// disks.
 	privateEnv = "HOOKSTORM_PRIVATE"
-	// privateEnding is the maximum time for a run to end after an interrupt.
+	// privateEnding is the maximum time for the repeated command to stop after an interrupt.
 	privateEnding = 2 * time.Minute
 )
 
 // errNotPrivate is returned if no process with its own disks can be started.
 var errNotPrivate = errors.New("this machine allows no private disks, so a full disk is only simulated")
 
-// privately repeats this command in a process that may mount its own disks, so that a full disk
-// is real and not simulated. Errors: errNotPrivate, errFound.
+// privately repeats this command in a process that may mount its own disks, so that a full disk is
+// real and not simulated. It returns errNotPrivate if that process cannot be started, and errFound
+// if the process exits with an error.
 func privately(ctx context.Context, s streams) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errFound ends a command that has already reported its findings.
+// errFound is returned by a command that has already reported its findings.
 var errFound = errors.New("a promise was broken")
 
 // streams are the outputs of a command.

@@ -69,7 +69,7 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 	if c.tools, err = findTools(ctx); err != nil {
 		return nil, err
 	}
-	//nolint:gosec // The account of the servers passes through it.
+	//nolint:gosec // The servers' account must be able to pass through it.
 	if err := errors.Join(os.MkdirAll(opts.Dir, 0o755), c.install.Take(opts.Dir)); err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}

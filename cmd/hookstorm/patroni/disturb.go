@@ -78,8 +78,8 @@ func (c *Cluster) FreezeEtcd(ctx context.Context, first, count int, away time.Du
 	return errors.Join(append(failed, c.AwaitWhole(context.WithoutCancel(ctx)))...)
 }
 
-// CancelWaiting freezes the Postgres of the synchronous standby for a while, and cancels every
-// session that waits for this standby. The server then reports success for a COMMIT that no standby
+// CancelWaiting freezes the Postgres of the synchronous standby for a while, and cancels the wait
+// of every session for this standby. The server then reports success for a COMMIT that no standby
 // has. CancelWaiting may run at the same time as other faults. It does nothing while the cluster
 // has no primary or no synchronous standby.
 func (c *Cluster) CancelWaiting(ctx context.Context, away time.Duration, struck Struck) error {

@@ -60,14 +60,14 @@ func (c *Cluster) newMember(number int, server, api string, etcd []string) (*mem
 	return m, err
 }
 
-// kill ends Patroni and its Postgres with SIGKILL, as when a machine loses power. Postgres is
-// killed first: it shares Patroni's output, and Kill returns only when that output ends.
+// kill sends SIGKILL to Patroni and its Postgres, as when a machine loses power. Postgres is killed
+// first: it shares Patroni's output, and Kill returns only when that output ends.
 func (m *member) kill() error { return errors.Join(m.signal(syscall.SIGKILL), m.patroni.Kill()) }
 
 // freeze suspends Patroni and its Postgres. Connections stay open, but get no response.
 func (m *member) freeze() error { return errors.Join(m.patroni.Pause(), m.signal(syscall.SIGSTOP)) }
 
-// thaw ends a freeze.
+// thaw resumes the processes that freeze suspended.
 func (m *member) thaw() error { return errors.Join(m.signal(syscall.SIGCONT), m.patroni.Continue()) }
 
 // signal signals all processes of the member's Postgres. It does nothing if none is running.
@@ -110,7 +110,7 @@ func (m *member) processes() []int {
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil || pid <= 1 || !m.owns(pid) {
-		return nil // the file is from a server that has ended
+		return nil // the file is from a server that has stopped
 	}
 	return append([]int{pid}, childrenOf(pid)...)
 }
@@ -121,7 +121,7 @@ func (m *member) owns(pid int) bool {
 	return slices.Contains(strings.Split(commandOf(pid), "\x00"), m.data)
 }
 
-// commandOf returns the command line of a process, or "" if it has ended.
+// commandOf returns the command line of a process, or "" if it has exited.
 func commandOf(pid int) string {
 	command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -134,7 +134,7 @@ func commandOf(pid int) string {
 func childrenOf(pid int) []int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {
-		return nil // the process has ended
+		return nil // the process has exited
 	}
 	var children []int
 	for field := range strings.FieldsSeq(string(text)) {

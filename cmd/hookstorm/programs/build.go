@@ -88,8 +88,8 @@ func Worktree(ctx context.Context, root, ref string) (dir string, remove func() 
 		if err := os.RemoveAll(parent); err != nil {
 			return fmt.Errorf("remove the worktree of %s: %w", ref, err)
 		}
-		// The command runs even after ctx has ended, so that the repository does not keep listing
-		// the removed worktree.
+		// The command runs even after ctx is done, so that the repository does not keep listing the
+		// removed worktree.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		if _, err := output(ctx, root, "git", "worktree", "prune"); err != nil {

@@ -54,8 +54,9 @@ func (c *Configuration) Deploy(d scenario.Deployment) error {
 	return c.change(func(s *scenario.Settings) { s.Deployment = d })
 }
 
-// Cut rewrites the file in place with only its first lines (the argument modulo the number of its
-// lines), like an editor or a copy that has not finished. Mend completes the file.
+// Cut rewrites the file in place with only its first lines, like an editor or a copy that has not
+// finished. It keeps as many lines as the argument says, modulo the number of lines of the whole
+// file. Mend completes the file.
 func (c *Configuration) Cut(lines int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,5 +4,5 @@ package programs
 
 import "syscall"
 
-// setDeathSignal does nothing: only Linux ends a child with its parent.
+// setDeathSignal does nothing: only Linux can kill a child when its parent dies.
 func setDeathSignal(*syscall.SysProcAttr) {}

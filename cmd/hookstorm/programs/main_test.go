@@ -15,7 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// asParent makes the test binary start a child and wait to be killed.
+// asParent is the environment variable that makes the test binary start a child and wait to be
+// killed. Its value is the path of the child's log.
 const asParent = "PROGRAMS_AS_PARENT"
 
 func TestMain(m *testing.M) {

@@ -17,12 +17,12 @@ import (
 // who is the name of this package in the history.
 const who = "programs"
 
-// process is one process of a Program, running or ended.
+// process is one process of a Program, running or exited.
 type process struct {
 	cmd  *exec.Cmd
 	pid  int
-	done chan struct{} // closed when the process has ended and its log is complete
-	how  string        // description of the process's end; valid once done is closed
+	done chan struct{} // closed when the process has exited and its log is complete
+	how  string        // description of the process's exit; valid once done is closed
 
 	ordered   atomic.Bool // hookstorm requested the end
 	listening atomic.Bool // the process has answered, so it handles signals
@@ -30,7 +30,7 @@ type process struct {
 
 // launch starts a process, which dies with hookstorm if the system supports that.
 func launch(ctx context.Context, opts Options, moreEnv []string, log *log) (*process, error) {
-	// The process ends on request, not with the context of its start.
+	// The process is stopped on request, not when the context of its start is done.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), opts.Binary, opts.Args...)
 	cmd.Env = slices.Concat(Environment(), opts.Env, moreEnv)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -36,14 +36,14 @@ type Options struct {
 	// process handles signals. An example is /readyz of the admin listener. If empty, the process
 	// is ready immediately.
 	ReadyURL string
-	// StopTimeout is the maximum time for a process to end after SIGTERM. Defaults to 40 seconds.
+	// StopTimeout is the maximum time for a process to exit after SIGTERM. Defaults to 40 seconds.
 	StopTimeout time.Duration
 	// History gets a note of every start and end. Required.
 	History *history.Writer
 }
 
-// Program runs at most one process at a time. It can be started again after its process has
-// ended. It is safe for concurrent use.
+// Program runs at most one process at a time. It can be started again after its process has exited.
+// It is safe for concurrent use.
 type Program struct {
 	opts   Options
 	log    *log
@@ -110,7 +110,7 @@ func (p *Program) PID() int {
 	return process.pid
 }
 
-// Exited returns a channel that is closed when the last process has ended. The channel is already
+// Exited returns a channel that is closed when the last process has exited. The channel is already
 // closed if no process was started.
 func (p *Program) Exited() <-chan struct{} {
 	process := p.current()
@@ -122,7 +122,7 @@ func (p *Program) Exited() <-chan struct{} {
 	return process.done
 }
 
-// Ended describes the end of the last process, and reports whether hookstorm caused that end. how
+// Ended describes the exit of the last process, and reports whether hookstorm caused that exit. how
 // is empty while the process is running, or if none was started.
 func (p *Program) Ended() (how string, ordered bool) {
 	process := p.current()
@@ -135,8 +135,8 @@ func (p *Program) Ended() (how string, ordered bool) {
 // LastLines returns the end of the processes' output.
 func (p *Program) LastLines() string { return p.log.end() }
 
-// Ready waits until the process can do its work. It returns an error if the process or ctx
-// ends first.
+// Ready waits until the process can do its work. It returns an error if the process exits or ctx is
+// done first.
 func (p *Program) Ready(ctx context.Context) error {
 	process := p.current()
 	if process == nil {

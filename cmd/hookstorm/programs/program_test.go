@@ -175,7 +175,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 	require.Eventually(t, func() bool { return gone(pid) }, 2*time.Minute, time.Millisecond)
 }
 
-// gone reports whether a process has ended, even if it is still a zombie.
+// gone reports whether a process has exited, even if it is still a zombie.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -12,8 +12,8 @@ import (
 // killTimeout bounds the wait for a process after SIGKILL, which only the kernel can delay.
 const killTimeout = 20 * time.Second
 
-// Kill ends the process, even a paused one, as a crash would, and returns when the process has
-// ended. Without a process, Kill does nothing.
+// Kill sends SIGKILL to the process, even to a paused one, and returns when the process has exited.
+// Without a process, Kill does nothing.
 func (p *Program) Kill() error {
 	process := p.current()
 	if process == nil || process.ended() {
@@ -33,7 +33,7 @@ func (p *Program) Kill() error {
 	}
 }
 
-// Stop asks the process to end (SIGTERM), and returns when the process has ended. If the process
+// Stop asks the process to exit (SIGTERM), and returns when the process has exited. If the process
 // outlasts StopTimeout or ctx, Stop kills it and returns an error. Stop may be called again.
 // Without a process, Stop does nothing.
 func (p *Program) Stop(ctx context.Context) error {
@@ -63,8 +63,8 @@ func (p *Program) Pause() error { return p.send("pause", syscall.SIGSTOP) }
 // Continue resumes a paused process.
 func (p *Program) Continue() error { return p.send("continue", syscall.SIGCONT) }
 
-// Reload makes the process read its configuration again (SIGHUP). It returns an error before
-// the process listens, because until then SIGHUP would end the process.
+// Reload makes the process read its configuration again (SIGHUP). It returns an error before the
+// process listens, because until then SIGHUP would kill the process.
 func (p *Program) Reload(ctx context.Context) error {
 	process := p.current()
 	if process != nil && p.opts.ReadyURL != "" && !process.listening.Load() && p.ask(ctx, process) == 0 {
@@ -85,7 +85,7 @@ func (p *Program) send(what string, signal syscall.Signal) error {
 	return nil
 }
 
-// signal signals a process. It ignores a process that has already ended.
+// signal signals a process. It ignores a process that has already exited.
 func (p *process) signal(signal syscall.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

@@ -87,8 +87,8 @@ func Behaviours() []Behaviour {
 	return append(all, Random)
 }
 
-// Final reports whether the behaviour ends an effect permanently: the call is refused, and never
-// applied.
+// Final reports whether the behaviour makes an effect fail permanently: the call is refused, and
+// never applied.
 func (b Behaviour) Final() bool { return b == Refused || b == Gone || b == Redirect }
 
 // orders holds the current behaviours of the destinations.
@@ -100,7 +100,7 @@ type orders struct {
 }
 
 func newOrders(destinations []scenario.Destination, seed int64) *orders {
-	o := &orders{told: make(map[string]Behaviour), dice: rand.New(rand.NewPCG(uint64(seed), 0x4eca11))} //nolint:gosec // a seed must be repeatable, not secret
+	o := &orders{told: make(map[string]Behaviour), dice: rand.New(rand.NewPCG(uint64(seed), 0x4eca11))} //nolint:gosec // the numbers must be repeatable, not secret
 	for _, d := range destinations {
 		if d.Kind != "sql" {
 			o.told[d.Name] = OK

@@ -100,7 +100,7 @@ func (c *call) end(kind history.Kind, status int, text string) {
 	c.desk.open.Done()
 }
 
-// close keeps further calls from arriving.
+// close makes arrived return nil for all further calls.
 func (d *desk) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package receivers serves the destinations of a torture run: HTTP and SMTP servers that
-// handle each call as configured, apply each key once, and record every call.
+// Package receivers serves the destinations of a run of hookstorm. Its HTTP and SMTP servers handle
+// each call as configured, apply each key once, and record every call.
 package receivers
 
 import (

@@ -47,7 +47,7 @@ func setup(t *testing.T) *testBundle {
 	return b
 }
 
-// calls ends the receivers and returns the ends of the calls, in order.
+// calls stops the receivers and returns the ends of the calls, in order.
 func (b *testBundle) calls(t *testing.T) []history.Record {
 	t.Helper()
 	b.Stop()

@@ -71,7 +71,7 @@ func (d Deployment) Next(change Change) Deployment {
 	return d
 }
 
-// Last returns a deployment after which every event can be dispatched.
+// Last returns the deployment after d, with which workers can dispatch every event.
 func (d Deployment) Last() Deployment {
 	d.Number++
 	d.Late = true

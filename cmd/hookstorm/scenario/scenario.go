@@ -107,8 +107,9 @@ func Destinations() []Destination {
 	}
 }
 
-// Tables creates the tables of the run's own schema, torture. The sql effects, the handlers and the
-// application's transactions write to them (I9, I10). The statement can be repeated.
+// Tables contains the SQL that creates the tables of the run's own schema, torture. The sql
+// effects, the handlers and the application's transactions write to them (I9, I10). The SQL can be
+// executed again.
 //
 //go:embed tables.sql
 var Tables string

@@ -1,5 +1,5 @@
-// Package senders sends the traffic of a torture run. It sends signed deliveries of all sources,
-// repeats them as providers do, and sends deliveries that must be refused. It records each
+// Package senders sends the traffic of a torture run or a sweep. It sends signed deliveries of all
+// sources, repeats them as providers do, and sends deliveries that must be refused. It records each
 // delivery with the response that the sender received.
 package senders
 
@@ -55,7 +55,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// dice returns the random decisions of one subject, the same for equal seeds.
+// dice returns the source of random decisions for one subject. The decisions are the same for equal
+// seeds.
 func dice(seed, subject int64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(seed), uint64(subject))) //nolint:gosec // a seed must be repeatable, not secret
+	return rand.New(rand.NewPCG(uint64(seed), uint64(subject))) //nolint:gosec // the numbers must be repeatable, not secret
 }

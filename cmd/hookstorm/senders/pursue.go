@@ -18,7 +18,7 @@ func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 			return s.parallel(e, 2+dice.IntN(4), dice)
 		case late:
 			// The wait lets newer events of the same account overtake this event.
-			_ = retry.Wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second)))) // not sent if s.run has ended
+			_ = retry.Wait(s.run, time.Duration(dice.Int64N(int64(3*time.Second)))) // not sent if s.run is done
 		}
 		return s.deliver(s.run, delivery{event: e, attempt: 1, manner: m, to: s.anyGateway(dice), by: s.senderOf(e, 0)}, dice)
 	})

@@ -115,8 +115,8 @@ func (s *Senders) heal(ctx context.Context) error {
 // Acked returns the number of acknowledged deliveries.
 func (s *Senders) Acked() int64 { return s.tally.acknowledged() }
 
-// AckedInLast returns the number of deliveries acknowledged within the last d, at most ten
-// seconds.
+// AckedInLast returns the number of deliveries acknowledged within the last d. d must be at most
+// ten seconds.
 func (s *Senders) AckedInLast(d time.Duration) int { return s.tally.inLast(d, time.Now()) }
 
 // InFlight returns the number of deliveries in progress.

@@ -35,7 +35,7 @@ type source struct {
 	said     atomic.Int64 // number of events of shape Repeat; two share a body
 }
 
-// account is an object whose changes events report.
+// account is an object. Events report its changes.
 type account struct {
 	version  int64
 	occurred time.Time

@@ -41,7 +41,8 @@ type Options struct {
 	DropLogs bool
 }
 
-// Stage holds everything that one run starts. New creates it, Stop ends it.
+// Stage holds everything that one run starts. New creates a Stage, and Stop stops everything that
+// it holds.
 type Stage struct {
 	Dir     string
 	History *history.Writer
@@ -68,7 +69,7 @@ func New(o Options) (_ *Stage, err error) {
 			return nil, fmt.Errorf("make a directory for the run: %w", err)
 		}
 	}
-	//nolint:gosec // The account that runs the stage's Postgres needs to pass through it.
+	//nolint:gosec // The account that runs Postgres must be able to pass through it.
 	if err := errors.Join(os.MkdirAll(s.Dir, 0o755), os.Chmod(s.Dir, 0o755)); err != nil {
 		return nil, fmt.Errorf("make the directory of the run: %w", err)
 	}
@@ -99,8 +100,8 @@ func (s *Stage) OnStop(name string, end func(ctx context.Context) error) {
 // needs no further inspection.
 func (s *Stage) Forget() { s.forget = true }
 
-// Stop ends everything that was started, in reverse order, and kills the remaining processes.
-// After an error, Stop still ends the rest. Stop may be called again.
+// Stop stops everything that was started, in reverse order, and kills the remaining processes.
+// After an error, Stop continues with the rest. Stop may be called again.
 func (s *Stage) Stop(ctx context.Context) error {
 	var failed []error
 	s.mu.Lock()

@@ -3,7 +3,7 @@
 // history.
 //
 // A sweep has two parts. In the first, errors and then delays hit processes that stay alive. In the
-// second, each process starts with all outstanding kills and dies at the first of their failpoints
-// that it passes; finally, failpoints kill processes while they drain. After each part, all faults
+// second, each process starts with all outstanding kills, and dies at the first of their failpoints
+// that it passes. Finally, failpoints kill processes while they drain. After each part, all faults
 // end and all accepted work must finish. A missed visit is a failure, as is a violation.
 package sweep

@@ -20,8 +20,8 @@ const (
 )
 
 // lane is a program whose processes make a leg's visits, one process at a time. Each process gets
-// all outstanding visits. The first failpoint with a kill ends the process; without a kill, the
-// process continues.
+// all outstanding visits. The process dies at the first failpoint with a kill. It survives all
+// delays, and most errors.
 type lane struct {
 	program *programs.Program
 	always  string     // rules for all the lane's processes, in addition to the leg's rules
@@ -59,7 +59,7 @@ func (l *lane) run(ctx context.Context, leg leg) error {
 	return l.tally.update()
 }
 
-// wait returns when the process has ended, when it is no longer needed, or when ctx is done.
+// wait returns when the process has exited, when it is no longer needed, or when ctx is done.
 func (l *lane) wait(ctx context.Context, leg leg) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

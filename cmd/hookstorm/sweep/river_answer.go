@@ -55,7 +55,7 @@ func (l *riverLine) fault(v Visit) pgproxy.Fault {
 		f.Kind = pgproxy.HangAnswer
 		f.OnFiring = func(pgproxy.Firing) {
 			l.tally.made(v)
-			go l.program.Kill() //nolint:errcheck // the lane notices whether the process ended
+			go l.program.Kill() //nolint:errcheck // the lane notices whether the process exited
 		}
 	case Error:
 		f.Kind = pgproxy.LoseAnswer

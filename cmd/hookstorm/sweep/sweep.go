@@ -146,7 +146,7 @@ func (w *world) play(ctx context.Context) error {
 		err = w.playPart(ctx, p)
 		calm()
 		if err != nil {
-			_ = traffic.senders.Stop(storm) // storm has ended, so the senders give up
+			_ = traffic.senders.Stop(storm) // storm is done, so the senders give up
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		w.Sayf("%s: %.0f s", p.name, time.Since(began).Seconds())
@@ -220,7 +220,8 @@ const tellEvery = 10 * time.Second
 // Sound reports whether every visit happened and every promise was kept.
 func (r *Report) Sound() bool { return len(r.Missed) == 0 && len(r.Verdict.Violations) == 0 }
 
-// maxTold is the maximum number of violations in a report. The history contains them all.
+// maxTold is the maximum number of violations in the text of a report. Report.Verdict contains them
+// all.
 const maxTold = 20
 
 // Text formats the report.

@@ -78,8 +78,8 @@ func (w *world) acked() (n int64) {
 // after another.
 const quietWithin = 5 * time.Minute
 
-// heal ends all faults, starts processes without faults, and waits until all work is finished.
-// Then it stops the processes.
+// heal is called after the last fault of a part. It rescues the jobs of dead processes, starts
+// processes without faults, and waits until all work is finished. Then it stops the processes.
 func (w *world) heal(ctx context.Context, t *traffic) error {
 	w.Phase(history.PhaseHeal)
 	t.around.Wait()

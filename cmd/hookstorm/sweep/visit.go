@@ -54,7 +54,7 @@ const (
 // latest is the last passage that may be drawn.
 const latest = 6
 
-// seldomPassed reports whether a process passes the place only a few times a minute, or less.
+// seldomPassed reports whether a process passes the place only a few times a minute, or less often.
 func seldomPassed(place string) bool {
 	transaction, _, _ := strings.Cut(place, ".")
 	return ofRetention(place) || slices.Contains([]string{
@@ -77,7 +77,7 @@ func ofRetention(place string) bool {
 // each action. A place that a process passes only once has no later visits. A short plan visits
 // each place once. The seed then chooses the action, and the first or second passage.
 func Plan(seed int64, short bool) []Visit {
-	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // a seed must be repeatable, not secret
+	dice := rand.New(rand.NewPCG(uint64(seed), 0x5eeb)) //nolint:gosec // the numbers must be repeatable, not secret
 	var visits []Visit
 	for _, place := range allPlaces() {
 		var ofPlace []Visit

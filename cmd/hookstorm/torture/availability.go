@@ -19,15 +19,15 @@ type Gap struct {
 	For   time.Duration
 }
 
-// availability reads the history as it is written. It measures the longest time without an
-// accepted delivery around each fault, and counts the processes that ended unexpectedly. With
-// several gateways a gap ends when any of them accepts again.
+// availability reads the history as it is written. It measures the longest time without an accepted
+// delivery around each fault, and lists the processes that exited unexpectedly. With several
+// gateways a gap ends when any of them accepts again.
 type availability struct {
 	mu       sync.Mutex
 	accepted int64 // time of the last accepted delivery, in microseconds since the run began
 	current  map[int64]*currentGap
 	gaps     []Gap
-	crashes  []string // names of the processes that ended unexpectedly
+	crashes  []string // names of the processes that exited unexpectedly
 }
 
 // currentGap is the gap around a fault, until a delivery is accepted after the fault has healed.
@@ -65,7 +65,7 @@ func (a *availability) watch(r history.Record) {
 // resultAccepted is the result of a delivery whose event is new.
 const resultAccepted = "accepted"
 
-// all returns the gaps around the faults that have healed, and the processes that ended
+// all returns the gaps around the faults that have healed, and the processes that exited
 // unexpectedly.
 func (a *availability) all() ([]Gap, []string) {
 	a.mu.Lock()

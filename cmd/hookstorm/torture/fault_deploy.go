@@ -107,7 +107,7 @@ func (w *world) newestConfiguration(ctx context.Context) (newest int64, err erro
 	return newest, err
 }
 
-// deployLast gives all processes a configuration that can dispatch every event.
+// deployLast gives all processes a configuration with which workers can dispatch every event.
 func (w *world) deployLast(ctx context.Context) error {
 	w.deployed = w.deployed.Last()
 	done := w.History.Begin(history.Record{Who: "nemesis", Op: history.OpDeploy, Deploy: &history.Deploy{
@@ -145,7 +145,7 @@ func (w *world) reloadCut(ctx context.Context, rnd *rand.Rand, struck func(targe
 		return err
 	}
 	if err != nil {
-		return nil // the process has ended or has just begun: nothing struck
+		return nil // the process has exited or has just started: nothing struck
 	}
 	struck(s.name, "SIGHUP while the file was written")
 	sleep(ctx, time.Second)

@@ -60,7 +60,7 @@ func (w *world) reload(broken bool) fire {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		if err := s.program().Reload(ctx); err != nil {
-			return s.config.Mend() // the process has ended or has just begun: nothing struck
+			return s.config.Mend() // the process has exited or has just started: nothing struck
 		}
 		struck(s.name, "SIGHUP")
 		sleep(ctx, time.Second)

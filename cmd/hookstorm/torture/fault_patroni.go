@@ -92,8 +92,8 @@ func freezeEtcd(count int) lasting {
 	}
 }
 
-// cancelWaiting freezes the synchronous standby for a while and cancels the commits that wait for
-// it. The fault may strike during other faults, because all servers keep their roles.
+// cancelWaiting freezes the synchronous standby for a while and cancels the wait of commits for it.
+// The fault may strike during other faults, because all servers keep their roles.
 func (w *world) cancelWaiting(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	return w.database.patroni.CancelWaiting(ctx, time.Second+upTo(rnd, 2*time.Second), struck)
 }

@@ -107,7 +107,7 @@ func (w *world) pause(least time.Duration, roles ...role) fire {
 		}
 		d := least + upTo(rnd, longerPause)
 		if err := program.Pause(); err != nil {
-			return nil //nolint:nilerr // the process ended by itself at this moment: nothing struck
+			return nil //nolint:nilerr // the process exited by itself at this moment: nothing struck
 		}
 		struck(s.name, "SIGSTOP for "+d.Round(time.Millisecond).String())
 		sleep(ctx, d)
@@ -197,7 +197,7 @@ func (w *world) restart(ctx context.Context, s *service, as start) error {
 	return w.back(ctx, s)
 }
 
-// back waits until the services, whose processes have ended, are running again. It does not check
+// back waits until the services, whose processes have exited, are running again. It does not check
 // that they are ready: the database may be unavailable.
 func (w *world) back(ctx context.Context, services ...*service) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)

@@ -45,7 +45,7 @@ func newHousekeeper(ctx context.Context, url string) (*housekeeper, error) {
 	return h, nil
 }
 
-// start begins the rounds. Only rest ends them; the end of ctx does not.
+// start starts the rounds. They continue after ctx is done, until rest is called.
 func (h *housekeeper) start(ctx context.Context) {
 	ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.running.Go(func() {
@@ -65,13 +65,13 @@ func (h *housekeeper) rest() {
 	h.running.Wait()
 }
 
-// end ends the rounds and makes retention delete all past days.
+// end stops the rounds and makes retention delete all past days.
 func (h *housekeeper) end(ctx context.Context) error {
 	h.rest()
 	return h.past.End(ctx, h.by)
 }
 
-// stop ends the housekeeper and its connections.
+// stop stops the rounds and closes the connections.
 func (h *housekeeper) stop(ctx context.Context) error {
 	h.rest()
 	err := h.box.Stop(ctx)

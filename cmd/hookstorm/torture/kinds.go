@@ -47,7 +47,7 @@ func sortedByKind(faults []nemesis.Fault) []nemesis.Fault {
 	return slices.SortedFunc(slices.Values(faults), func(a, b nemesis.Fault) int { return cmp.Compare(a.Kind, b.Kind) })
 }
 
-// sleep reports whether it slept to the end.
+// sleep waits for d, or until ctx is done, and reports whether it waited for d.
 func sleep(ctx context.Context, d time.Duration) bool { return retry.Wait(ctx, d) == nil }
 
 // upTo returns a random time shorter than d.

@@ -33,5 +33,5 @@ func (w *world) leader(ctx context.Context) (*service, error) {
 			}
 		}
 	}
-	return nil, nil //nolint:nilnil // the leader has just ended
+	return nil, nil //nolint:nilnil // the leader has just exited
 }

@@ -164,7 +164,7 @@ type Result struct {
 	Faults  []FaultCount
 	Left    []string // omitted kinds of faults, with the reasons
 	Gaps    []Gap    // times without accepted deliveries; nil unless Patroni ran the servers
-	Crashes []string // processes that ended unexpectedly; nil unless Patroni ran the servers
+	Crashes []string // processes that exited unexpectedly; nil unless Patroni ran the servers
 	Acked   int64    // deliveries that were answered with 2xx
 	History string   // path of the history
 	Commit  string

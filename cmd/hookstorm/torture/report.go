@@ -51,8 +51,9 @@ func write(out io.Writer, text string) error {
 	return nil
 }
 
-// table has a row for each kind of fault: how often it struck, how often during deliveries, how
-// often it missed, and how many deliveries were acknowledged in the second before.
+// table formats a row for each kind of fault. The row contains how often the fault struck, how
+// often it struck during deliveries, and how often it missed. It also contains how many deliveries
+// were acknowledged in the second before a strike.
 func table(faults []FaultCount) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -26,8 +26,8 @@ const (
 	buildPrevious  = "previous"
 )
 
-// service is a process of the run that must always run. If it ends, it is restarted with the
-// build and environment that a fault chose.
+// service is a process of the run that must always run. If it exits, keep restarts it, with the
+// build and the environment that a fault chose, if any.
 type service struct {
 	name     string
 	role     role
@@ -97,7 +97,7 @@ func (s *service) begin(ctx context.Context) error {
 	return nil
 }
 
-// keep restarts the process whenever it has ended, until ctx is done.
+// keep restarts the process whenever it has exited, until ctx is done.
 func (s *service) keep(ctx context.Context) {
 	for {
 		select {
@@ -114,7 +114,8 @@ func (s *service) keep(ctx context.Context) {
 	}
 }
 
-// ready waits until the process can do its work, even if the process ends and restarts meanwhile.
+// ready waits until the process can do its work, even if the process exits and is restarted
+// meanwhile.
 func (s *service) ready(ctx context.Context) error {
 	for {
 		err := s.program().Ready(ctx)
@@ -175,7 +176,7 @@ func (s *services) of(roles ...role) []*service {
 	return of
 }
 
-// stop ends all services permanently. It may be called again.
+// stop stops all services permanently. It may be called again.
 func (s *services) stop(ctx context.Context) error {
 	if s.cancel == nil {
 		return nil
@@ -188,7 +189,7 @@ func (s *services) stop(ctx context.Context) error {
 	for _, one := range s.all {
 		stopping.Go(func() {
 			if program := one.program(); program != nil {
-				_ = program.Continue() // a paused process cannot end; the process may have ended
+				_ = program.Continue() // a paused process cannot exit
 				if err := program.Stop(ctx); err != nil {
 					mu.Lock()
 					failed = fmt.Errorf("stop %s: %w", one.name, err)

@@ -21,7 +21,7 @@ const (
 	settingsProduction = "production"
 )
 
-// stopTimeout bounds the end of a run.
+// stopTimeout bounds the cleanup after a run.
 const stopTimeout = time.Minute
 
 // Run carries out one run. It returns an error if the run could not be completed. Violations are in
@@ -104,7 +104,7 @@ func (w *world) about() *history.Run {
 	return stage.Describe(about, scenario.Destinations())
 }
 
-// heal ends every fault, then all traffic, and waits until all work is finished, or the unfinished
+// heal ends every fault, stops all traffic, and waits until all work is finished, or the unfinished
 // work has not decreased for Options.Patience.
 func (w *world) heal(ctx context.Context) error {
 	w.Phase(history.PhaseHeal)

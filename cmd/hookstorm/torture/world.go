@@ -54,7 +54,7 @@ type world struct {
 	services  services
 	listed    *listed.Sender
 	listURL   string
-	endListed func()              // ends the events of the list and waits for current work
+	endListed func()              // stops the sender with the list and waits for its current work
 	deployed  scenario.Deployment // the last deployment; used by the process lane, and then by repair
 
 	senders     *senders.Senders
@@ -118,7 +118,7 @@ func (w *world) startList(ctx context.Context) (err error) {
 	return err
 }
 
-// startListed makes the sender with the list create events until endListed.
+// startListed makes the sender with the list create events until endListed is called.
 func (w *world) startListed(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -253,7 +253,7 @@ func (w *world) load() (inFlight, acked int) {
 	return w.senders.InFlight(), w.senders.AckedInLast(time.Second)
 }
 
-// endTraffic ends all new traffic. It waits until all sent events are acknowledged, and until
+// endTraffic stops all new traffic. It waits until all sent events are acknowledged, and until
 // retention has deleted the past days.
 func (w *world) endTraffic(ctx context.Context) error {
 	w.application.Stop()

@@ -70,7 +70,7 @@ const (
 )
 
 const (
-	// replacements is the number of processes, which are replaced one by one.
+	// replacements is the number of processes that are replaced, one by one.
 	replacements = 4
 	// connections is the number of connections that send events.
 	connections = 16

@@ -21,8 +21,8 @@ const passEvery = 100 * time.Millisecond
 
 const (
 	// eager is the number of initial rounds in which a reader always starts an operator's pass,
-	// which overtakes the current pass. If two readers always did that, no long pass would ever
-	// end.
+	// which overtakes the current pass. If two readers did that in every round, no long pass would
+	// ever end.
 	eager = 10
 	// rests is the minimum time between two passes for an operator in later rounds, so that other
 	// passes finish.

@@ -63,7 +63,7 @@ func main() {
 	}
 }
 
-// run acts until ctx is done.
+// run plays the role of the process until ctx is done.
 func run(ctx context.Context) (err error) {
 	pool, err := connect(ctx, "")
 	if err != nil {

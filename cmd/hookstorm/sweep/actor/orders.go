@@ -152,8 +152,8 @@ func (a *actor) effects(ctx context.Context, round int) error {
 	return pause(false, "resume")
 }
 
-// resend resends an effect that the actor enqueued for the desk. The history records the new effect
-// like an enqueued one.
+// resend resends an effect that the actor enqueued for the destination desk. The history records
+// the new effect like an enqueued one.
 func (a *actor) resend(ctx context.Context, id identity.EffectID) error {
 	key := id.IdempotencyKey()
 	return a.order(ctx, history.Order{Action: "resend", Key: key}, func(by ledger.Operator) error {
