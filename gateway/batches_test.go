@@ -186,7 +186,7 @@ func TestEmptyDeliveriesStoreNothing(t *testing.T) {
 	}
 }
 
-// If the last of many events is invalid, the gateway refuses the complete delivery and stores
+// If the last of many events is invalid, the gateway refuses the whole delivery and stores
 // nothing.
 func TestBatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()

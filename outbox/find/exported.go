@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// ofExport begins a cursor of events that only the export has.
+// ofExport is the prefix of cursors for events that only the export contains.
 const ofExport = "export:"
 
 // FirstExported is the position before all events that only the export has.

@@ -146,8 +146,8 @@ func TestOneProcessCollectsAndAnotherTakesOver(t *testing.T) {
 	}
 }
 
-// Another process takes over from a killed collector once its lease has ended, or once the clock
-// was set back.
+// Another process takes over from a killed collector once the collector's lease has ended, or if
+// the clock has been set back.
 func TestACollectorThatWasKilledIsFollowed(t *testing.T) {
 	t.Parallel()
 	for name, until := range map[string]string{"its lease ends": "300 milliseconds", "the clock was set back": "1 hour"} {

@@ -97,7 +97,7 @@ func (p Period) Average(counts map[What]int64) (float64, bool) {
 	return float64(counts[Awaiting]) / float64(p.Readings), true
 }
 
-// Change is an entry of the time line, for one minute or hour.
+// Change is an entry in the timeline, for one minute or hour.
 type Change struct {
 	At    time.Time // beginning of the minute or hour
 	Place int       // number of its period
@@ -123,7 +123,7 @@ func (r *Reader) Series(ctx context.Context, of Of, span Span) (*Series, error) 
 		s.Periods[i] = Period{Sources: map[What]int64{}, Destinations: map[What]int64{}}
 	}
 	if err := r.line(ctx, s, of, span); err != nil {
-		return nil, fmt.Errorf("read the time line: %w", err)
+		return nil, fmt.Errorf("read the timeline: %w", err)
 	}
 	if err := r.counted(ctx, s, of, span); err != nil {
 		return nil, fmt.Errorf("read the numbers over time: %w", err)

@@ -2,7 +2,7 @@ package measure
 
 import "strconv"
 
-// Kind is the subject of a count: a source, a destination or a route, or the time line.
+// Kind is the subject of a count: a source, a destination or a route, or the timeline.
 type Kind string
 
 // The values of Kind.
@@ -42,7 +42,7 @@ const (
 	Awaiting What = "waiting"
 )
 
-// The counts of the time line.
+// The counts of the timeline.
 const (
 	BreakerOpened What = "breaker_opened" // by destination
 	BreakerClosed What = "breaker_closed" // by destination

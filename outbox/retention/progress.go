@@ -20,7 +20,8 @@ type Progress struct {
 	Horizon time.Time // older rows have been deleted, except rows that unfinished work needs
 	RanAt   time.Time
 	Oldest  time.Time // oldest row left at that time; zero: none
-	// DayRows and DayBytes were deleted on Day, and PreviousRows on the previous day with a run.
+	// DayRows and DayBytes count what was deleted on Day. PreviousRows counts the rows deleted on
+	// the last day before Day on which retention ran.
 	Day          time.Time
 	DayRows      int64
 	DayBytes     int64

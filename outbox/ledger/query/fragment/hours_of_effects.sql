@@ -1,5 +1,5 @@
--- The hours in which effects were created, latest first: from :made_since to :made_until, or
--- all hours. After a clock was set back, the latest hour may be in the future.
+-- Lists every hour between :made_since and :made_until, latest first. The defaults are the hours of
+-- the oldest and the newest effect. After a clock is set back, the latest hour may be in the future.
 generate_series(
     date_bin('1 hour', COALESCE(:made_until::timestamptz, (SELECT max(created_at) FROM hooklatch.effects), now()), TIMESTAMPTZ '2000-01-01 00:00:00+00'),
     date_bin(
