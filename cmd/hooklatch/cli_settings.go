@@ -35,7 +35,7 @@ func (d *databaseFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.cell, "cell", "", "`name` of the cell to use (default main; commands that list rows use all cells)")
 }
 
-// registerURL is like register, for commands that work on all cells: it declares no --cell.
+// registerURL is like register, but without --cell, for commands that do not select a cell.
 func (d *databaseFlag) registerURL(flags *pflag.FlagSet) {
 	flags.StringVar(&d.url, "database-url", "", "connection `URL` of Postgres (default $DATABASE_URL, then database.url in the configuration)")
 }

@@ -26,7 +26,7 @@ type initial struct {
 	target     string
 	yes, force bool
 
-	dir  string // folder of all files
+	dir  string // directory to which init writes its files
 	name string // name of the configuration file in dir
 	// ask is nil if no questions are asked.
 	ask *firstrun.Questions

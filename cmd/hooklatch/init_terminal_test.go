@@ -43,7 +43,7 @@ func echoes(t *testing.T, terminal *os.File) bool {
 	return settings.Lflag&unix.ECHO != 0
 }
 
-// After an interrupt at the question for a secret, the terminal echoes again, and no file is
+// If init is interrupted at the prompt for a secret, the terminal echoes input again and no file is
 // written.
 func TestAnInterruptedInitRestoresTheTerminal(t *testing.T) {
 	t.Parallel()

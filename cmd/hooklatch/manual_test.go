@@ -103,8 +103,8 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// globalFlags matches the end of a help text, which is the same in every command. The page contains
-// it once.
+// globalFlags matches the end of a help text: the flags inherited from parent commands. The page
+// shows these flags only in the help of the commands that declare them.
 var globalFlags = regexp.MustCompile(`(?s)\n(Global Flags:.*|Use "[^"]+ --help" for more information about a command\.\n)$`)
 
 // The page contains the help of every command, in the order in which the help texts list the

@@ -51,7 +51,7 @@ func textOf(literal string) string {
 	return literal
 }
 
-// Match decides whether an event's content matches.
+// Match is a compiled condition on an event's content.
 type Match struct {
 	By func(*inbox.Event) (bool, error)
 	// Text occurs in the body of every event for which By is true. It consists of letters, digits

@@ -33,8 +33,8 @@ type Forward struct {
 	// original also forwards the delivery's headers that are the sender's own, such as
 	// Stripe-Signature or X-GitHub-Event; none does not. Defaults to none.
 	Headers string `yaml:"headers,omitempty"`
-	// Names of further headers to forward, with * for any text. Headers of the connection and of
-	// proxies, authorization and cookies are never forwarded. Defaults to none.
+	// Names of further headers to forward, with * for any text. Connection and proxy
+	// headers, authorization and cookies are never forwarded. Defaults to none.
 	Also []string `yaml:"also,omitempty"`
 	// Names of all headers to forward, with * for any text. If set, no other header is
 	// forwarded. Defaults to the sender's own headers and the names in also.

@@ -80,10 +80,11 @@ type Options struct {
 	// MinAcked and MinFaults are the minimum work of a meaningful run. They default to 10
 	// deliveries a second, and a fault every 5 seconds, or every 10 under Patroni.
 	MinAcked, MinFaults int
-	// Patience is the maximum time, after the faults, without a decrease in the unfinished work. So
-	// a slow machine gets more time in all, and an event that waits forever does not. Patience must
-	// exceed the largest clock skew, because a process whose clock is ahead schedules its next
-	// attempts later by the same time. Defaults to 6 minutes, or to 10 with Production.
+	// Patience is the maximum time without a decrease in the unfinished work, once the faults have
+	// ended. A slow machine that makes progress can therefore take longer in total, but an event
+	// that never finishes ends the wait. Patience must exceed the largest clock skew: a process
+	// whose clock is ahead schedules its next attempts late by that skew. Defaults to 6 minutes, or
+	// to 10 with Production.
 	Patience time.Duration
 	// Out receives progress messages. If nil, they are dropped.
 	Out io.Writer

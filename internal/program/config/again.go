@@ -50,8 +50,8 @@ func (c *Config) SameAt(other *Config, path string) bool {
 	return mine.IsValid() && theirs.IsValid() && reflect.DeepEqual(mine.Interface(), theirs.Interface())
 }
 
-// valueAt returns the value at path, which it searches for in v, the value at the path at. The
-// result is not valid if there is no such value.
+// valueAt returns the value at path, or an invalid value if there is none. It searches v, whose own
+// path is at.
 func valueAt(v reflect.Value, at, path string) reflect.Value {
 	rest, below := strings.CutPrefix(path, at)
 	switch {

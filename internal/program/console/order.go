@@ -149,7 +149,7 @@ func (d door) asked(r *request) (asked, error) {
 		}
 		what.Request, what.effect = shown, &whole
 	}
-	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // the action itself returns the reason
+	if s.wrong != nil && !v.PossibleIn(s.State) && r.Method == http.MethodGet { // for a POST, the action itself returns the reason
 		return what, s.wrong(v)
 	}
 	return what, nil

@@ -24,11 +24,10 @@ func came(state string, count int64) string {
 // span formats the times of the first and last of several rows.
 func (w *waiting) span(first, last *time.Time) string {
 	from, to := orZero(first), orZero(last)
-	text := w.since(from)
-	if to.After(from) {
-		text = fmt.Sprintf("the first %s, the last %s ago", text, clock.Roughly(w.now.Sub(to)))
+	if !to.After(from) {
+		return w.since(from)
 	}
-	return text
+	return fmt.Sprintf("the first at %s (%s ago), the last %s ago", from.UTC().Format(timeLayout), clock.Roughly(w.now.Sub(from)), clock.Roughly(w.now.Sub(to)))
 }
 
 // setAside finds effects that stay in their state until an operator acts.

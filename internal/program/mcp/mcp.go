@@ -35,7 +35,7 @@ type Options struct {
 	Token secret.Value
 	// Name is the operator's name in the operator log if the console requires no token.
 	Name string
-	// Allow lists the names of the tools to serve that change something.
+	// Allow names the tools that may be served although they change something.
 	Allow []string
 	// Version is the program version.
 	Version string
