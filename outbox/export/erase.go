@@ -74,7 +74,13 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 			return err
 		}
 		if d.Manifest == "" {
-			passed = passed || there
+			left := false
+			if there {
+				if left, err = a.isLeft(ctx, d); err != nil {
+					return err
+				}
+			}
+			passed = passed || left
 			continue
 		}
 		if err := a.eraseDay(ctx, d, noted); err != nil {
@@ -101,6 +107,46 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 		return fmt.Errorf("forget erasures that are complete: %w", err)
 	}
 	return nil
+}
+
+// isLeft reports whether an unfinished day may still be finished. Otherwise a process without an export
+// has dropped the day, and isLeft removes the day and its files from the export: no process would
+// finish the day, so the notes about erasures would never be forgotten.
+func (a *Archive) isLeft(ctx context.Context, d Day) (bool, error) {
+	var stored bool
+	if err := a.sql.DayIsStored.With(oneDay{d.Day}).QueryRow(ctx, a.read).Scan(&stored); err != nil {
+		return false, fmt.Errorf("look for the deliveries of %s: %w", d.Name(), err)
+	}
+	if stored {
+		return true, nil
+	}
+	err := a.abandon(ctx, d)
+	if errors.Is(err, errOther) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove %s, which was dropped unfinished, from the export: %w", d.Name(), err)
+	}
+	return false, nil
+}
+
+// abandon removes an unfinished day and its files. A process that is still writing the day fails with
+// errOther, and deletes what it has written meanwhile. abandon then returns errOther too.
+func (a *Archive) abandon(ctx context.Context, d Day) error {
+	if err := a.forget(ctx, d); err != nil {
+		return err
+	}
+	d, there, err := a.day(ctx, d.Day)
+	if err != nil || !there {
+		return err
+	}
+	if err := a.remove(ctx, d.Day, d.garbage); err != nil {
+		return err
+	}
+	return a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {
+		tag, err := a.sql.DeleteDay.With(deleteDay{d.Day, d.begunAt}).Exec(ctx, tx)
+		return tag.RowsAffected(), err
+	})
 }
 
 // eraseDay erases the noted events in a day, and deletes the day's files that are not needed.

@@ -23,7 +23,9 @@ type statements struct {
 	ClearGarbage    statement.Of[namesOfDay]
 	CountDay        statement.Of[span]
 	Day             statement.Of[oneDay]
+	DayIsStored     statement.Of[oneDay]
 	Days            statement.Bound
+	DeleteDay       statement.Of[deleteDay]
 	DeliveriesOfDay statement.Of[deliveriesOfDay]
 	EventDocuments  statement.Of[eventDocuments]
 	EventPlace      statement.Of[eventPlace]
@@ -73,6 +75,8 @@ type doneNote struct {
 }
 
 type oneDay struct{ Day time.Time }
+
+type deleteDay struct{ Day, BegunAt time.Time }
 
 type span struct{ From, Until time.Time }
 

@@ -159,6 +159,33 @@ func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 }
 
+// A process with an export begins a day, and a process without an export drops the day. Erasures do
+// not wait for that day, whose files are deleted.
+func TestErasuresDoNotWaitForADayThatWasDroppedUnfinished(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.batch(t, "a", map[string]string{"jenny": canary}, "jenny")
+	w.refuse(t, "a", "jenny")
+	today := w.now(t).UTC().Truncate(day)
+	w.passDays(t, 5)
+	w.pass(t, day)
+	// The part is written, but the day is not finished.
+	w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
+	require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
+	w.restart(t, export.Directory(dir))
+	require.Contains(t, contents(t, dir), "jenny.rosen")
+	w.noteErasure(t)
+	require.NoError(t, w.Erasure().Exported(t.Context(), nil))
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`), "the day may still be finished")
+
+	w.run(t, `DROP TABLE hooklatch.deliveries_`+today.Format("20060102"))
+	require.NoError(t, w.Erasure().Exported(t.Context(), nil))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.exported_days WHERE manifest = ''`))
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+}
+
 // While an erasure walks through the exported days, an export finishes a day that still contains
 // the erased event, before or after the walk has reached that day. In the second case, the next
 // call erases the event in that day.
