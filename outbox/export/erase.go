@@ -74,13 +74,13 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 			return err
 		}
 		if d.Manifest == "" {
-			left := false
 			if there {
-				if left, err = a.isLeft(ctx, d); err != nil {
+				unfinished, err := a.mayBeFinished(ctx, d)
+				if err != nil {
 					return err
 				}
+				passed = passed || unfinished
 			}
-			passed = passed || left
 			continue
 		}
 		if err := a.eraseDay(ctx, d, noted); err != nil {
@@ -109,10 +109,10 @@ func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.
 	return nil
 }
 
-// isLeft reports whether an unfinished day may still be finished. Otherwise a process without an export
-// has dropped the day, and isLeft removes the day and its files from the export: no process would
-// finish the day, so the notes about erasures would never be forgotten.
-func (a *Archive) isLeft(ctx context.Context, d Day) (bool, error) {
+// mayBeFinished reports whether an unfinished day may still be finished. Otherwise a process without
+// an export has dropped the day, and mayBeFinished removes the day and its files from the export:
+// notes about erasures would wait for that day forever.
+func (a *Archive) mayBeFinished(ctx context.Context, d Day) (bool, error) {
 	var stored bool
 	if err := a.sql.DayIsStored.With(oneDay{d.Day}).QueryRow(ctx, a.read).Scan(&stored); err != nil {
 		return false, fmt.Errorf("look for the deliveries of %s: %w", d.Name(), err)
@@ -130,8 +130,8 @@ func (a *Archive) isLeft(ctx context.Context, d Day) (bool, error) {
 	return false, nil
 }
 
-// abandon removes an unfinished day and its files. A process that is still writing the day fails with
-// errOther, and deletes what it has written meanwhile. abandon then returns errOther too.
+// abandon removes an unfinished day and its files. A process that is still writing the day fails
+// with errOther, and deletes what it has written meanwhile. abandon then may return errOther too.
 func (a *Archive) abandon(ctx context.Context, d Day) error {
 	if err := a.forget(ctx, d); err != nil {
 		return err

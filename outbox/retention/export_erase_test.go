@@ -135,6 +135,14 @@ func TestAnErasureReachesTheExport(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 }
 
+// leaveUnfinished writes the part of a day's export, and fails before the day is finished.
+func (w *world) leaveUnfinished(t *testing.T, dir string, today time.Time) {
+	t.Helper()
+	w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
+	require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
+	w.restart(t, export.Directory(dir))
+}
+
 // An event that is erased while its day is being exported is erased in the export too.
 func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	t.Parallel()
@@ -145,10 +153,7 @@ func TestAnErasureDuringAnExportReachesTheExport(t *testing.T) {
 	today := w.now(t).UTC().Truncate(day)
 	w.passDays(t, 5)
 	w.pass(t, day)
-	// The part is written, but the day is not finished.
-	w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
-	require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
-	w.restart(t, export.Directory(dir))
+	w.leaveUnfinished(t, dir, today)
 	_, err := w.Erasure().Event(t.Context(), ref("a", "one"), ann, erasure.Order{})
 	require.NoError(t, err)
 	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
@@ -170,10 +175,7 @@ func TestErasuresDoNotWaitForADayThatWasDroppedUnfinished(t *testing.T) {
 	today := w.now(t).UTC().Truncate(day)
 	w.passDays(t, 5)
 	w.pass(t, day)
-	// The part is written, but the day is not finished.
-	w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
-	require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
-	w.restart(t, export.Directory(dir))
+	w.leaveUnfinished(t, dir, today)
 	require.Contains(t, contents(t, dir), "jenny.rosen")
 	w.noteErasure(t)
 	require.NoError(t, w.Erasure().Exported(t.Context(), nil))
@@ -202,10 +204,7 @@ func TestADayThatIsFinishedDuringAnErasureIsErased(t *testing.T) {
 		w.passDays(t, 5)
 		require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.exported_days WHERE events > 0`))
 		w.pass(t, day)
-		// The part is written, but the day is not finished.
-		w.restart(t, &faulty{Storage: export.Directory(dir), at: 2})
-		require.ErrorIs(t, w.Export().Export(t.Context(), today, nil), errFault)
-		w.restart(t, export.Directory(dir))
+		w.leaveUnfinished(t, dir, today)
 		w.noteErasure(t)
 		days := 0
 		require.NoError(t, w.Erasure().Exported(t.Context(), func(ctx context.Context) error {
