@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
 // inClone is a test that runs the release scripts in a clone.
@@ -144,4 +146,31 @@ func TestAReleaseWaitsForAPerson(t *testing.T) {
 		listed[match[1]] = true
 	}
 	require.Equal(t, wanted, listed, "docs/releasing.md must list the actions whose commit is unknown")
+}
+
+// .ci/systemd-test replaces the empty sections of the packaged configuration, and nothing else runs
+// the script before a release.
+func TestTheServiceIsTestedWithAValidConfiguration(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("../.ci/systemd-test")
+	require.NoError(t, err)
+	replacement := regexp.MustCompile(`(?ms)^sed -i .*?^END$`).Find(script)
+	require.NotEmpty(t, replacement)
+	packaged, err := os.ReadFile("../.ci/packages/hooklatch.yaml")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "hooklatch.yaml")
+	require.NoError(t, os.WriteFile(path, packaged, 0o600))
+	for name, secret := range map[string]string{"database-url": "postgres://localhost/hooklatch", "admin-token": environmentSecret} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600))
+	}
+
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", "fail() { echo \"$*\"; exit 1; }\n"+string(replacement))
+	cmd.Env = append(os.Environ(), "config="+path, "secret="+environmentSecret)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cfg, err := config.Load(path, func(name string) (string, bool) { return dir, name == "CREDENTIALS_DIRECTORY" })
+	require.NoError(t, err)
+	require.Len(t, cfg.Sources, 1)
+	require.Len(t, cfg.Routes, 1)
 }
