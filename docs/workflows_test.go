@@ -13,17 +13,19 @@ import (
 
 // workflow is the part of a GitHub workflow that decides the rights of foreign code.
 type workflow struct {
+	Permissions map[string]string      `yaml:"permissions"`
+	Jobs        map[string]workflowJob `yaml:"jobs"`
+}
+
+type workflowJob struct {
 	Permissions map[string]string `yaml:"permissions"`
-	Jobs        map[string]struct {
-		Permissions map[string]string `yaml:"permissions"`
-		Timeout     int               `yaml:"timeout-minutes"` //nolint:tagliatelle // GitHub chose the name
-		Uses        string            `yaml:"uses"`
-		Steps       []struct {
-			Uses string         `yaml:"uses"`
-			Run  string         `yaml:"run"`
-			With map[string]any `yaml:"with"`
-		} `yaml:"steps"`
-	} `yaml:"jobs"`
+	Timeout     int               `yaml:"timeout-minutes"` //nolint:tagliatelle // GitHub chose the name
+	Uses        string            `yaml:"uses"`
+	Steps       []struct {
+		Uses string         `yaml:"uses"`
+		Run  string         `yaml:"run"`
+		With map[string]any `yaml:"with"`
+	} `yaml:"steps"`
 }
 
 // pinned matches an action at a full commit. A tag can be moved to another commit.
@@ -108,4 +110,60 @@ jobs:
 		require.NotEmpty(t, found, text)
 		require.Contains(t, strings.Join(found, "\n"), want)
 	}
+}
+
+// installations says what a job installs before a command. GitHub's machines have Go and Postgres,
+// but not the other programs that tests start, and no job runs as root.
+var installations = map[*regexp.Regexp]string{
+	regexp.MustCompile(`^bash \.ci/run$`):             "bash .ci/run programs",
+	regexp.MustCompile(`\bgo\b.* test .*\./\.\.\.`):   "bash .ci/run programs",
+	regexp.MustCompile(`^go -C \.tools/mutants run `): "bash .ci/run programs",
+	regexp.MustCompile(`^go -C cmd/hookstorm test `):  "patroni etcd-server haproxy",
+	regexp.MustCompile(`^bash \.ci/kubernetes`):       "etcd-server",
+	regexp.MustCompile(`^bash \.ci/release `):         "debootstrap debian-archive-keyring lintian ruby systemd-container",
+}
+
+// missingPrograms returns the commands of a job that run before the installation of what they need.
+func missingPrograms(job workflowJob) (found []string) {
+	installed := ""
+	for _, step := range job.Steps {
+		for command, wanted := range installations {
+			if command.MatchString(step.Run) && !strings.Contains(installed, wanted) {
+				found = append(found, step.Run+": install first: "+wanted)
+			}
+		}
+		if strings.Contains(step.Run, "sudo") {
+			installed += step.Run
+		}
+	}
+	return found
+}
+
+// With CI set, as on GitHub, a test fails if a program is missing that it starts.
+func TestWorkflowsInstallWhatTheirTestsStart(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../.github/workflows/*.y*ml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	matched := map[*regexp.Regexp]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var w workflow
+		require.NoError(t, yaml.Unmarshal(text, &w))
+		for name, job := range w.Jobs {
+			require.Empty(t, missingPrograms(job), "%s: %s", file, name)
+			for _, step := range job.Steps {
+				for command := range installations {
+					matched[command] = matched[command] || command.MatchString(step.Run)
+				}
+			}
+		}
+	}
+	for command := range installations {
+		require.True(t, matched[command], "no workflow runs %s", command)
+	}
+	script, err := os.ReadFile("../.ci/run")
+	require.NoError(t, err)
+	require.NotRegexp(t, `(?m)^step .* (need|install_postgres)\b`, string(script), "this belongs into programs, which workflows run")
 }
