@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -20,16 +22,20 @@ type inClone struct {
 	dir string
 }
 
-// newClone creates a small repository with the release scripts, at the tag v0.1.0.
+// newClone creates a small repository with the release scripts, at the tag v0.1.0. Its image is
+// empty.
 func newClone(t *testing.T) inClone {
 	t.Helper()
 	c := inClone{t, t.TempDir()}
-	for _, name := range []string{".ci/release", ".ci/release-notes"} {
+	for _, name := range []string{".ci/release", ".ci/release-notes", ".ci/reproduce"} {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
 		c.write(name, string(text))
 	}
 	c.write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n- Later.\n\n## [0.1.0]\n\nThe first,\nsee [it](docs/it.md).\n\n- One\n  item.\n- Two.\n\n## [0.0.9]\n\n- Before.\n")
+	c.write(".ci/image", "mkdir -p $1/image/blobs/sha256 && echo '{\"digest\": \"sha256:0a\"}' >$1/image/index.json && echo >$1/image/oci-layout\n")
+	c.write(".gitignore", "/dist/\n/material/\n")
+	c.write("cmd/hooklatch/licenses.txt", "")
 	c.git("init", "-q")
 	c.git("add", ".")
 	c.git("commit", "-q", "-m", "First")
@@ -52,10 +58,16 @@ func (c inClone) git(args ...string) {
 	require.NoError(c, err, "%s", out)
 }
 
-// run runs a script, and returns what it printed.
+// run runs a script, and returns what it printed. The programs in testdata/programs replace those
+// that build a release.
 func (c inClone) run(args ...string) (string, error) {
 	cmd := exec.CommandContext(c.Context(), "bash", args...)
 	cmd.Dir = c.dir
+	programs, err := filepath.Abs("testdata/programs")
+	if err != nil {
+		return "", err
+	}
+	cmd.Env = append(os.Environ(), "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -102,6 +114,51 @@ func TestTheNotesOfAReleaseAreItsSection(t *testing.T) {
 	require.NoError(t, err, out)
 	require.NotRegexp(t, `\]\([a-zA-Z.]+/`, out, "a relative link")
 	require.NotRegexp(t, `(?m)^  [^-]`, out, "a paragraph of several lines")
+}
+
+// releases runs the release script, which must succeed, and returns the directory with the files.
+func (c inClone) releases(version string) string {
+	c.Helper()
+	if runtime.GOOS != "linux" {
+		c.Skip("releases are built on Linux")
+	}
+	out, err := c.run(".ci/release", version, "files")
+	require.NoError(c, err, out)
+	return filepath.Join(c.dir, "dist")
+}
+
+// A commit may have the tag of a release and the tag of its candidate.
+func TestAReleaseHasTheVersionOfItsTag(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.git("tag", "v0.1.0-rc.1")
+	c.refuses("v0.1.0-rc.1", "the commit also has the tag v0.1.0, whose version Go would put into the binary")
+	require.FileExists(t, filepath.Join(c.releases("v0.1.0"), "hooklatch_0.1.0_linux_amd64.deb"))
+
+	// The candidate was released before the other tag existed, and has the same bytes afterwards.
+	c.git("tag", "-d", "v0.1.0")
+	candidate := filepath.Join(t.TempDir(), "candidate")
+	require.NoError(t, os.Rename(c.releases("v0.1.0-rc.1"), candidate))
+	require.FileExists(t, filepath.Join(candidate, "hooklatch_0.1.0-rc.1_linux_amd64.deb"))
+	c.git("tag", "v0.1.0")
+	out, err := c.run(".ci/reproduce", "v0.1.0-rc.1", candidate)
+	require.NoError(t, err, out)
+}
+
+func TestACandidateNeverBecomesTheLatestRelease(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../.github/workflows/release.yml")
+	require.NoError(t, err)
+	var w workflow
+	require.NoError(t, yaml.Unmarshal(text, &w))
+	steps := w.Jobs["publish"].Steps
+	create := steps[len(steps)-1].Run
+	for tag, candidate := range map[string]bool{"v0.2.0": false, "v0.2.0-rc.1": true} {
+		out, err := inClone{t, t.TempDir()}.run("-ec", "GITHUB_REF_NAME="+tag+"\n"+create)
+		require.NoError(t, err, out)
+		require.Contains(t, out, "gh release create "+tag+" --draft ")
+		require.Equal(t, candidate, strings.Contains(out, " --prerelease "), out)
+	}
 }
 
 // unknown is the placeholder for the commit of an action until a maintainer has looked up the
