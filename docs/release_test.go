@@ -161,6 +161,38 @@ func TestACandidateNeverBecomesTheLatestRelease(t *testing.T) {
 	}
 }
 
+// The image and the formula are published from files of the draft. docs/releasing.md has the
+// commands.
+func TestAMaintainerPublishesTheVerifiedImage(t *testing.T) {
+	t.Parallel()
+	commands := regexp.MustCompile("(?ms)^```sh\n(sha256sum .*?)^```$").FindStringSubmatch(pages(t)["../docs/releasing.md"])
+	require.NotNil(t, commands)
+	publish := "set -eu\n" + strings.ReplaceAll(commands[1], "0.2.0", "0.1.0")
+	dist := newClone(t).releases("v0.1.0")
+	sums, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
+	require.NoError(t, err)
+	draft := inClone{t, t.TempDir()}
+	draft.write("checksums.txt", string(sums))
+	uploaded, err := filepath.Glob(filepath.Join(dist, "hooklatch_[0-9]*")) // as in release.yml
+	require.NoError(t, err)
+	for _, file := range uploaded {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		draft.write(filepath.Base(file), string(text))
+		require.Contains(t, string(sums), "  "+filepath.Base(file)+"\n")
+	}
+	require.FileExists(t, filepath.Join(draft.dir, "hooklatch_0.1.0_homebrew.rb"))
+
+	out, err := draft.run("-c", publish)
+	require.NoError(t, err, out)
+	require.Regexp(t, "(?m)^sha256:0a$", out, "the digest")
+	require.NoError(t, os.RemoveAll(filepath.Join(draft.dir, "image")))
+	draft.write("hooklatch_0.1.0_image.tar", "an image of another commit")
+	out, err = draft.run("-c", publish)
+	require.Error(t, err)
+	require.Contains(t, out, "hooklatch_0.1.0_image.tar: FAILED")
+}
+
 // unknown is the placeholder for the commit of an action until a maintainer has looked up the
 // commit.
 const unknown = "@0000000000000000000000000000000000000000"
