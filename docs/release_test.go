@@ -193,6 +193,34 @@ func TestAMaintainerPublishesTheVerifiedImage(t *testing.T) {
 	require.Contains(t, out, "hooklatch_0.1.0_image.tar: FAILED")
 }
 
+// releaseFiles are the files that name the newest release. docs/releasing.md lists those that a
+// maintainer edits.
+var releaseFiles = []string{
+	"compose.yaml", "docs/docker.md", "docs/install.md", "docs/verify.md",
+	"docs/kubernetes/chart/Chart.yaml", "docs/kubernetes/manifests/hooklatch.yaml",
+}
+
+var namedRelease = regexp.MustCompile("(?:hooklatch[:_]|refs/tags/v|\\.ci/reproduce v|[vV]ersion: |such as `|for version )(\\d+\\.\\d+\\.\\d+)")
+
+func TestEveryFileNamesTheNewestRelease(t *testing.T) {
+	t.Parallel()
+	texts := pages(t)
+	newest := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindStringSubmatch(texts["../CHANGELOG.md"])
+	require.NotNil(t, newest)
+	delete(texts, "../docs/releasing.md") // releases a later version
+	for _, name := range releaseFiles {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		require.Regexp(t, namedRelease, string(text), name)
+		texts[filepath.Join("..", name)] = string(text)
+	}
+	for name, text := range texts {
+		for _, named := range namedRelease.FindAllStringSubmatch(text, -1) {
+			require.Equal(t, newest[1], named[1], "%s: %s", name, named[0])
+		}
+	}
+}
+
 // unknown is the placeholder for the commit of an action until a maintainer has looked up the
 // commit.
 const unknown = "@0000000000000000000000000000000000000000"
