@@ -291,3 +291,34 @@ func TestTheServiceIsTestedWithAValidConfiguration(t *testing.T) {
 	require.Len(t, cfg.Sources, 1)
 	require.Len(t, cfg.Routes, 1)
 }
+
+// dpkg passes the previous version to the script after an upgrade, and also after a removal, which
+// disabled the service. rpm passes the number of installed versions.
+func TestThePackageSaysHowTheServiceStarts(t *testing.T) {
+	t.Parallel()
+	const (
+		migrate = "hooklatch migrate up --config /etc/hooklatch/hooklatch.yaml"
+		enable  = "systemctl enable --now hooklatch.socket hooklatch.service"
+		restart = "systemctl restart hooklatch"
+		running = "keeps running"
+	)
+	for _, one := range []struct {
+		when, command    string
+		says, doesNotSay []string
+	}{
+		{"first installation, dpkg", "ACTIVE= sh after-install configure ''", []string{"does not run yet", enable}, []string{migrate, restart, running}},
+		{"first installation, rpm", "ACTIVE= sh after-install 1", []string{"does not run yet", enable}, []string{migrate, restart, running}},
+		{"upgrade, dpkg", "ACTIVE=1 sh after-install configure 0.1.0", []string{migrate, restart, running}, []string{enable}},
+		{"upgrade, rpm", "ACTIVE=1 sh after-install 2", []string{migrate, restart, running}, []string{enable}},
+		{"installation after a removal, dpkg", "ACTIVE= sh after-install configure 0.1.0", []string{"hooklatch.service does not run", migrate, enable}, []string{restart, running}},
+	} {
+		out, err := inClone{t, "../.ci/packages"}.run("-c", one.command)
+		require.NoError(t, err, one.when)
+		for _, text := range one.says {
+			require.Contains(t, out, text, one.when)
+		}
+		for _, text := range one.doesNotSay {
+			require.NotContains(t, out, text, one.when)
+		}
+	}
+}
