@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,8 +14,23 @@ import (
 // maxExposure is the maximum exposure of the service, from 0 to 100, that systemd-analyze accepts.
 const maxExposure = "20"
 
+// The unit is sound as it is, and with each addition that docs/systemd.md shows.
 func TestTheUnitsAreSound(t *testing.T) {
 	t.Parallel()
+	page := pages(t)["../docs/systemd.md"]
+	additions := regexp.MustCompile("(?ms)^```ini\n(.*?)^```$").FindAllStringSubmatch(page, -1)
+	require.Len(t, additions, 2)
+	require.Contains(t, additions[0][1], "\nStateDirectory=hooklatch-export\n")
+	require.Contains(t, page, "\nretention: {export: {directory: /var/lib/hooklatch-export}}\n")
+	requireSoundUnits(t, "")
+	for _, addition := range additions {
+		requireSoundUnits(t, addition[1])
+	}
+}
+
+// requireSoundUnits checks the units, with an addition as systemctl edit stores it.
+func requireSoundUnits(t *testing.T, addition string) {
+	t.Helper()
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("systemd-analyze is not installed here")
@@ -30,6 +46,10 @@ func TestTheUnitsAreSound(t *testing.T) {
 		require.NoError(t, err)
 		units[i] = filepath.Join(dir, filepath.Base(unit))
 		require.NoError(t, os.WriteFile(units[i], []byte(strings.ReplaceAll(string(text), "/usr/bin/hooklatch", program)), 0o600))
+	}
+	if addition != "" {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "hooklatch.service.d"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "hooklatch.service.d", "override.conf"), []byte(addition), 0o600))
 	}
 	// systemd-analyze exits with 0 for unknown keys and bad values, and only prints them.
 	out, err := exec.CommandContext(t.Context(), analyze, append([]string{"verify", "--man=no"}, units...)...).CombinedOutput()
