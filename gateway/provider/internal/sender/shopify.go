@@ -14,7 +14,7 @@ import (
 )
 
 // Shopify declares Shopify's webhooks and its newer events, whose headers have no X- prefix.
-// Source: shopify.dev, "Ignore duplicates"; @shopify/shopify-api 15.
+// Source: shopify.dev, "Verify webhook deliveries"; @shopify/shopify-api 15.
 func Shopify(provider.Options) (*provider.Provider, error) {
 	classic, events := shopifyNames("X-Shopify-"), shopifyNames("Shopify-")
 	s := &proof.Scheme{
@@ -45,7 +45,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 			},
 			Signing: "HMAC-SHA256 over the body, in base64, in `X-Shopify-Hmac-Sha256` or, for the newer events, `Shopify-Hmac-Sha256`. " +
 				"The key is the client secret of the app; for webhooks made in the admin it is the secret shown there.",
-			KeyRule: "Shop domain, topic and `X-Shopify-Event-Id` together; deliveries without an event id use `X-Shopify-Webhook-Id`. " +
+			KeyRule: "Shop domain, topic, `X-Shopify-Event-Id` and `X-Shopify-Webhook-Id` together. One of the two ids may be missing. " +
 				"These headers are not signed.",
 			Setup: []string{
 				"Subscribe to topics with the address {url}: in `shopify.app.toml`, with the Admin API, or under Settings > Notifications > Webhooks.",
@@ -53,8 +53,12 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 					"webhooks in the admin.",
 			},
 			Notes: []string{
+				proof.KeyHasMore,
 				"After 8 consecutive failed deliveries, Shopify deletes a subscription made with the API.",
 				"One action of a merchant may send several topics, even with the same body. They are separate events.",
+				"Two subscriptions to one topic get the same event id but different webhook ids. Their deliveries are separate events, because " +
+					"a subscription may have its own filter and fields. To merge them, as earlier versions did, set " +
+					"`event_id: {join: [\"header:X-Shopify-Shop-Domain\", \"header:X-Shopify-Topic\", \"header:X-Shopify-Event-Id\"]}`.",
 				"The topic is not signed. The replay guard flags a delivery only if the same body arrived with the same topic.",
 				"XML bodies are also accepted. Conditions and keys of routes can only read JSON.",
 				"A delivery may arrive a day late. Shopify waits one second for the connection.",
@@ -96,12 +100,17 @@ func (n shopifyHeaders) all() []string {
 }
 
 func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
-	id := proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.InHeader(n.event))
-	if len(r.Header[n.event]) == 0 {
-		// Old deliveries have no event id. The additional part distinguishes the two kinds of key.
-		id = proof.Composite(proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny(), proof.Fixed("webhook"), proof.InHeader(n.webhook))
+	// The event id is the same in the deliveries of all subscriptions to the topic. Only the webhook id
+	// distinguishes them, and it is the same in all attempts of one delivery.
+	parts := []proof.Field{proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny()}
+	hasEvent := len(r.Header[n.event]) > 0
+	if hasEvent {
+		parts = append(parts, proof.InHeader(n.event))
 	}
-	f := proof.Facts{ID: id, Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version)}
+	if !hasEvent || len(r.Header[n.webhook]) > 0 {
+		parts = append(parts, proof.Fixed("webhook"), proof.InHeader(n.webhook))
+	}
+	f := proof.Facts{ID: proof.Composite(parts...), Kind: proof.InHeader(n.topic), Version: proof.InHeader(n.version)}
 	events, err := f.Events(r)
 	if err != nil {
 		return nil, err
@@ -128,7 +137,7 @@ func sampleShopify(eventType, id string, now time.Time) *provider.Request {
 		"X-Shopify-Topic", cmp.Or(eventType, "orders/create"),
 		"X-Shopify-Shop-Domain", "hooklatch-demo.myshopify.com",
 		"X-Shopify-API-Version", "2026-10",
-		"X-Shopify-Webhook-Id", uuid.NewString(),
+		"X-Shopify-Webhook-Id", uuid.NewSHA1(uuid.NameSpaceURL, []byte(id)).String(), // the same in each attempt
 		"X-Shopify-Event-Id", id,
 		"X-Shopify-Triggered-At", at)
 }
