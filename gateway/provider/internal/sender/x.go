@@ -20,9 +20,10 @@ import (
 
 type x struct{ scheme proof.Scheme }
 
-// X declares X's webhooks: the Activity API, with one event per delivery, and its predecessor,
-// the Account Activity API, with lists of events. Source:
-// docs.x.com/x-api/webhooks/introduction, /x-api/activity, /x-api/account-activity.
+// X declares X's webhooks: the Activity API, with one event per delivery, its predecessor, the
+// Account Activity API, with lists of events, and filtered streams, with one post per delivery.
+// Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity, /x-api/account-activity,
+// /x-api/webhooks/stream/quickstart.
 func X(provider.Options) (*provider.Provider, error) {
 	x := &x{scheme: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Twitter-Webhooks-Signature"}},
@@ -45,7 +46,7 @@ func X(provider.Options) (*provider.Provider, error) {
 				Resend:      provider.Nobody,
 			},
 			Signing: "HMAC-SHA256 over the body, in base64 after sha256=, in the header x-twitter-webhooks-signature. No time is signed.",
-			KeyRule: "/data/event_uuid (Activity API). For the lists of the Account Activity API: the name of the list, the subscribed " +
+			KeyRule: "/data/event_uuid (Activity API). A post of a filtered stream: post and /data/id. For the lists of the Account Activity API: the name of the list, the subscribed " +
 				"user and the id of the item. Items without an id (follows, blocks, ...): a hash of the item instead of its id.",
 			Setup: []string{
 				"Open the app in the developer portal, Keys and tokens: the API key secret (consumer secret) is the secret of the source.",
@@ -112,9 +113,14 @@ func (x *x) events(r *provider.Request) ([]provider.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if proof.Lookup(root, "/data").Exists() {
+	switch {
+	case proof.Lookup(root, "/data/event_uuid").Exists(), proof.Lookup(root, "/data/event_type").Exists():
 		return proof.Facts{
 			ID: proof.Verbatim(proof.At("/data/event_uuid")), Kind: proof.At("/data/event_type"), Occurred: proof.Clock{Pointer: "/data/payload/created_at"},
+		}.Of(d)
+	case proof.Lookup(root, "/data/id").Exists(): // a post of a filtered stream; an edited post has a new id
+		return proof.Facts{
+			ID: proof.OrWhole(proof.Composite(proof.Fixed("post"), proof.At("/data/id"))), Kind: proof.Fixed("post"), Occurred: proof.Clock{Pointer: "/data/created_at"},
 		}.Of(d)
 	}
 	var rules []proof.EventRule
