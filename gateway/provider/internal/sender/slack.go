@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ type slack struct{ scheme proof.Scheme }
 // three body formats. Source: docs.slack.dev, "Verifying requests from Slack", "Events API".
 func Slack(o provider.Options) (*provider.Provider, error) {
 	s := &slack{scheme: proof.Scheme{
-		Headers:   []proof.HeaderNames{{Signature: "X-Slack-Signature", Timestamp: slackTimestamp}},
+		Headers:   []proof.HeaderNames{{Signature: slackSignature, Timestamp: slackTimestamp}},
 		Prefix:    "v0=",
 		Hash:      sha256.New,
 		Encoding:  proof.Hex,
@@ -51,7 +52,8 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 					"source.",
 				"Under Event Subscriptions, enter the request URL {url}. Slack checks it immediately, so the gateway must be running. " +
 					"Then choose the events.",
-				"Interactivity and slash commands may use the same URL.",
+				"Interactivity and slash commands may use the same URL. Slack checks its certificate with a request that is not signed: " +
+					"Hooklatch answers it and stores nothing.",
 			},
 			Notes: []string{
 				"Never drop a request because it is marked as a retry: the first attempt may have failed.",
@@ -76,10 +78,17 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-const slackTimestamp = "X-Slack-Request-Timestamp"
+const (
+	slackSignature = "X-Slack-Signature"
+	slackTimestamp = "X-Slack-Request-Timestamp"
+)
 
-// handshake answers url_verification, which is signed like all other requests.
+// handshake answers url_verification, which is signed like all events, and the certificate check of
+// a slash command's URL, which is not signed.
 func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (*provider.Answer, error) {
+	if isCertificateCheck(r) {
+		return &provider.Answer{Status: http.StatusOK}, nil
+	}
 	if proof.IsForm(r) || proof.Glance(r.Body, "type") != "url_verification" {
 		return nil, nil
 	}
@@ -91,6 +100,17 @@ func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []se
 		return nil, err
 	}
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(challenge)}, nil
+}
+
+// isCertificateCheck reports whether an unsigned request is only a certificate check. A form that
+// also has an event must be signed: its sender may be anyone. Source: slackapi/bolt-js, issues 1397
+// and 2897.
+func isCertificateCheck(r *provider.Request) bool {
+	if len(r.Header[slackSignature]) > 0 || !proof.IsForm(r) {
+		return false
+	}
+	fields, err := proof.SomeFields(r.Body, "ssl_check", "payload", "command")
+	return err == nil && len(fields) == 1 && slices.Equal(fields["ssl_check"], []string{"1"})
 }
 
 func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
