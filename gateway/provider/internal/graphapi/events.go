@@ -26,7 +26,11 @@ func events() proof.EventRule {
 		}
 		// An app that does not request values gets only the names of the changed
 		// fields.
-		return proof.Facts{ID: proof.Hashed(proof.At("")), Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
+		id := proof.Hashed(proof.At(""))
+		if proof.At("/time").Optional(d) == "" {
+			id = proof.EveryTime(proof.At("/id").IfAny())
+		}
+		return proof.Facts{ID: id, Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
 	})
 }
 
@@ -40,8 +44,8 @@ func objectPart(d *proof.Document, levels int) string {
 	return cmp.Or(object, proof.UnknownType) + "."
 }
 
-// change extracts the events of one field change. Meta gives a change no id, so the time of its
-// entry distinguishes equal changes.
+// change extracts the events of one field change. Meta gives a change no id, so a time distinguishes
+// equal changes.
 func change(d *proof.Document) ([]provider.Event, error) {
 	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
 		return whatsAppMessages(d)
@@ -54,11 +58,27 @@ func update(d *proof.Document) ([]provider.Event, error) {
 	if name := proof.At("/field").Optional(d); name != "" {
 		kind = proof.Fixed(objectPart(d, 2) + name)
 	}
+	field, entry := proof.At("/field").IfAny(), proof.At("/id").Up(1)
+	id := proof.HashedSome([]proof.Field{field}, proof.At("/value"), entry, proof.At("/time").Up(1))
+	if !isTimed(d) {
+		id = proof.EveryTime(field, entry.IfAny())
+	}
 	return proof.Facts{
-		ID:       proof.HashedSome([]proof.Field{proof.At("/field").IfAny()}, proof.At("/value"), proof.At("/id").Up(1), proof.At("/time").Up(1)),
+		ID:       id,
 		Kind:     kind,
 		Occurred: proof.Clock{Pointer: "/time"}.Up(1),
 	}.Of(d)
+}
+
+// isTimed reports whether a change has a time, in its entry or in its value. WhatsApp's entries have
+// no time in the field messages. Without a time, the same problem reported again next week looks
+// like a retry.
+func isTimed(d *proof.Document) bool {
+	if proof.At("/time").Up(1).Optional(d) != "" {
+		return true
+	}
+	value, err := d.At("/value")
+	return err != nil || strings.Contains(value.Raw, `"timestamp"`)
 }
 
 // conversation returns the rule for a conversation item: a message, or a report about one.

@@ -33,8 +33,8 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 		Notes: append(graphapi.Notes(),
 			proof.KeyHasMore,
 			"Meta retries for 36 hours, immediately at first, then less and less often. After that the update is lost.",
-			"A change without an id is a duplicate only if the time of its entry is the same. Equal changes at different times are separate events. "+
-				"Unconfirmed: a retry keeps that time.",
+			"A change without an id is a duplicate only if its times are the same. Equal changes at different times are separate events. "+
+				"Unconfirmed: a retry keeps the times. If there is no time, a retry is a second event.",
 		),
 		Docs: "https://developers.facebook.com/docs/graph-api/webhooks",
 	}

@@ -29,13 +29,15 @@ func WhatsApp(o provider.Options) (*provider.Provider, error) {
 		Signing: graphapi.Signing,
 		KeyRule: "A delivery may have many events. A message: its id (wamid...). A status: the id of its message and the status, because " +
 			"sent, delivered and read share one id. The key of a group status also contains the participant, and the key of a payment " +
-			"status the payment. Other fields, which have no id: a hash of the entry's id and time, the field and the value.",
+			"status the payment. Other fields, which have no id: a hash of the entry's id and time, the field and the value. " +
+			"A change without any time, such as a report of errors, has a new key each time.",
 		Setup: graphapi.Setup("WhatsApp"),
 		Notes: append(graphapi.Notes(),
 			"WhatsApp retries for 7 days, less and less often. It keeps no history from which to fetch missed events.",
 			"A status may arrive before the message it is about, and read may arrive before delivered.",
 			"WhatsApp recommends a median response time of 250 ms, and less than 1 % of responses over 1 s.",
-			"A change without an id is a duplicate only if the time of its entry is the same. Unconfirmed: a retry keeps that time.",
+			"A change without an id is a duplicate only if its times are the same. Unconfirmed: a retry keeps them. "+
+				"If there is no time, a retry is a second event.",
 		),
 		Docs: "https://developers.facebook.com/docs/whatsapp/cloud-api/guides/set-up-webhooks",
 	}
