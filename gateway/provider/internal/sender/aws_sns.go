@@ -43,12 +43,13 @@ const snsCertificateTTL = proof.Day
 
 var (
 	// A region is a name such as us-east-1 or us-gov-west-1. A host with another name in that
-	// position can be a bucket that anyone can own (sns.s3-us-west-2.amazonaws.com).
-	snsHost = regexp.MustCompile(`^sns\.[a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?$`)
+	// position can be a bucket that anyone can own (sns.s3-us-west-2.amazonaws.com). The regions of
+	// the European Sovereign Cloud begin with eusc (aws-sdk-go-v2, partitions.json).
+	snsHost = regexp.MustCompile(`^sns\.([a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?|eusc-[a-z]{2}-[a-z]+-[0-9]{1,2}\.amazonaws\.eu)$`)
 	snsPath = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
 	// snsName matches the name in the certificate: sns.amazonaws.com, or the name of some
 	// regions (sns-signing.me-south-1.amazonaws.com, sns-cn-north-1.amazonaws.com.cn).
-	snsName  = regexp.MustCompile(`^sns(-signing)?([.-][a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`)
+	snsName  = regexp.MustCompile(`^sns(-signing)?([.-][a-z0-9-]+)?\.amazonaws\.(com|com\.cn|eu)$`)
 	snsTopic = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}$`)
 
 	errNoTopic     = errors.New("the secret is not the ARN of a topic (arn:aws:sns:<region>:<account>:<name>)")
@@ -104,6 +105,7 @@ func aboutSNS() provider.About {
 				"the certificate without its chain, so Hooklatch trusts it because of the host. If a chain comes with it, the chain is " +
 				"verified.",
 			"The gateway must reach `sns.<region>.amazonaws.com` over HTTPS, for the certificate and for the confirmation.",
+			"In China these hosts end with `amazonaws.com.cn`. Unconfirmed: in the European Sovereign Cloud they end with `amazonaws.eu`.",
 			"The type of every event is Notification. The content is in Message, often as a string of JSON. UnsubscribeConfirmation is " +
 				"also an event: the subscription was deleted.",
 			"Unconfirmed: SNS retries 3 times, 20 seconds apart, or for at most an hour with a policy, and a 4xx other than 429 is " +

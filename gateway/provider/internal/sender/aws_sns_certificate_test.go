@@ -19,6 +19,7 @@ func TestSNSCertificates(t *testing.T) {
 	root, stranger := prooftest.NewIssuer(nil), prooftest.NewIssuer(nil)
 	year := prooftest.Now().AddDate(1, 0, 0)
 	const path = "SimpleNotificationService-0a1b.pem"
+	const european = "https://sns.eusc-de-east-1.amazonaws.eu/" + path
 	url := func(region string) string { return "https://sns." + region + ".amazonaws.com/" + path }
 	chain := func(i *prooftest.Issuer, name string) []byte { return append(i.Leaf(name, year), i.PEM()...) }
 	fetched := prooftest.Counted{Fetched: map[string]int{}, Published: prooftest.Published{
@@ -27,6 +28,7 @@ func TestSNSCertificates(t *testing.T) {
 		url("us-gov-west-1"): chain(root, "sns-us-gov-west-1.amazonaws.com"),
 		url("eu-west-1"):     chain(stranger, "sns.amazonaws.com"),
 		url("eu-west-2"):     root.Leaf("sns.amazonaws.com.example.com", year),
+		european:             root.Leaf("sns.eusc-de-east-1.amazonaws.eu", year),
 		url("s3-us-west-2"):  root.Leaf("sns.amazonaws.com", year),
 	}}
 	pool := x509.NewCertPool()
@@ -43,11 +45,14 @@ func TestSNSCertificates(t *testing.T) {
 	for _, region := range []string{"us-east-1", "me-south-1", "us-gov-west-1"} {
 		require.NoError(t, verify(url(region)), region)
 	}
+	require.NoError(t, verify(european))
 	requireRefusal(t, provider.ReasonWrongCertificate, verify(url("eu-west-1")))
 	requireRefusal(t, provider.ReasonWrongCertificate, verify(url("eu-west-2")))
 	before := fetched.Total()
 	for _, foreign := range []string{
-		url("s3-us-west-2"), url("s3"), url("us-east-1.s3"), "https://sns.us-east-1.amazonaws.com/other.pem",
+		url("s3-us-west-2"), url("s3"), url("us-east-1.s3"), url("eusc-de-east-1"), "https://sns.us-east-1.amazonaws.eu/" + path,
+		"https://sns.eusc-s3-de-east-1.amazonaws.eu/" + path, "https://sns.eusc-de-east-1.amazonaws.eu.example.com/" + path,
+		"https://sns.us-east-1.amazonaws.com/other.pem",
 		"https://sns.us-east-1.amazonaws.com/a/" + path, url("us-east-1") + "?x=1", url("us-east-1") + "/",
 	} {
 		requireRefusal(t, provider.ReasonForeignURL, verify(foreign))
