@@ -159,20 +159,22 @@ func TestOneBodyUnderSeveralTopicsIsNoForgery(t *testing.T) {
 	t.Parallel()
 	woocommerce := provider.Options{ // as in docs/providers/woocommerce.md
 		Header: "X-WC-Webhook-Signature", Encoding: "base64", Type: provider.Field{Header: "X-WC-Webhook-Topic"},
-		EventID: provider.EventID{Fields: []string{"header:X-WC-Webhook-Topic", "/id"}, Optional: []string{"/date_modified_gmt"}},
+		EventID: provider.EventID{
+			Fields: []string{"header:X-WC-Webhook-Topic", "header:X-WC-Webhook-Delivery-ID"}, Optional: []string{"/id", "/date_modified_gmt", "/arg"},
+		},
 	}
-	byDelivery := woocommerce
-	byDelivery.EventID = provider.EventID{Header: "X-WC-Webhook-Delivery-ID"}
+	byBody := woocommerce
+	byBody.EventID = provider.EventID{Fields: []string{"header:X-WC-Webhook-Topic", "/id"}, Optional: []string{"/date_modified_gmt"}}
 	for name, c := range map[string]struct {
 		provider  string
 		options   provider.Options
 		topic, id string // headers; no id: the body and the topic are the key
 		topics    [2]string
 	}{
-		"shopify":                 {"shopify", provider.Options{}, "X-Shopify-Topic", "X-Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},
-		"shopify's events":        {"shopify", provider.Options{}, "Shopify-Topic", "Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},
-		"woocommerce":             {"hmac", woocommerce, "X-Wc-Webhook-Topic", "", [2]string{"order.created", "order.updated"}},
-		"woocommerce by delivery": {"hmac", byDelivery, "X-Wc-Webhook-Topic", "X-Wc-Webhook-Delivery-Id", [2]string{"order.created", "order.updated"}},
+		"shopify":             {"shopify", provider.Options{}, "X-Shopify-Topic", "X-Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},
+		"shopify's events":    {"shopify", provider.Options{}, "Shopify-Topic", "Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},
+		"woocommerce":         {"hmac", woocommerce, "X-Wc-Webhook-Topic", "X-Wc-Webhook-Delivery-Id", [2]string{"order.created", "order.updated"}},
+		"woocommerce by body": {"hmac", byBody, "X-Wc-Webhook-Topic", "", [2]string{"order.created", "order.updated"}},
 	} {
 		for _, guard := range []gateway.ReplayGuard{"", gateway.ReplayHold, gateway.ReplayRefuse} {
 			t.Run(name+" "+string(guard), func(t *testing.T) {

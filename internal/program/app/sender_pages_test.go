@@ -110,10 +110,12 @@ func followers() map[string]follower {
 			tenant + `","tenantType":"ORGANISATION"}],"lastEventSequence":1,"firstEventSequence":1,"entropy":"S0m3"}`
 	}
 	const intent = `{"events":[],"firstEventSequence":0,"lastEventSequence":0,"entropy":"S0m3"}`
-	woo := func(topic string) func(body, key string) delivery {
+	accepted := map[string]string{gateway.StatusHeader: "accepted"}
+	woo := func(topic, id string) func(body, key string) delivery {
 		return func(body, key string) delivery {
 			return delivery{header: map[string]string{
-				"X-WC-Webhook-Signature": base64.StdEncoding.EncodeToString(digest(sha256.New, key, body)), "X-WC-Webhook-Topic": topic, "Content-Type": "application/json",
+				"X-WC-Webhook-Signature": base64.StdEncoding.EncodeToString(digest(sha256.New, key, body)), "Content-Type": "application/json",
+				"X-WC-Webhook-Topic": topic, "X-WC-Webhook-Delivery-ID": id,
 			}, body: body}
 		}
 	}
@@ -147,9 +149,11 @@ func followers() map[string]follower {
 			return delivery{header: map[string]string{"X-Trello-Webhook": base64.StdEncoding.EncodeToString(signature), "Content-Type": "application/json"}, body: body}
 		}, one: `{"action":{"id":"a1","type":"updateCard","date":"2026-11-25T20:02:20.000Z"},"model":{}}`, other: `{"action":{"id":"a2","type":"updateCard","date":"2026-11-25T20:02:20.000Z"},"model":{}}`,
 			probes: []probe{{method: http.MethodHead, status: 200}}},
-		"woocommerce": {secret: long, sign: woo("order.updated"), one: `{"id":7,"date_modified_gmt":"2026-11-25T20:02:20"}`, other: `{"id":7,"date_modified_gmt":"2026-11-25T20:02:21"}`, probes: []probe{
+		"woocommerce": {secret: long, sign: woo("order.updated", "d1"), one: `{"id":7,"date_modified_gmt":"2026-11-25T20:02:20"}`, other: `{"id":7,"date_modified_gmt":"2026-11-25T20:02:21"}`, probes: []probe{
 			{method: http.MethodPost, delivery: delivery{header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, body: "webhook_id=3"}, status: 200},
-			{method: http.MethodPost, delivery: woo("order.deleted")(`{"id":7}`, long), status: 200},
+			{method: http.MethodPost, delivery: woo("order.deleted", "d2")(`{"id":7}`, long), status: 200, header: accepted},
+			{method: http.MethodPost, delivery: woo("order.deleted", "d3")(`{"id":7}`, long), status: 200, header: accepted}, // after it was restored
+			{method: http.MethodPost, delivery: woo("action.woocommerce_add_to_cart", "d4")(`{"action":"woocommerce_add_to_cart","arg":"1"}`, long), status: 200, header: accepted},
 		}},
 		"mailchimp": {secret: long, sign: inURL("application/x-www-form-urlencoded", nil), one: mail("jon%40example.com"), other: mail("ann%40example.com"),
 			probes: []probe{{method: http.MethodGet, delivery: delivery{query: "token=" + long}, status: 200}}},
