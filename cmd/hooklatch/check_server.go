@@ -50,7 +50,7 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 // standby reports whether the standby at database.read_url can be used.
 func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *config.Config) {
 	const check = "read_url"
-	if cfg.Database.ReadURL.IsZero() {
+	if cfg.Database.ReadURL.IsZero() || !c.overridingDatabase(cfg).IsZero() {
 		return
 	}
 	follower, err := app.NewPool(ctx, app.PoolOptions{URL: cfg.Database.ReadURL, MaxConns: 1, ApplicationName: "hooklatch-cli", ReadOnly: true})

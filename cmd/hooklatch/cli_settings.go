@@ -227,11 +227,21 @@ const (
 	adminHint   = "choose another address with --admin-listen, or set admin.listen in the configuration"
 )
 
-// databaseOf returns a command's connection URL. For the main cell, it is the URL from the flag or
-// the environment, if one is given. Otherwise it is direct_url, which bypasses a pooler, or url.
-func (c *cli) databaseOf(cfg *config.Config) secret.Value {
+// overridingDatabase returns the URL from the flag or the environment if it overrides the
+// configured URLs, and otherwise an empty value. Only the URLs of the main cell can be overridden.
+func (c *cli) overridingDatabase(cfg *config.Config) secret.Value {
 	elsewhere := c.database.cell != "" && c.database.cell != config.MainCell
-	if url := c.givenDatabase(); !url.IsZero() && !elsewhere {
+	url := c.givenDatabase()
+	if elsewhere || !cfg.Database.OverriddenBy(url) {
+		return secret.Value{}
+	}
+	return url
+}
+
+// databaseOf returns a command's connection URL. It is the URL that overrides the configuration, if
+// there is one. Otherwise it is direct_url, which bypasses a pooler, or url.
+func (c *cli) databaseOf(cfg *config.Config) secret.Value {
+	if url := c.overridingDatabase(cfg); !url.IsZero() {
 		return url
 	}
 	if direct := cfg.Database.DirectURL; !direct.IsZero() {

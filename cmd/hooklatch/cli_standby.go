@@ -16,7 +16,7 @@ import (
 func (c *cli) showDatabase(ctx context.Context, f func(database) error) error {
 	return c.withDatabase(ctx, func(d database) error {
 		given := d.config.Database
-		if given.ReadURL.IsZero() || !c.givenDatabase().IsZero() {
+		if given.ReadURL.IsZero() || !c.overridingDatabase(d.config).IsZero() {
 			return f(d)
 		}
 		pool, err := app.NewPool(ctx, app.PoolOptions{URL: given.ReadURL, MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli", ReadOnly: true})

@@ -32,7 +32,7 @@ func TestCommandsThatListReadFromTheStandby(t *testing.T) {
 	}
 	reading := func(args ...string) (stdout, stderr string) {
 		t.Helper()
-		var c command
+		c := command{env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary)}} // the URL of the file overrides nothing
 		require.Zero(t, c.run(t.Context(), append(args, "--config", path)...), c.stderr.String())
 		return c.stdout.String(), c.stderr.String()
 	}
@@ -47,6 +47,13 @@ func TestCommandsThatListReadFromTheStandby(t *testing.T) {
 		checked, _ := reading("check")
 		return strings.Contains(checked, "Read from the standby")
 	}, patience, tick)
+
+	other := command{env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary) + "&application_name=other"}}
+	require.Zero(t, other.run(t.Context(), "events", "list", "--config", path), other.stderr.String())
+	require.Empty(t, other.stderr.String(), "another URL overrides read_url")
+	require.Zero(t, other.run(t.Context(), "check", "--config", path), other.stderr.String())
+	require.Contains(t, other.stdout.String(), "database.read_url: is not used")
+	require.NotContains(t, other.stdout.String(), "Read from the standby")
 
 	onStandby, err := pgxpool.New(t.Context(), at)
 	require.NoError(t, err)

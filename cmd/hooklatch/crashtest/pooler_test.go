@@ -20,7 +20,8 @@ import (
 )
 
 // A process whose url leads through a transaction pooler, and whose direct_url bypasses it, works
-// as without a pooler. This holds before and after the server behind the pooler is restarted.
+// as without a pooler. This holds before and after the server behind the pooler is restarted, and
+// with the pooler's URL in DATABASE_URL.
 func TestAPoolerOfTransactions(t *testing.T) {
 	t.Parallel()
 	deliveries := 200
@@ -41,8 +42,8 @@ routes:
 `, receiver.URL))
 	direct := pgtest.URL(t, pool)
 	pooled := pgbouncer.Start(t, direct)
-	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf("url: %q, direct_url: %q", pooled, direct))
-	g.start(t)
+	g.reconfigure(t, fmt.Sprintf("url: %q", direct), fmt.Sprintf(`url: "${DATABASE_URL}", direct_url: %q`, direct))
+	g.start(t, func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "DATABASE_URL="+pooled) })
 	deliver := func(round string) {
 		var senders errgroup.Group
 		senders.SetLimit(8)

@@ -57,8 +57,8 @@ const (
 type Options struct {
 	// Config is complete and checked. Required.
 	Config *config.Config
-	// DatabaseURL overrides database.url, database.direct_url and database.read_url. Defaults to
-	// database.url.
+	// DatabaseURL overrides database.url, database.direct_url and database.read_url. If it is zero or
+	// equals database.url, it overrides nothing.
 	DatabaseURL secret.Value
 	// Gateway and Worker select the parts that run. At least one is required.
 	Gateway, Worker bool
@@ -108,14 +108,10 @@ func (o Options) withDefaults() Options {
 	o.AdminHint = cmp.Or(o.AdminHint, "set admin.listen in the configuration")
 	o.FilesEvery = cmp.Or(o.FilesEvery, DefaultFilesEvery)
 	o.StillFor = cmp.Or(o.StillFor, DefaultStillFor)
-	if o.DatabaseURL.IsZero() && o.Config != nil {
-		o.DatabaseURL = o.Config.Database.URL
-	} else if o.Config != nil {
-		// The given database URL applies to all parts, including migrations.
-		cfg := *o.Config
-		cfg.Database.DirectURL, cfg.Database.ReadURL = secret.Value{}, secret.Value{}
-		o.Config = &cfg
+	if o.Config != nil && !o.Config.Database.OverriddenBy(o.DatabaseURL) {
+		o.DatabaseURL = secret.Value{}
 	}
+	o.Config = o.overridden(o.Config)
 	if len(o.Outputs) == 0 {
 		o.Outputs = []*logqueue.Queue{logqueue.New(logqueue.Options{Out: io.Discard, Name: "stderr"})}
 	}
@@ -123,6 +119,17 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// overridden returns a configuration in which DatabaseURL, if it is set, replaces the URLs of the
+// main database. It then applies to all parts, including migrations.
+func (o Options) overridden(cfg *config.Config) *config.Config {
+	if o.DatabaseURL.IsZero() || cfg == nil {
+		return cfg
+	}
+	other := *cfg
+	other.Database.URL, other.Database.DirectURL, other.Database.ReadURL = o.DatabaseURL, secret.Value{}, secret.Value{}
+	return &other
 }
 
 func (o Options) validate() error {

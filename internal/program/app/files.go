@@ -53,9 +53,13 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Flags may have overridden the addresses.
+	// Flags may have overridden the addresses and the database.
+	next = a.opts.overridden(next)
 	next.Gateway.Listen, next.Admin.Listen, next.Admin.ConsoleURL = old.Gateway.Listen, old.Admin.Listen, old.Admin.ConsoleURL
 	changed := old.ChangedFiles(next)
+	if !a.opts.DatabaseURL.IsZero() { // the URLs in the files are not used
+		changed = slices.DeleteFunc(changed, func(path string) bool { return strings.HasPrefix(path, "database.") })
+	}
 	pairs, err := KeyPairs(next)
 	if err != nil {
 		return err

@@ -54,11 +54,7 @@ func (a *App) openPools(ctx context.Context) error {
 		a.teardown.AddMinor("connections", poolTimeout, unbounded(pool.Close))
 		return pool
 	}
-	url := a.opts.DatabaseURL
-	var login func() secret.Value // nil, because a URL given outside the configuration does not change
-	if url == given.URL {
-		login = func() secret.Value { return a.config.Load().Database.URL }
-	}
+	url, login := given.URL, func() secret.Value { return a.config.Load().Database.URL }
 	bypassed := !given.DirectURL.IsZero()
 	pooled := bypassed || !given.Listens()
 	a.pools.read = open(url, sizes.read, login, pooled)

@@ -28,6 +28,7 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
+	next = a.opts.overridden(next)
 	old := a.config.Load().Whole()
 	if err := errors.Join(a.refuseEmpty(old, next), a.refuseMoved(old, next)); err != nil {
 		return fmt.Errorf("reload: %w", err)

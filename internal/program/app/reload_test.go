@@ -141,6 +141,24 @@ func TestReloadOfABadFileChangesNothing(t *testing.T) {
 	}
 }
 
+// A URL from a flag or the environment overrides all configured URLs, also after a reload. The
+// reload does not say that a restart would put the configured URLs into effect.
+func TestReloadKeepsTheOverridingDatabase(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, pgtest.New(t))
+	const nowhere = "postgres://nobody@127.0.0.1:1/"
+	f := newFile(t, nowhere+`first", direct_url: "`+nowhere+`direct", read_url: "`+nowhere+"read")
+	f.write(t, first)
+	var logs syncBuffer
+	a := started(t, f, &logs, func(o *app.Options) { o.DatabaseURL = secret.New(url) })
+	f.database = nowhere + `second", read_url: "` + nowhere + "other"
+	f.write(t, first)
+	reload(t, a)
+	require.Contains(t, logs.String(), "configuration reloaded")
+	require.NotContains(t, logs.String(), "take effect after a restart")
+	deliver(t, a, "stripe", "the-first-secret")
+}
+
 // A reload logs everything that it removes. Only a file with allow_empty removes the last source or
 // route.
 func TestReloadNamesWhatIsGone(t *testing.T) {

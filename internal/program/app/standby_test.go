@@ -10,9 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
+// DATABASE_URL, which overrides a configuration with another database, does not override one with
+// the same database.
 func TestTheConsoleReadsFromTheConfiguredStandby(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.New(t, pgtest.Own())
@@ -21,7 +24,7 @@ func TestTheConsoleReadsFromTheConfiguredStandby(t *testing.T) {
 	f.write(t, "sources: {stripe: {provider: stripe, secrets: the-first-secret}}\n")
 	cfg, err := f.load()
 	require.NoError(t, err)
-	a, err := app.New(t.Context(), app.Options{Config: cfg, Gateway: true})
+	a, err := app.New(t.Context(), app.Options{Config: cfg, DatabaseURL: secret.New(pgtest.URL(t, primary)), Gateway: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.StopPatiently(context.Background())) })
 	require.Eventually(t, func() bool {

@@ -27,11 +27,14 @@ type Warning struct {
 }
 
 // Warnings finds settings that are allowed but probably not intended. database is the connection
-// string in use; if it is zero, Warnings uses the configured one.
+// string from a flag or the environment, or zero.
 func Warnings(cfg *config.Config, database secret.Value) []Warning {
+	if !cfg.Database.OverriddenBy(database) {
+		database = secret.Value{}
+	}
 	return slices.Concat(
 		fileWarnings(cfg), keyWarnings(cfg), personalWarnings(cfg), routeWarnings(cfg), handlerWarnings(cfg), forwardWarnings(cfg), chatWarnings(cfg), roleWarnings(cfg), signInWarnings(cfg),
-		searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
+		overrideWarnings(cfg, database), searchPathWarnings(cfg, database), databaseWarnings(cfg, database),
 	)
 }
 
@@ -182,6 +185,22 @@ func roleWarnings(cfg *config.Config) []Warning {
 		if s := cfg.Destinations[name].SQL; s != nil && s.Role == "" {
 			problem := cfg.Problem("destinations."+name+".sql", "runs its statements with all rights of the role of database.url, including those on the ledger")
 			warnings = append(warnings, Warning{"roles", problem.Error(), "set role: to the name of a role that has only the rights that the statements need"})
+		}
+	}
+	return warnings
+}
+
+// overrideWarnings returns warnings about configured connections that are not used because database
+// overrides them.
+func overrideWarnings(cfg *config.Config, database secret.Value) []Warning {
+	var warnings []Warning
+	for _, one := range []struct {
+		field string
+		url   secret.Value
+	}{{"direct_url", cfg.Database.DirectURL}, {"read_url", cfg.Database.ReadURL}} {
+		if !database.IsZero() && !one.url.IsZero() {
+			problem := cfg.Problem("database."+one.field, "is not used: the URL from DATABASE_URL or --database-url differs from database.url and overrides it")
+			warnings = append(warnings, Warning{"override", problem.Error(), "to use it, give the same URL as database.url, or none"})
 		}
 	}
 	return warnings

@@ -64,6 +64,17 @@ func TestWarnsOfAnUnverifiedConnectionToAnotherMachine(t *testing.T) {
 	require.Len(t, about("sslmode", Warnings(both, secret.Value{})), 2)
 }
 
+func TestWarnsOfConnectionsThatAreOverridden(t *testing.T) {
+	t.Parallel()
+	const url = "postgres://localhost/x"
+	cfg := parse(t, "database: {url: "+url+", direct_url: postgres://localhost/direct, read_url: postgres://localhost/read}")
+	const why = " is not used: the URL from DATABASE_URL or --database-url differs from database.url and overrides it"
+	require.Equal(t, []string{"test.yaml:1: database.direct_url:" + why, "test.yaml:1: database.read_url:" + why},
+		about("override", Warnings(cfg, secret.New("postgres://localhost/other"))))
+	require.Empty(t, about("override", Warnings(cfg, secret.New(url))))
+	require.Empty(t, about("override", Warnings(cfg, secret.Value{})))
+}
+
 func TestWarnsOfStatementsWithAllOurRights(t *testing.T) {
 	t.Parallel()
 	cfg := parse(t, `destinations:

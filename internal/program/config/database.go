@@ -10,7 +10,8 @@ import (
 // Database configures where the events, the ledger and the jobs are stored.
 type Database struct {
 	// Connection string: a postgres:// URL or key=value pairs. The string is treated as a
-	// secret. Flags and the environment variable DATABASE_URL override it.
+	// secret. A different URL from a flag or the environment variable DATABASE_URL
+	// overrides url, direct_url and read_url.
 	URL secret.Value `yaml:"url,omitempty"`
 	// A connection that bypasses a transaction pooler such as PgBouncer, for
 	// LISTEN, the queue, handlers, migrations and commands. Defaults to url.
@@ -49,6 +50,10 @@ type Database struct {
 	// on such a server. Defaults to nothing.
 	Allow []string `yaml:"allow,omitempty"`
 }
+
+// OverriddenBy reports whether a URL from a flag or DATABASE_URL overrides url, direct_url and
+// read_url. The URL in url overrides nothing: with `url: ${DATABASE_URL}`, the other two apply.
+func (db Database) OverriddenBy(given secret.Value) bool { return !given.IsZero() && given != db.URL }
 
 // MigrateOnStart as Database.Migrate makes serve apply pending migrations.
 const MigrateOnStart = "on_start"
