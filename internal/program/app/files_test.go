@@ -145,7 +145,7 @@ routes: [{name: all, from: stripe, to: app}]
 
 	write("6s", "/elsewhere")
 	require.NoError(t, a.Reload(t.Context()))
-	files["bearer"], files["heartbeat"], files["redis"], files["url"] = "the-bearer-of-elsewhere", "https://beats.example.com/second", "redis://127.0.0.1:2/0", url+"&application_name=other"
+	files["bearer"], files["heartbeat"], files["redis"], files["url"] = "the-bearer-of-elsewhere", "https://beats.example.com/second", "redis://127.0.0.1:2/0", url+"&connect_timeout=7"
 	m.replace(t, files)
 	logged(t, &logs, `"changed files of secrets take effect after a restart" path="alerts.heartbeat, database.url, destinations.app.http.bearer, gateway.seen_cache.redis"`)
 	require.Equal(t, 1, strings.Count(logs.String(), "changed files of secrets and certificates are in effect"), "no other change is in effect")

@@ -6,8 +6,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -134,16 +135,32 @@ func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	}
 }
 
+// loginInURL and settingInString match the user and the password of a connection URL, and one
+// setting of a connection string that is not a URL, as pgx reads them.
+var (
+	loginInURL      = regexp.MustCompile(`^(postgres(?:ql)?://)[^@/]*@|([?&])(?:user|password)=[^&]*`)
+	settingInString = regexp.MustCompile(`(\w+)\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)\s*`)
+)
+
 // loginOf returns next if next and old differ only in user and password, and old otherwise. While a
-// process runs, only the user and password can change.
+// process runs, only the user and password can change. The texts are compared, because a parsed
+// string contains functions, such as the one for target_session_attrs, which cannot be compared.
 func loginOf(old, next secret.Value) secret.Value {
-	a, err := pgx.ParseConfig(old.Reveal())
-	if err != nil || old.IsZero() || next.IsZero() {
-		return old
-	}
-	b, err := pgx.ParseConfig(next.Reveal())
-	if err != nil || a.Host != b.Host || a.Port != b.Port || a.Database != b.Database || !maps.Equal(a.RuntimeParams, b.RuntimeParams) {
+	if old.IsZero() || next.IsZero() || withoutLogin(old.Reveal()) != withoutLogin(next.Reveal()) {
 		return old
 	}
 	return next
+}
+
+// withoutLogin returns a connection URL or string without its user and password.
+func withoutLogin(connection string) string {
+	if strings.HasPrefix(connection, "postgres://") || strings.HasPrefix(connection, "postgresql://") {
+		return loginInURL.ReplaceAllString(connection, "$1$2")
+	}
+	return settingInString.ReplaceAllStringFunc(connection, func(one string) string {
+		if name := settingInString.FindStringSubmatch(one)[1]; name == "user" || name == "password" {
+			return ""
+		}
+		return one
+	})
 }
