@@ -186,6 +186,7 @@ func inEffect(old, next *config.Config) *config.Config {
 		oidc.ClientSecret = changed.ClientSecret
 		kept.Admin.Auth.OIDC = &oidc
 	}
+	kept.Retention.Export = old.Retention.Export
 	kept.Destinations = maps.Clone(old.Destinations)
 	maps.Copy(kept.Destinations, renewed(old, next))
 	return &kept
@@ -193,8 +194,19 @@ func inEffect(old, next *config.Config) *config.Config {
 
 // warnOfRestart logs the sections and destinations of a configuration that are not in effect.
 func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
-	kept := a.config.Load().Whole()
-	var sections, destinations []string
+	sections, destinations := waiting(a.config.Load().Whole(), next)
+	if len(destinations) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed; they take effect after a restart",
+			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
+	}
+	if len(sections) > 0 {
+		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "other sections changed too; they take effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
+	}
+}
+
+// waiting returns the sections and destinations of the configuration next that wait for a restart,
+// because kept, which is in effect, has others.
+func waiting(kept, next *config.Config) (sections, destinations []string) {
 	for _, section := range []struct {
 		name       string
 		kept, next any
@@ -205,6 +217,7 @@ func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 		{"gateway", kept.Gateway, next.Gateway},
 		{"admin", kept.Admin, next.Admin},
 		{"worker", kept.Worker, next.Worker},
+		{"retention.export", kept.Retention.Export, next.Retention.Export},
 		{"alerts", kept.Alerts, next.Alerts},
 	} {
 		if !reflect.DeepEqual(section.kept, section.next) {
@@ -218,13 +231,7 @@ func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 			destinations = append(destinations, name)
 		}
 	}
-	if len(destinations) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "destinations changed; they take effect after a restart",
-			slog.String(logkey.Destination, strings.Join(destinations, ", ")))
-	}
-	if len(sections) > 0 {
-		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "other sections changed too; they take effect after a restart", slog.String(logkey.Reason, strings.Join(sections, ", ")))
-	}
+	return sections, destinations
 }
 
 func same(a, b config.Destination) bool {

@@ -105,6 +105,7 @@ sources: {github: {provider: github, secrets: [the-first-secret]}}
 destinations: {app: {http: {url: http://localhost:2/}}, other: {http: {url: http://localhost:3/}}}
 routes: [{name: some, from: github, to: app, when: "event.type != ''"}]
 worker: {dispatch_workers: 3}
+retention: {export: {directory: `+t.TempDir()+`}}
 `)
 	reload(t, a)
 	require.Equal(t, http.StatusNotFound, status(t, a, "stripe"))
@@ -115,7 +116,7 @@ worker: {dispatch_workers: 3}
 		err := pool.QueryRow(t.Context(), `SELECT route FROM hooklatch.effects`).Scan(&route)
 		return err == nil && route == "some"
 	}, patience, 10*time.Millisecond, "the new route has the event")
-	require.Contains(t, logs.String(), `they take effect after a restart" reason=worker`)
+	require.Contains(t, logs.String(), `they take effect after a restart" reason="worker, retention.export"`)
 	require.Contains(t, logs.String(), `level=WARN msg="destinations changed; they take effect after a restart" destination="app, other"`)
 }
 
