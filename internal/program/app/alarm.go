@@ -57,7 +57,7 @@ func (a *App) makeAlarm() (*alarm.Alarm, error) {
 	opts := alarm.Options{
 		Pool: a.pools.work, Schema: schema.Name(cfg.Database.Schema), Enqueue: a.outbox.EnqueueTx,
 		For: cfg.Alerts.For, Repeat: cfg.Alerts.Repeat, SizeBudget: int64(cfg.Database.SizeBudget),
-		TeamOf: func(about alarm.Alert) string { return cfg.TeamOf(about.Subject) }, Logger: a.opts.Logger,
+		TeamOf: func(about alarm.Alert) string { return a.config.Load().TeamOf(about.Subject) }, Logger: a.opts.Logger,
 	}
 	if len(cfg.Whole().Cells) > 0 {
 		opts.Away = func(ctx context.Context) []string { return a.whole.cellsAway(ctx, a.cell) }

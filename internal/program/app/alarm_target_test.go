@@ -58,3 +58,37 @@ allow_empty: true
 		})
 	}
 }
+
+// The team of a source that a reload adds is notified of the source's alerts.
+func TestAnAlertGoesToTheTeamOfAReloadedSource(t *testing.T) {
+	t.Parallel()
+	notified := make(chan string, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { notified <- r.URL.Path }))
+	t.Cleanup(receiver.Close)
+	pool := pgtest.New(t)
+	f := newFile(t, pgtest.URL(t, pool))
+	write := func(sources string) {
+		f.write(t, fmt.Sprintf(`
+sources: {stripe: {provider: stripe, secrets: [the-first-secret]}%s}
+destinations: {all: {http: {url: "%[2]s/all"}}, payments: {http: {url: "%[2]s/payments"}}}
+alerts: {to: [{destination: all}, {destination: payments, team: payments}], for: 1s}
+allow_empty: true
+`, sources, receiver.URL))
+	}
+	write("")
+	var logs syncBuffer
+	a := started(t, f, &logs)
+	write(", paypal: {provider: github, secrets: [the-second-secret], team: payments}")
+	reload(t, a)
+	_, err := pool.Exec(t.Context(), `
+		INSERT INTO hooklatch.processed_events
+			(source, event_id, accept_seq, acceptance_id, provider, event_type, received_at, delivery_id, payload_hash, queue, outcome, processed_at)
+		VALUES ('paypal', 'evt', nextval('hooklatch.accept_seq'), gen_random_uuid(), 'paypal', 't', now(), gen_random_uuid(), '', 'dispatch', 'failed', now())`)
+	require.NoError(t, err)
+	select {
+	case path := <-notified:
+		require.Equal(t, "/payments", path)
+	case <-time.After(patience):
+		require.Fail(t, "no team is notified", logs.String())
+	}
+}
