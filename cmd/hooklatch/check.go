@@ -248,6 +248,7 @@ func (c *checkup) database(ctx context.Context, cfg *config.Config) {
 	}
 	c.findings = append(c.findings, locks)
 	if name := schema.Name(cfg.Database.Schema); c.schema(ctx, pool, name) {
+		c.bypassed(ctx, pool, cfg)
 		found, err = doctor.Rights(ctx, pool, name)
 		c.rows("rights", found, err)
 		found, err = doctor.Invariants(ctx, pool, name)

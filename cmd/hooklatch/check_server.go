@@ -47,6 +47,26 @@ func (c *checkup) server(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 	}
 }
 
+// bypassed reports whether database.url can be used if direct_url bypasses it. The other checks use
+// direct_url, as commands do. Processes accept deliveries through url.
+func (c *checkup) bypassed(ctx context.Context, direct *pgxpool.Pool, cfg *config.Config) {
+	const check = "url"
+	if cfg.Database.DirectURL.IsZero() || !c.overridingDatabase(cfg).IsZero() {
+		return
+	}
+	pool, err := app.NewPool(ctx, app.PoolOptions{URL: cfg.Database.URL, MaxConns: 1, ApplicationName: "hooklatch-cli", Pooled: true})
+	if err == nil {
+		defer pool.Close()
+		err = doctor.SameDatabase(ctx, pool, direct, schema.Name(cfg.Database.Schema))
+	}
+	if err != nil {
+		c.add(doctor.Problem, check, "database.url cannot be used: "+err.Error(), "correct database.url: deliveries are accepted through it, and answered with 503 until it works")
+		return
+	}
+	at := pool.Config().ConnConfig
+	c.add(doctor.OK, check, fmt.Sprintf("%s:%d/%s of database.url leads to the same database as direct_url", at.Host, at.Port, at.Database), "")
+}
+
 // standby reports whether the standby at database.read_url can be used.
 func (c *checkup) standby(ctx context.Context, primary *pgxpool.Pool, cfg *config.Config) {
 	const check = "read_url"

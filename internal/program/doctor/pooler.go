@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/schema"
 )
 
 const directURL = "set database.direct_url to an address that bypasses the pooler, and leave database.url as it is"
@@ -50,6 +52,45 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 		Level: Problem, Check: "pooler", Fix: directURL,
 		Message: "connected through a pooler that reassigns server connections after each transaction: LISTEN and prepared statements do not work",
 	}, nil
+}
+
+// place identifies the database of a connection: the columns of query/database.sql.
+type place struct {
+	SystemID   int64
+	Name       string
+	InRecovery bool
+}
+
+// String returns the place as text for an operator.
+func (p place) String() string {
+	text := fmt.Sprintf("database %q of system %d", p.Name, p.SystemID)
+	if p.InRecovery {
+		text += " on a standby"
+	}
+	return text
+}
+
+// SameDatabase returns an error unless the pool leads to the same database as direct, which bypasses
+// a pooler.
+func SameDatabase(ctx context.Context, pool, direct *pgxpool.Pool, name schema.Name) error {
+	q, err := loadQuestions(name.OrDefault())
+	if err != nil {
+		return err
+	}
+	var places [2]place
+	for i, one := range []*pgxpool.Pool{pool, direct} {
+		rows, err := q.Database.Query(ctx, one)
+		if err != nil {
+			return fmt.Errorf("ask for the database: %w", err)
+		}
+		if places[i], err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[place]); err != nil {
+			return fmt.Errorf("ask for the database: %w", err)
+		}
+	}
+	if places[0] != places[1] {
+		return fmt.Errorf("it leads to %s, and direct_url to %s", places[0], places[1])
+	}
+	return nil
 }
 
 func processBehind(ctx context.Context, conn *pgx.Conn) (process uint32, err error) {

@@ -12,10 +12,11 @@ import (
 //go:embed query waiting/*.sql rights/*.sql
 var queries embed.FS
 
-// questions contains the texts of query/*.sql: the server settings, and the violations of each
-// invariant.
+// questions contains the texts of query/*.sql: the identity of the database, the server settings,
+// and the violations of each invariant.
 type questions struct {
 	AttemptsBeyondEffect  statement.Of[shown]
+	Database              statement.Bound
 	DoneWithoutAttempt    statement.Of[shown]
 	EffectsPastLease      statement.Of[shown]
 	EffectsWithManyJobs   statement.Of[shown]
