@@ -214,10 +214,10 @@ func (l *listenFlags) override(cfg *config.Config) {
 		cfg.Gateway.Listen = l.gateway
 	}
 	if l.admin != "" {
-		if scheme, isDefault := strings.CutSuffix(cfg.Admin.ConsoleURL, cfg.Admin.Listen); isDefault {
-			cfg.Admin.ConsoleURL = scheme + l.admin
-		}
 		cfg.Admin.Listen = l.admin
+		if !cfg.Given("admin.console_url") {
+			cfg.Admin.ConsoleURL = cfg.Admin.URL()
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
 func TestAPasswordOnTheCommandLineIsWarnedOf(t *testing.T) {
@@ -24,6 +26,26 @@ func TestAPasswordOnTheCommandLineIsWarnedOf(t *testing.T) {
 		fromEnv := command{env: map[string]string{"DATABASE_URL": url}}
 		fromEnv.run(t.Context(), "check", "--config", writeText(t, "{}"))
 		require.NotContains(t, fromEnv.stderr.String(), said)
+	}
+}
+
+// The console's URL follows --admin-listen unless the configuration sets it.
+func TestTheConsoleURLFollowsTheFlag(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ configured, flag, want string }{
+		{`{}`, "127.0.0.1:9000", "http://127.0.0.1:9000"},
+		{`{}`, ":9000", "http://localhost:9000"},
+		{`{listen: "localhost:0"}`, "127.0.0.1:9000", "http://127.0.0.1:9000"},
+		{`{listen: ":8081", token: canary-token-0123456789}`, "0.0.0.0:9000", "http://localhost:9000"},
+		{`{listen: "[::]:8081", token: canary-token-0123456789}`, "[::1]:9000", "http://[::1]:9000"},
+		{`{console_url: "https://ops.example.com"}`, ":9000", "https://ops.example.com"},
+		{`{console_url: "http://127.0.0.1:8081"}`, ":9000", "http://127.0.0.1:8081"},
+	} {
+		cfg, err := config.Load(writeText(t, "admin: "+c.configured), func(string) (string, bool) { return "", false })
+		require.NoError(t, err)
+		(&listenFlags{admin: c.flag}).override(cfg)
+		require.Equal(t, c.flag, cfg.Admin.Listen)
+		require.Equal(t, c.want, cfg.Admin.ConsoleURL, c.configured)
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *Config) fillIn() {
 	c.Gateway = c.Gateway.withDefaults()
 
 	c.Admin.Listen = cmp.Or(c.Admin.Listen, admin.DefaultListen)
-	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.url())
+	c.Admin.ConsoleURL = cmp.Or(c.Admin.ConsoleURL, c.Admin.URL())
 	c.Admin.Auth.Payloads = cmp.Or(c.Admin.Auth.Payloads, string(signin.Viewer))
 	if oidc := c.Admin.Auth.OIDC; oidc != nil && len(oidc.Scopes) == 0 {
 		oidc.Scopes = []string{"openid", "profile", "email"}
@@ -77,9 +77,9 @@ func (s Source) withDefaults() Source {
 	return s
 }
 
-// url returns the URL of the admin listener for a browser on the same machine, or "" if the port is
+// URL returns the URL of the admin listener for a browser on the same machine, or "" if the port is
 // not known.
-func (a Admin) url() string {
+func (a Admin) URL() string {
 	host, port, err := net.SplitHostPort(a.Listen)
 	if err != nil || port == "0" {
 		return ""
