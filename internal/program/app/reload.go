@@ -181,7 +181,8 @@ func inEffect(old, next *config.Config) *config.Config {
 	if old.Admin.Asks() && next.Admin.Asks() { // only a restart can change whether authentication is required
 		kept.Admin.Token, kept.Admin.Tokens = next.Admin.Token, next.Admin.Tokens
 	}
-	if former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC; former != nil && changed != nil {
+	former, changed := old.Admin.Auth.OIDC, next.Admin.Auth.OIDC
+	if former != nil && changed != nil && former.Issuer == changed.Issuer && former.ClientID == changed.ClientID { // otherwise, the secret is for another provider
 		oidc := *former
 		oidc.ClientSecret = changed.ClientSecret
 		kept.Admin.Auth.OIDC = &oidc

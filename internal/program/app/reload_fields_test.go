@@ -78,6 +78,17 @@ func TestAReloadNamesEachFieldThatItDoesNotApply(t *testing.T) {
 	require.ElementsMatch(t, strings.Fields(reloadable), applied)
 }
 
+// A new client secret waits for a restart together with the provider or the client that it is for.
+func TestAClientSecretForAnotherProviderWaits(t *testing.T) {
+	t.Parallel()
+	old, secretOf := filled(t, "", nil), func(c *config.Config) string { return c.Admin.Auth.OIDC.ClientSecret.Reveal() }
+	for _, other := range []string{"admin.auth.oidc.issuer", "admin.auth.oidc.client_id", "admin.auth.oidc.scopes"} {
+		next := filled(t, other, nil)
+		next.Admin.Auth.OIDC.ClientSecret = secret.New("the-next-secret")
+		require.Equal(t, other == "admin.auth.oidc.scopes", secretOf(inEffect(old, next)) == "the-next-secret", other)
+	}
+}
+
 // filled returns a configuration in which every field is set, and the field at changed has another
 // value. It adds the paths of all fields to paths unless that is nil. A path contains no names of
 // sources, destinations and cells, and no positions in lists.
