@@ -89,6 +89,16 @@ func TestAClientSecretForAnotherProviderWaits(t *testing.T) {
 	}
 }
 
+// After a reload, the limit of bodies for expressions is that of the gateway, which waits for a
+// restart.
+func TestTheLimitOfBodiesIsInEffectAsAWhole(t *testing.T) {
+	t.Parallel()
+	limited := func(limit string) *config.Config {
+		return parse(t, "gateway: {max_body: "+limit+"}\nsources: {stripe: {provider: stripe, secrets: [the-first-secret]}}")
+	}
+	require.EqualValues(t, 8<<20, inEffect(limited("8MiB"), limited("4MiB")).MaxBodyOf("stripe"))
+}
+
 // filled returns a configuration in which every field is set, and the field at changed has another
 // value. It adds the paths of all fields to paths unless that is nil. A path contains no names of
 // sources, destinations and cells, and no positions in lists.

@@ -67,7 +67,7 @@ func (db Database) check(d *decoder, at string) {
 // checkMemory requires that gateway.max_buffered has room for one body of any source.
 func (c *Config) checkMemory(d *decoder) {
 	for _, name := range slices.Sorted(maps.Keys(c.Sources)) {
-		limit := c.maxBodies[name]
+		limit := c.maxContent(c.Sources[name])
 		if c.Sources[name].Gzip != "" {
 			limit *= 2 // the body as sent, and unpacked
 		}

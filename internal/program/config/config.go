@@ -59,9 +59,8 @@ type Config struct {
 	origin     *origin
 	warnings   Problems
 	deprecated Problems
-	maxBodies  map[string]int64 // by source
-	whole      *Config          // set by InCell
-	cell       string           // set by InCell
+	whole      *Config // set by InCell
+	cell       string  // set by InCell
 }
 
 // origin records how the file gives the configuration: its text, the line of each path, and the

@@ -45,7 +45,6 @@ func (c *Config) fillIn() {
 	}
 	c.Alerts = c.Alerts.withDefaults()
 	c.fillInRetention()
-	c.fillInMaxBodies()
 	for name, dest := range c.Destinations {
 		c.Destinations[name] = dest.withDefaults()
 	}

@@ -3,9 +3,12 @@ package config
 // MaxBodyOf returns the size of the largest body that a source accepts, form or not, in bytes. It
 // returns 0 for a source that is not configured.
 func (c *Config) MaxBodyOf(source string) int64 {
-	limit := c.maxBodies[source]
-	s := c.Sources[source]
-	if limit == 0 || s.MaxBody > 0 {
+	s, known := c.Whole().Sources[source]
+	if !known {
+		return 0
+	}
+	limit := c.maxContent(s)
+	if s.MaxBody > 0 {
 		return limit
 	}
 	p, err := s.Sender()
@@ -15,16 +18,13 @@ func (c *Config) MaxBodyOf(source string) int64 {
 	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as in the gateway
 }
 
-// fillInMaxBodies sets, for each source, the maximum size of a body that is not a form, in bytes.
-func (c *Config) fillInMaxBodies() {
-	c.maxBodies = make(map[string]int64, len(c.Sources))
-	for name, s := range c.Sources {
-		limit := int64(s.MaxBody)
-		if limit <= 0 {
-			limit = max(int64(c.Gateway.MaxBody), providerCap(s))
-		}
-		c.maxBodies[name] = limit
+// maxContent returns the maximum size of a source's body that is not a form, in bytes. It is
+// computed from gateway.max_body when it is needed: after a reload, that is the value in effect.
+func (c *Config) maxContent(s Source) int64 {
+	if s.MaxBody > 0 {
+		return int64(s.MaxBody)
 	}
+	return max(int64(c.Gateway.MaxBody), providerCap(s))
 }
 
 // providerCap returns the size of the largest body that a source's provider is known to send. It
