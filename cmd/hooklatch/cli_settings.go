@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -25,9 +26,10 @@ import (
 // databaseFlag contains the database flags of a command. Its URL takes precedence over
 // DATABASE_URL, which takes precedence over the configuration.
 type databaseFlag struct {
-	url    string
-	cell   string
-	warned bool // true after the warning about a visible password
+	url     string
+	cell    string
+	warned  bool // true after the warning about a visible password
+	assumed bool // true after the note about a missing configuration
 }
 
 func (d *databaseFlag) register(flags *pflag.FlagSet) {
@@ -114,24 +116,35 @@ func (c *cli) loadConfig() (*config.Config, error) {
 }
 
 // loadForDatabase is like loadConfig, for commands that only need the database: if the flag or the
-// environment sets a database, no file is required.
+// environment sets a database, no file is required. A file that exists must be usable.
 func (c *cli) loadForDatabase() (*config.Config, error) {
-	if _, err := config.Find(c.configPath); err != nil && c.configPath == "" && !c.givenDatabase().IsZero() {
-		cfg := config.Default()
-		return &cfg, nil
-	}
 	cfg, err := c.loadConfig()
+	if errors.Is(err, config.ErrNoFile) && !c.givenDatabase().IsZero() {
+		cfg, err = c.assumeDefaults(), nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return c.cellOf(cfg)
 }
 
+// assumeDefaults returns the default configuration, and prints that once: the processes may have a
+// configuration with another schema or with an export.
+func (c *cli) assumeDefaults() *config.Config {
+	cfg := config.Default()
+	if !c.database.assumed {
+		c.database.assumed = true
+		fmt.Fprintf(c.stderr, "%s: no configuration was found, so the defaults apply: the schema %s, no cells and no export; name a file with --config\n",
+			c.name, cfg.Database.Schema)
+	}
+	return &cfg
+}
+
 // cellOf returns the configuration of the chosen cell.
 func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 	name := cmp.Or(c.database.cell, config.MainCell)
 	if !slices.Contains(cfg.CellNames(), name) {
-		return nil, misused("--cell %s: %s has no such cell; its cells are %s", name, cfg.Path(), strings.Join(cfg.CellNames(), ", "))
+		return nil, misused("--cell %s: %s has no such cell; its cells are %s", name, cmp.Or(cfg.Path(), "the default configuration"), strings.Join(cfg.CellNames(), ", "))
 	}
 	return cfg.InCell(name), nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +51,7 @@ func (c *cli) loadIfAny() (*config.Config, error) {
 	if c.configPath != "" {
 		return nil, err
 	}
-	if _, missing := config.Find(""); missing == nil {
+	if !errors.Is(err, config.ErrNoFile) {
 		c.complain(fmt.Errorf("the configuration has problems and is ignored; list them with: %s", c.command("check")))
 	}
 	empty := config.Default()

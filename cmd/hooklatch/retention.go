@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
@@ -46,6 +47,9 @@ is interrupted, the next run continues it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.yes && f.dryRun {
 				return misused("--dry-run deletes nothing: omit --yes")
+			}
+			if _, err := config.Find(c.configPath); err != nil && !f.dryRun {
+				return fmt.Errorf("%w; without a configuration, days that it exports would be deleted without an export", err)
 			}
 			cfg, err := c.loadForDatabase()
 			if err != nil {

@@ -31,6 +31,9 @@ const smallest = `  sources: {stripe: {provider: stripe, secrets: ["${STRIPE_WEB
   routes: [{name: everything, from: stripe, to: app}]
 `
 
+// ErrNoFile is returned by Find if no file is named, and none of the paths that it tries exists.
+var ErrNoFile = fmt.Errorf("neither ./%s nor ./%s exists", DefaultPath, DevPath)
+
 // Find returns the path of the configuration file: explicit if given, otherwise ./hooklatch.yaml if
 // it exists, and otherwise the file that the dev command wrote. If explicit is empty, Find refuses
 // a file that another user may have written.
@@ -58,5 +61,5 @@ func Find(explicit string) (string, error) {
 			return "", fmt.Errorf("find configuration: %w", err)
 		}
 	}
-	return "", fmt.Errorf("find configuration: neither ./%s nor ./%s exists; name a file with --config", DefaultPath, DevPath)
+	return "", fmt.Errorf("find configuration: %w; name a file with --config", ErrNoFile)
 }

@@ -14,6 +14,7 @@ func TestFind(t *testing.T) {
 	t.Chdir(dir)
 
 	_, err := Find("")
+	require.ErrorIs(t, err, ErrNoFile)
 	require.ErrorContains(t, err, "./hooklatch.yaml")
 	_, err = Find("elsewhere.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
