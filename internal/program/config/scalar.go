@@ -198,6 +198,8 @@ func (d *decoder) secret(node ast.Node, path, text string, target reflect.Value)
 		d.reportf(path, "is empty; a secret must have a value")
 	case text != strings.TrimSpace(text):
 		d.reportf(path, "begins or ends with white space; a secret must not")
+	case strings.Contains(text, byteOrderMark):
+		d.reportf(path, "contains a byte order mark (U+FEFF); a secret must not")
 	default:
 		target.Set(reflect.ValueOf(secret.New(text)))
 	}

@@ -26,8 +26,11 @@ type fileEntry struct {
 	target reflect.Value // a secret.Value, or a slice of secret.Value or Secret
 }
 
-// secretFile reads a file into its key's field: as one secret, or as one secret per line. Line
-// breaks at the end are not part of a secret.
+// byteOrderMark begins text files that some programs write. No secret contains it.
+const byteOrderMark = "\ufeff"
+
+// secretFile reads a file into its key's field: as one secret, or as one secret per line. White
+// space around a secret is not part of it: some shells write a space before the line break.
 func (d *decoder) secretFile(f fileEntry) {
 	if f.name == "" {
 		return
@@ -41,7 +44,7 @@ func (d *decoder) secretFile(f fileEntry) {
 		f.target.Set(reflect.ValueOf(secret.New(unreadText)))
 		return
 	}
-	text := strings.TrimRight(d.readFile(f.path, f.name), "\r\n")
+	text := strings.TrimSpace(d.readFile(f.path, f.name))
 	d.origin.sums[f.value] = sha256.Sum256([]byte(text))
 	if f.target.Type() == secretType {
 		if strings.ContainsAny(text, "\r\n") {
@@ -90,15 +93,18 @@ func (d *decoder) readFile(path, file string) string {
 		d.warnings = append(d.warnings, d.origin.problem(path, "the file "+readable(info)))
 	}
 	data, err := os.ReadFile(file)
+	text := strings.TrimPrefix(string(data), byteOrderMark)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		d.reportf(path, "this user has no permission to read the file")
 	case err != nil:
 		d.reportf(path, "the file cannot be read")
-	case strings.TrimSpace(string(data)) == "":
+	case strings.TrimSpace(text) == "":
 		d.reportf(path, "the file is empty")
+	case strings.Contains(text, "\x00"): // such as UTF-16, which some shells of Windows write
+		d.reportf(path, "the file is not text in UTF-8")
 	default:
-		return string(data)
+		return text
 	}
 	return ""
 }

@@ -2,7 +2,10 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,4 +111,55 @@ func TestValuesThatNothingCanUseAreRefused(t *testing.T) {
 		_, err := Parse("hooklatch.yaml", []byte(text), lookup)
 		require.NoError(t, err, text)
 	}
+}
+
+// Programs on Windows write files with a byte order mark, with a space before the line break, or in
+// UTF-16. The text around a secret never becomes part of the secret.
+func TestASecretHasNothingAroundIt(t *testing.T) {
+	t.Parallel()
+	const want = "canary-0123456789abcdef"
+	for _, field := range []string{
+		"admin: {token_file: %s}",
+		"sources: {stripe: {provider: stripe, secrets: [{file: %s}]}}",
+		"sources: {stripe: {provider: stripe, secrets_file: %s}}",
+		"destinations: {d: {http: {url: http://localhost, bearer_file: %s}}}",
+		"alerts: {heartbeat_file: %s}",
+		"database: {url_file: %s}",
+	} {
+		read := func(content string) (found []string, err error) {
+			path := filepath.Join(t.TempDir(), "secret")
+			require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+			cfg, err := Parse("hooklatch.yaml", fmt.Appendf(nil, field, path), lookup)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, cfg.Admin.Token.Reveal(), cfg.Alerts.Heartbeat.Reveal(), cfg.Database.URL.Reveal())
+			for _, s := range cfg.Sources["stripe"].Secrets {
+				found = append(found, s.Value.Reveal())
+			}
+			if app := cfg.Destinations["d"].HTTP; app != nil {
+				found = append(found, app.Bearer.Reveal())
+			}
+			return slices.DeleteFunc(found, func(one string) bool { return one == "" }), nil
+		}
+		secret := want
+		switch {
+		case strings.HasPrefix(field, "alerts"):
+			secret = "https://example.com/" + want
+		case strings.HasPrefix(field, "database"):
+			secret = "postgres://u:" + want + "@localhost/app"
+		}
+		for _, content := range []string{secret, secret + "\n", secret + " \r\n", " " + secret + "\t\n\n", "\ufeff" + secret, "\ufeff" + secret + " \r\n"} {
+			found, err := read(content)
+			require.NoError(t, err, "%s: %q", field, content)
+			require.Equal(t, []string{secret}, found, "%s: %q", field, content)
+		}
+		_, err := read("\xff\xfe" + strings.Join(strings.Split(secret, ""), "\x00") + "\x00")
+		require.ErrorContains(t, err, "the file is not text in UTF-8", field)
+		_, err = read("\ufeff \n")
+		require.ErrorContains(t, err, "the file is empty", field)
+	}
+	_, err := Parse("hooklatch.yaml", []byte("admin: {token: \"\ufeff"+want+"\"}"), lookup)
+	require.ErrorContains(t, err, "admin.token: contains a byte order mark (U+FEFF); a secret must not")
+	require.NotContains(t, err.Error(), want)
 }
