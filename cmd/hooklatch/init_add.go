@@ -39,6 +39,9 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)
 	}
+	if _, problems := config.ParseTree(path, string(text)); problems != nil {
+		return problems
+	}
 	dotenv, err := readDotenv(i.dir)
 	if err != nil {
 		return err
@@ -58,14 +61,14 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 			return err
 		}
 	}
-	config, newDotenv, err := firstrun.Addition{Provider: provider, Given: given}.Add(string(text), dotenv)
+	changed, newDotenv, err := firstrun.Addition{Provider: provider, Given: given}.Add(string(text), dotenv)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if strings.Contains(config, firstrun.CredentialsFolder) {
+	if strings.Contains(changed, firstrun.CredentialsFolder) {
 		i.answers.Target = firstrun.Systemd
 	}
-	files := []firstrun.File{{Name: i.name, Text: config, Mode: 0o644}, {Name: firstrun.Dotenv, Text: newDotenv, Mode: 0o600}}
+	files := []firstrun.File{{Name: i.name, Text: changed, Mode: 0o644}, {Name: firstrun.Dotenv, Text: newDotenv, Mode: 0o600}}
 	if info, err := os.Stat(path); err == nil {
 		files[0].Mode = info.Mode().Perm()
 	}
@@ -77,7 +80,7 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	// A configuration may need variables that are set only where the program runs, so a file that
 	// already has problems is changed too. In a file without problems, the change must not cause
 	// one.
-	if err := checkText(path, config, written.env); err != nil && checkText(path, string(text), written.env) == nil {
+	if err := checkText(path, changed, written.env); err != nil && checkText(path, string(text), written.env) == nil {
 		return fmt.Errorf("nothing was written, because the configuration would have problems:\n%w", err)
 	}
 	if err := i.write(files); err != nil {

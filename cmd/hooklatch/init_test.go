@@ -174,6 +174,24 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.Contains(t, c.stderr.String(), none.printed("write it with `hooklatch init github`"))
 }
 
+// The configuration that init add reads may be any that the program accepts. The error about another
+// one does not show the lines around the mistake.
+func TestInitAddReadsWhatTheProgramReads(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	text := "database: {url: ${DATABASE_URL}}\nsources:\n  stripe: {provider: stripe, secrets: [${STRIPE_WEBHOOK_SECRET}]}\n"
+	require.NoError(t, os.WriteFile(flag[1], []byte(text), 0o600))
+	must(t, append([]string{"init", "add", "github"}, flag...)...)
+	require.Equal(t, strings.Replace(text, "sources:\n", "sources:\n  github:\n    provider: github\n    secrets: [\"${GITHUB_WEBHOOK_SECRET}\"]\n", 1), readIn(t, dir, config.DefaultPath))
+
+	require.NoError(t, os.WriteFile(flag[1], []byte("admin: {token: canary-0123456789\nsources: [\n"), 0o600))
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), append([]string{"init", "add", "github"}, flag...)...))
+	require.Contains(t, c.stderr.String(), flag[1]+":")
+	require.Contains(t, c.stderr.String(), "is not valid YAML")
+	require.NotContains(t, c.stderr.String(), "canary")
+}
+
 // If a source is added later, the unit or the container must get its secret too.
 func TestInitAddSaysHowTheSecretArrives(t *testing.T) {
 	t.Parallel()

@@ -14,14 +14,9 @@ import (
 
 // document parses data and decodes its only document into the struct to which target points.
 func (d *decoder) document(data []byte, target any) {
-	text := string(data)
-	if strings.Contains(text, maskOpen) || strings.Contains(text, maskClose) {
-		d.reportf("", "contains U+E000 or U+E001, private characters that are not allowed here")
-		return
-	}
-	file, err := parse(maskReferences(text))
-	if err != nil {
-		d.problems = append(d.problems, syntaxProblem(d.origin.file, err))
+	file, problems := ParseTree(d.origin.file, string(data))
+	if problems != nil {
+		d.problems = append(d.problems, problems...)
 		return
 	}
 	if len(file.Docs) > 1 {
@@ -32,6 +27,19 @@ func (d *decoder) document(data []byte, target any) {
 		ast.Walk(anchorCollector(d.anchors), doc)
 		d.value(doc.Body, "", reflect.ValueOf(target).Elem(), 0)
 	}
+}
+
+// ParseTree parses the text of the file name, and does not decode it. The tree has the lines and
+// columns of the text. Problems contain nothing of the text, which may contain secrets.
+func ParseTree(name, text string) (*ast.File, Problems) {
+	if strings.ContainsAny(text, maskOpen+maskClose) {
+		return nil, Problems{{File: name, Message: "contains U+E000 or U+E001, private characters that are not allowed here"}}
+	}
+	file, err := parse(maskReferences(text))
+	if err != nil {
+		return nil, Problems{syntaxProblem(name, err)}
+	}
+	return file, nil
 }
 
 // parse parses YAML text. A panic of the parser on broken input becomes an error that has no

@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -25,13 +24,9 @@ func (c *Config) WithRoute(text string) (*Config, error) {
 		Routes []route.Route `yaml:"routes"`
 	}
 	target, path := reflect.ValueOf(&wrapped).Elem(), ""
-	if strings.ContainsAny(text, maskOpen+maskClose) {
-		d.reportf("", "contains U+E000 or U+E001, private characters that are not allowed here")
-		return nil, d.problems
-	}
-	file, err := parse(maskReferences(text))
-	if err != nil {
-		return nil, Problems{syntaxProblem(trialName, err)}
+	file, problems := ParseTree(trialName, text)
+	if problems != nil {
+		return nil, problems
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
 		d.reportf("", "is empty, or has several YAML documents; one route is expected")

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -25,7 +25,7 @@ type Addition struct {
 // Add returns the text of the configuration with a source that has the provider's name, and the
 // text of .env with the variable of the source's secret. All other lines and comments stay as they
 // are.
-func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err error) {
+func (a Addition) Add(text, dotenv string) (newText, newDotenv string, err error) {
 	if err := checkProvider(a.Provider); err != nil {
 		return "", "", err
 	}
@@ -44,13 +44,13 @@ func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err e
 		dotenv = mergeDotenv(dotenv, []variable{v}, true)
 	}
 	reference := Reference(v.name)
-	if strings.Contains(config, CredentialsFolder) {
+	if strings.Contains(text, CredentialsFolder) {
 		reference = credential(v.name)
 	}
 	snippet := func(indent string) string { return Source(d, indent, reference) }
-	file, err := parser.ParseBytes([]byte(config), 0)
-	if err != nil {
-		return "", "", err
+	file, problems := config.ParseTree("the configuration", text)
+	if problems != nil {
+		return "", "", problems
 	}
 	if len(file.Docs) != 1 {
 		return "", "", ErrByHand
@@ -61,7 +61,7 @@ func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err e
 	}
 	at := slices.IndexFunc(root.Values, func(value *ast.MappingValueNode) bool { return value.Key.String() == "sources" })
 	if at < 0 {
-		return strings.TrimRight(config, "\n") + "\n\nsources:\n" + snippet("  "), dotenv, nil
+		return strings.TrimRight(text, "\n") + "\n\nsources:\n" + snippet("  "), dotenv, nil
 	}
 	sources, ok := root.Values[at].Value.(*ast.MappingNode)
 	if !ok || sources.IsFlowStyle || len(sources.Values) == 0 {
@@ -73,7 +73,7 @@ func (a Addition) Add(config, dotenv string) (newConfig, newDotenv string, err e
 			return "", "", fmt.Errorf("the configuration has a source %q: add the new source to the file yourself, under another name", a.Provider)
 		}
 	}
-	lines := slices.Collect(strings.Lines(config))
+	lines := slices.Collect(strings.Lines(text))
 	indent := strings.Repeat(" ", first.Column-1)
 	// The source is inserted after the line of the key, so that comments above the first source
 	// stay with that source.

@@ -129,6 +129,14 @@ func TestAddChangesNoOtherLine(t *testing.T) {
 		_, _, err = firstrun.Addition{Provider: "slack"}.Add(after, dotenv)
 		require.ErrorContains(t, err, `has a source "slack"`)
 	}
+	// The configuration allows unquoted references inside braces and brackets.
+	unquoted := "database: {url: ${DATABASE_URL}}\nsources:\n  stripe: {provider: stripe, secrets: [${STRIPE_WEBHOOK_SECRET}]}\n"
+	after, dotenv, err := firstrun.Addition{Provider: "slack"}.Add(unquoted, files[1].Text)
+	require.NoError(t, err)
+	require.Len(t, load(t, after, dotenv).Sources, 2)
+	_, _, err = firstrun.Addition{Provider: "slack"}.Add("admin: {token: canary\nsources: [\n", "")
+	require.ErrorContains(t, err, "the configuration:")
+	require.NotContains(t, err.Error(), "canary")
 	added, _, err := firstrun.Addition{Provider: "slack"}.Add("database: {url: x}", "")
 	require.NoError(t, err)
 	require.Contains(t, added, "database: {url: x}\n\nsources:\n  slack:\n")
