@@ -2,7 +2,9 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -35,14 +37,17 @@ func openDevFiles(dir string) (*devFiles, error) {
 }
 
 // replace writes a file under a random name and then renames it: readers never see a partial file,
-// and links are never followed.
+// and links are never followed. The file has the mode even if the umask is stricter.
 func (f *devFiles) replace(name string, text []byte, mode os.FileMode) error {
 	draft := name + "." + rand.Text()
 	file, err := f.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	_, err = file.Write(text)
+	err = file.Chmod(mode)
+	if err == nil {
+		_, err = file.Write(text)
+	}
 	if closing := file.Close(); err == nil {
 		err = closing
 	}
@@ -51,6 +56,32 @@ func (f *devFiles) replace(name string, text []byte, mode os.FileMode) error {
 	}
 	if err != nil {
 		_ = f.Remove(draft) // the first error is returned
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// amend writes a file in place, which keeps its owner and links to it. Other users keep only those
+// permissions that mode has. A link cannot lead outside the directory. A missing file is created.
+func (f *devFiles) amend(name string, text []byte, mode os.FileMode) error {
+	file, err := f.OpenFile(name, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.replace(name, text, mode)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().Perm()&^mode&0o007 != 0 {
+		err = file.Chmod(info.Mode().Perm() &^ (0o007 &^ mode))
+	}
+	if err == nil {
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.Write(text)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

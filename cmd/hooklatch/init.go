@@ -109,7 +109,7 @@ func (i *initial) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	written, done, err := i.commandsOf(files)
+	written, done, err := i.commandsOf(files[1].Text)
 	if err != nil {
 		return err
 	}

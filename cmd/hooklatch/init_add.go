@@ -68,11 +68,7 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	if strings.Contains(changed, firstrun.CredentialsFolder) {
 		i.answers.Target = firstrun.Systemd
 	}
-	files := []firstrun.File{{Name: i.name, Text: changed, Mode: 0o644}, {Name: firstrun.Dotenv, Text: newDotenv, Mode: 0o600}}
-	if info, err := os.Stat(path); err == nil {
-		files[0].Mode = info.Mode().Perm()
-	}
-	written, done, err := i.commandsOf(files)
+	written, done, err := i.commandsOf(newDotenv)
 	if err != nil {
 		return err
 	}
@@ -83,8 +79,15 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	if err := checkText(path, changed, written.env); err != nil && checkText(path, string(text), written.env) == nil {
 		return fmt.Errorf("nothing was written, because the configuration would have problems:\n%w", err)
 	}
-	if err := i.write(files); err != nil {
-		return err
+	if newDotenv != dotenv {
+		if err := i.amendDotenv(newDotenv); err != nil {
+			return err
+		}
+	}
+	// Writing in place keeps the file's owner and mode, and links to the file. The process that
+	// reads the file may run as another user.
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
 	}
 	fmt.Fprintf(i.stdout, "added the source %s to %s", provider, path)
 	if newDotenv != dotenv {

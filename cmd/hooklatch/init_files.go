@@ -21,18 +21,33 @@ func (i *initial) write(files []firstrun.File) error {
 	if err := os.MkdirAll(i.dir, 0o755); err != nil { //nolint:gosec // the file of secrets has its own mode
 		return fmt.Errorf("create %s: %w", i.dir, err)
 	}
+	return i.inFolder(func(folder *devFiles) error {
+		for _, file := range files {
+			if err := folder.replace(file.Name, []byte(file.Text), file.Mode); err != nil {
+				return err
+			}
+		}
+		return i.ignore(folder)
+	})
+}
+
+// amendDotenv writes .env in place, or creates it.
+func (i *initial) amendDotenv(text string) error {
+	return i.inFolder(func(folder *devFiles) error {
+		if err := folder.amend(firstrun.Dotenv, []byte(text), 0o600); err != nil {
+			return err
+		}
+		return i.ignore(folder)
+	})
+}
+
+func (i *initial) inFolder(write func(*devFiles) error) error {
 	root, err := os.OpenRoot(i.dir)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", i.dir, err)
 	}
-	folder := &devFiles{root}
-	defer folder.Close()
-	for _, file := range files {
-		if err := folder.replace(file.Name, []byte(file.Text), file.Mode); err != nil {
-			return err
-		}
-	}
-	return i.ignore(folder)
+	defer root.Close()
+	return write(&devFiles{root})
 }
 
 // ignore keeps .env out of the repository, if the folder is in one.
@@ -52,7 +67,7 @@ func (i *initial) ignore(folder *devFiles) error {
 	if len(text) > 0 && !strings.HasSuffix(string(text), "\n") {
 		text = append(text, '\n')
 	}
-	return folder.replace(name, append(text, firstrun.Dotenv+"\n"...), 0o644)
+	return folder.amend(name, append(text, firstrun.Dotenv+"\n"...), 0o644)
 }
 
 // inRepository reports whether dir or a folder above it is a Git repository.
@@ -72,10 +87,10 @@ func inRepository(dir string) bool {
 }
 
 // commandsOf returns a cli that reads the configuration which init writes, with the variables of
-// the .env in files. For systemd, that cli reads temporary copies of the secrets, which done
+// an .env file. For systemd, that cli reads temporary copies of the secrets, which done
 // removes.
-func (i *initial) commandsOf(files []firstrun.File) (c *cli, done func(), err error) {
-	values := firstrun.ReadDotenv(files[1].Text)
+func (i *initial) commandsOf(dotenv string) (c *cli, done func(), err error) {
+	values := firstrun.ReadDotenv(dotenv)
 	done = func() {}
 	if i.answers.Target == firstrun.Systemd {
 		// The configuration reads its secrets from the files that systemd will pass.

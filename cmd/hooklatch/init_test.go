@@ -174,6 +174,79 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.Contains(t, c.stderr.String(), none.printed("write it with `hooklatch init github`"))
 }
 
+// withUmask runs a command that must succeed as a process with the umask.
+func withUmask(t *testing.T, umask string, args ...string) {
+	t.Helper()
+	p := newProgram(t, args...)
+	p.cmd.Args = append([]string{"sh", "-c", "umask " + umask + `; exec "$0" "$@"`}, p.cmd.Args...)
+	var err error
+	p.cmd.Path, err = exec.LookPath("sh")
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Run(), p.stderr.String())
+}
+
+func modeOf(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Mode()
+}
+
+// The image and the unit read the configuration as another user than the one who writes it.
+func TestInitDoesNotDependOnTheUmask(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	withUmask(t, "077", append([]string{"init", "stripe", "--yes", "--for", "compose"}, flag...)...)
+	for name, want := range map[string]os.FileMode{config.DefaultPath: 0o644, firstrun.ComposeFile: 0o644, firstrun.Dotenv: 0o600} {
+		require.Equal(t, want, modeOf(t, filepath.Join(dir, name)), name)
+	}
+}
+
+// `init add` writes to the files themselves, which may be links, mounted in a container, or readable
+// by the group of a service.
+func TestInitAddChangesFilesInPlace(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	must(t, append([]string{"init", "stripe"}, flag...)...)
+	path, dotenv, ignored := flag[1], filepath.Join(dir, firstrun.Dotenv), filepath.Join(dir, ".gitignore")
+	checkout := filepath.Join(t.TempDir(), "ours.yaml")
+	require.NoError(t, os.Rename(path, checkout))
+	require.NoError(t, os.Symlink(checkout, path))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o700)) // makes the folder a repository
+	require.NoError(t, os.WriteFile(ignored, []byte("node_modules\n"), 0o600))
+	modes := map[string]os.FileMode{checkout: 0o640, dotenv: 0o640, ignored: 0o664}
+	before := map[string]os.FileInfo{}
+	for file, mode := range modes {
+		require.NoError(t, os.Chmod(file, mode))
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		before[file] = info
+	}
+	withUmask(t, "077", append([]string{"init", "add", "slack"}, flag...)...)
+	for file, want := range map[string]string{checkout: "\n  slack:\n", dotenv: "\nSLACK_WEBHOOK_SECRET=", ignored: "\n.env\n"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Contains(t, string(text), want)
+		after, err := os.Stat(file)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(before[file], after), file)
+		require.Equal(t, modes[file], after.Mode(), file)
+	}
+
+	require.NoError(t, os.Chmod(dotenv, 0o644))
+	withUmask(t, "077", append([]string{"init", "add", "github"}, flag...)...)
+	require.Equal(t, os.FileMode(0o640), modeOf(t, dotenv), "not every user may read the secrets")
+
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	require.NoError(t, os.Rename(dotenv, elsewhere))
+	require.NoError(t, os.Symlink(elsewhere, dotenv))
+	text := readIn(t, dir, config.DefaultPath)
+	var c command
+	require.Equal(t, exitFailed, c.run(t.Context(), append([]string{"init", "add", "zoom"}, flag...)...))
+	require.Contains(t, c.stderr.String(), "path escapes from parent")
+	require.Equal(t, text, readIn(t, dir, config.DefaultPath))
+}
+
 // The configuration that init add reads may be any that the program accepts. The error about another
 // one does not show the lines around the mistake.
 func TestInitAddReadsWhatTheProgramReads(t *testing.T) {
