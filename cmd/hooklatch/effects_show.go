@@ -65,7 +65,7 @@ func (c *cli) printEffectBody(ctx context.Context, o *outbox.Outbox, e ledger.Ef
 	}
 	err := o.Ledger().LoadBody(ctx, &e)
 	if errors.Is(err, ledger.ErrNotFound) {
-		return fmt.Errorf("the body of %s is the body of the delivery of %s, which is no longer stored", e.IdempotencyKey, e.Event)
+		return fmt.Errorf("the body of %s is the body of the delivery of %s, which is no longer stored", e.IdempotencyKey, safetext.Shown(e.Event.String()))
 	}
 	if err != nil {
 		return err

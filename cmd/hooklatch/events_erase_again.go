@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/outbox"
@@ -64,8 +65,8 @@ func (r *eraser) again(ctx context.Context, o *outbox.Outbox, name string, yes b
 	return err
 }
 
-// readList reads the list that an erasure printed. Each line is SOURCE/EVENT_ID or an effect's key,
-// with or without the prefix erasedLine.
+// readList reads the list that an erasure printed. Each line is SOURCE/EVENT_ID, which may be
+// quoted, or an effect's key, with or without the prefix erasedLine.
 func (r *eraser) readList(name string) (refs []identity.EventRef, effects []string, err error) {
 	in := r.stdin
 	if name != "-" {
@@ -79,6 +80,11 @@ func (r *eraser) readList(name string) (refs []identity.EventRef, effects []stri
 	lines := bufio.NewScanner(withoutMark(in))
 	for lines.Scan() {
 		line := strings.TrimPrefix(lines.Text(), erasedLine)
+		if strings.HasPrefix(line, `"`) { // no source has such a name
+			if line, err = strconv.Unquote(strings.TrimSpace(line)); err != nil {
+				return nil, nil, misused("%s: it is neither an event nor an effect", lines.Text())
+			}
+		}
 		switch {
 		case strings.TrimSpace(line) == "":
 		case strings.HasPrefix(line, "hl_") && !strings.Contains(line, "/"):

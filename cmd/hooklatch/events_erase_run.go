@@ -63,8 +63,14 @@ func orCancel(err error) error {
 // erasedLine is the prefix of each line in the list for --again.
 const erasedLine = "erased "
 
+// printListed prints the line of an event in the list for --again. An id may contain a line break:
+// such an id is quoted.
+func (r *eraser) printListed(ref identity.EventRef) {
+	fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, safetext.Shown(ref.String()))
+}
+
 func (r *eraser) printErased(ref identity.EventRef, erased erasure.Erased) {
-	fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
+	r.printListed(ref)
 	if erased.Remains {
 		fmt.Fprintf(r.stderr, "%s: its bytes cannot be separated from the bytes of %s in the same delivery, and are kept until those are erased too\n",
 			safetext.Shown(ref.String()), counted(erased.Others, "other event"))
@@ -148,7 +154,7 @@ func (r *eraser) many(ctx context.Context, o *outbox.Outbox, m manyOrder) error 
 	}
 	for _, ref := range erased {
 		if !told[ref] {
-			fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
+			r.printListed(ref)
 		}
 	}
 	aside := *r.cli // a copy, because the summary is not part of the list
@@ -179,7 +185,7 @@ func (r *eraser) list(ctx context.Context, o *outbox.Outbox, id int64) error {
 		return printJSON(r.stdout, view)
 	}
 	for _, ref := range erased {
-		fmt.Fprintf(r.stdout, "%s%s\n", erasedLine, ref)
+		r.printListed(ref)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,6 +63,32 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'event.erase'`), "four erasures, and the run to which one of them belongs")
 	require.Equal(t, list, must(t, s.args("events", "erase", "--list", "1")...))
 	require.Contains(t, must(t, s.args("runs", "show", "1")...), "1 of 1 event erased")
+}
+
+// The list of erased events has one line for each event, whatever characters its id has, and --again
+// reads it.
+func TestTheListOfErasedEventsCanBeReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, systemOptions{})
+	keys, ids := "", []string{"two\nlines", "end\r", "esc\x1b[31m"}
+	for _, id := range ids {
+		keys += `"` + id + `",` + time.Now().UTC().Format(time.RFC3339) + "\n"
+	}
+	file := filepath.Join(t.TempDir(), "keys.csv")
+	require.NoError(t, os.WriteFile(file, []byte(keys), 0o600))
+	must(t, s.args("import", "keys", "stripe", file, "--yes")...)
+	var list string
+	for _, id := range ids {
+		list += must(t, s.args("events", "erase", "stripe", id, "--yes")...)
+	}
+	require.Equal(t, `erased "stripe/two\nlines"`+"\n"+`erased "stripe/end\r"`+"\n"+`erased "stripe/esc\x1b[31m"`+"\n", list)
+	again := command{stdin: list}
+	require.Zero(t, again.run(t.Context(), s.args("events", "erase", "--again", "-", "--yes")...), again.stderr.String())
+	require.Equal(t, "3 of 3 erased again, 0 not found, 0 unfinished\n", again.stdout.String())
+
+	cut := command{stdin: list[:len(list)-3]}
+	require.Equal(t, exitMisused, cut.run(t.Context(), s.args("events", "erase", "--again", "-", "--yes")...))
+	require.Contains(t, cut.stderr.String(), "it is neither an event nor an effect")
 }
 
 func TestMisuseOfEraseIsRefused(t *testing.T) {
