@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,9 +64,7 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if strings.Contains(changed, firstrun.CredentialsFolder) {
-		i.answers.Target = firstrun.Systemd
-	}
+	i.answers.Target = firstrun.TargetOf(changed)
 	written, done, err := i.commandsOf(newDotenv)
 	if err != nil {
 		return err
@@ -94,24 +91,56 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 		fmt.Fprintf(i.stdout, ", and %s to %s", variable, filepath.Join(i.dir, firstrun.Dotenv))
 	}
 	fmt.Fprintln(i.stdout)
-	if newDotenv != dotenv {
-		i.printPassing(variable)
-	}
 	url := i.answers.WebhookURL(provider)
 	if cfg, err := written.loadConfig(); err == nil {
 		url = sourceURL(cfg, provider)
 	}
-	return i.printSender(provider, url)
+	if err := i.printSender(provider, url); err != nil {
+		return err
+	}
+	if d.Keyless {
+		variable = ""
+	}
+	if next := i.nextOfAdded(variable); len(next) > 0 {
+		i.section("next")
+		for _, line := range next {
+			fmt.Fprintf(i.stdout, "  %s\n", line)
+		}
+	}
+	return nil
 }
 
-// printPassing prints how to pass the secret to a process that systemd or Compose starts, because
-// .env alone does not reach it.
-func (i *initial) printPassing(variable string) {
-	if i.answers.Target == firstrun.Systemd {
-		fmt.Fprintf(i.stdout, "add the secret to the unit, with: systemctl edit hooklatch\n  %s\n", firstrun.LoadCredential(variable))
+// nextOfAdded returns the commands that bring an added source to a process that systemd, Compose or
+// Kubernetes runs. .env alone does not reach such a process. variable is the variable of the source's
+// secret, or empty for a source without one.
+func (i *initial) nextOfAdded(variable string) (lines []string) {
+	switch i.answers.Target {
+	case firstrun.Systemd:
+		restart := "sudo systemctl reload hooklatch"
+		if variable != "" {
+			lines = []string{
+				i.installCredential(variable),
+				fmt.Sprintf(`printf '[Service]\n%s\n' | sudo install -D -m 644 /dev/stdin %s/%s.conf`, firstrun.LoadCredential(variable), dropIns, firstrun.Credential(variable)),
+				"sudo systemctl daemon-reload",
+			}
+			restart = "sudo systemctl restart hooklatch   # a reload does not pass new credentials"
+		}
+		return append(append(lines, i.installConfig()...), restart)
+	case firstrun.Kubernetes:
+		if variable != "" {
+			lines = []string{"kubectl create secret generic --from-env-file=" + i.quoted(firstrun.Dotenv) + " --dry-run=client --output=yaml hooklatch | kubectl apply --filename=-"}
+		}
+		return append(lines, i.helm("upgrade --reset-then-reuse-values"))
 	}
-	if _, err := os.Stat(filepath.Join(i.dir, firstrun.ComposeFile)); err == nil {
-		fmt.Fprintf(i.stdout, "add the variable to `environment` in %s\n  %s: ${%s:?set it in .env}\n", firstrun.ComposeFile, variable, variable)
+	if _, err := os.Stat(filepath.Join(i.dir, firstrun.ComposeFile)); err != nil {
+		return nil
+	}
+	if variable == "" {
+		return []string{i.compose() + " kill --signal HUP server"}
+	}
+	return []string{
+		fmt.Sprintf("add to `environment` in %s: %s: ${%s:?set it in .env}", firstrun.ComposeFile, variable, variable),
+		i.compose() + " up --detach --wait",
 	}
 }
 

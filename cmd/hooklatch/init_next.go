@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
 	"github.com/hooklatch/hooklatch/internal/program/firstrun"
 	"github.com/hooklatch/hooklatch/internal/safetext"
@@ -113,39 +114,67 @@ func (c *cli) printSender(name, url string) error {
 	return nil
 }
 
+// dropIns is the folder of files that extend the unit.
+const dropIns = "/etc/systemd/system/hooklatch.service.d"
+
+// quoted returns the path of a file of the folder, for a shell.
+func (i *initial) quoted(name string) string { return safetext.Shell(filepath.Join(i.dir, name)) }
+
+// loadDotenv returns the command that reads the variables of .env in a shell.
+func (i *initial) loadDotenv() string {
+	if i.dir == "." {
+		return ". ./" + firstrun.Dotenv
+	}
+	return ". " + i.quoted(firstrun.Dotenv)
+}
+
+// installConfig returns the command that installs the configuration for the unit. It returns none if
+// the configuration is the installed file.
+func (i *initial) installConfig() []string {
+	if path, err := filepath.Abs(filepath.Join(i.dir, i.name)); err == nil && path == config.InstalledPath {
+		return nil
+	}
+	return []string{"sudo install -D -m 644 " + i.quoted(i.name) + " " + config.InstalledPath}
+}
+
+// installCredential returns the command that writes the value of a variable to the file of its
+// systemd credential. One root shell does both, because .env may belong to root.
+func (i *initial) installCredential(variable string) string {
+	return "sudo sh -c " + safetext.Shell(fmt.Sprintf(`%s; printf %%s "$%s" | install -m 600 /dev/stdin /etc/hooklatch/%s`, i.loadDotenv(), variable, firstrun.Credential(variable)))
+}
+
+// helm returns the command that applies the configuration to the release: verb is the command of
+// Helm, with its flags.
+func (i *initial) helm(verb string) string {
+	return "{ echo config:; sed 's/^/  /' " + i.quoted(i.name) + "; } | helm " + verb + " webhooks CHART --values -   # CHART: the folder docs/kubernetes/chart of the repository"
+}
+
+// compose returns the beginning of the commands of Compose.
+func (i *initial) compose() string { return "docker compose --file " + i.quoted(firstrun.ComposeFile) }
+
 // next returns the commands that lead to the first event.
 func (i *initial) next(migrated bool, files []firstrun.File) []string {
-	in := func(name string) string { return safetext.Shell(filepath.Join(i.dir, name)) }
-	load := "set -a; . ./" + firstrun.Dotenv + "; set +a"
-	if i.dir != "." {
-		load = "set -a; . " + in(firstrun.Dotenv) + "; set +a"
-	}
 	send := i.command("send " + i.answers.Providers[0])
 	switch i.answers.Target {
 	case firstrun.Compose:
-		compose := "docker compose --file " + in(firstrun.ComposeFile)
-		lines := []string{compose + " up --detach --wait", compose + " exec server hooklatch send " + i.answers.Providers[0] + " --config /etc/hooklatch/hooklatch.yaml"}
+		lines := []string{i.compose() + " up --detach --wait", i.compose() + " exec server hooklatch send " + i.answers.Providers[0] + " --config /etc/hooklatch/hooklatch.yaml"}
 		if i.answers.Version == "" {
 			lines = slices.Insert(lines, 0, "docker build --tag "+firstrun.BuiltImage+" CLONE   # CLONE: your clone of the repository, because no released image contains this build")
 		}
 		return lines
 	case firstrun.Kubernetes:
 		return []string{
-			"kubectl create secret generic --from-env-file=" + in(firstrun.Dotenv) + " hooklatch",
-			"{ echo config:; sed 's/^/  /' " + in(i.name) + "; } | helm install webhooks CHART --values -   # CHART: the folder docs/kubernetes/chart of the repository",
+			"kubectl create secret generic --from-env-file=" + i.quoted(firstrun.Dotenv) + " hooklatch",
+			i.helm("install"),
 		}
 	case firstrun.Systemd:
-		lines := []string{
-			"sudo install -D -m 644 " + in(i.name) + " /etc/hooklatch/hooklatch.yaml",
-			"sudo install -D -m 644 " + in("credentials.conf") + " /etc/systemd/system/hooklatch.service.d/credentials.conf",
-			load,
-		}
+		lines := append(i.installConfig(), "sudo install -D -m 644 "+i.quoted("credentials.conf")+" "+dropIns+"/credentials.conf")
 		for _, variable := range firstrun.Variables(files[1].Text) {
-			lines = append(lines, fmt.Sprintf(`printf %%s "$%s" | sudo install -m 600 /dev/stdin /etc/hooklatch/%s`, variable, firstrun.Credential(variable)))
+			lines = append(lines, i.installCredential(variable))
 		}
 		return append(lines, "sudo systemctl daemon-reload", "sudo systemctl enable --now hooklatch.socket hooklatch.service")
 	}
-	lines := []string{load}
+	lines := []string{"set -a; " + i.loadDotenv() + "; set +a"}
 	if !migrated {
 		lines = append(lines, i.command("migrate up"))
 	}

@@ -265,21 +265,91 @@ func TestInitAddReadsWhatTheProgramReads(t *testing.T) {
 	require.NotContains(t, c.stderr.String(), "canary")
 }
 
-// If a source is added later, the unit or the container must get its secret too.
+// nextOf returns the commands that init prints below "next".
+func nextOf(t *testing.T, out string) (commands []string) {
+	t.Helper()
+	_, next, found := strings.Cut(out, "\nnext\n")
+	require.True(t, found, out)
+	for line := range strings.Lines(next) {
+		commands = append(commands, strings.TrimSpace(line))
+	}
+	return commands
+}
+
+// The commands that init and init add print for systemd install everything that the unit needs to
+// start: systemd does not start a unit with a credential whose file is missing.
+func TestInitsCommandsInstallEveryCredential(t *testing.T) {
+	t.Parallel()
+	dir, flag := initFolder(t)
+	system, bin := t.TempDir(), t.TempDir()
+	for name, script := range map[string]string{"sudo": `exec "$@"`, "systemctl": `echo "$@" >> ` + filepath.Join(system, "calls")} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+	run := func(out string) {
+		t.Helper()
+		for _, command := range nextOf(t, out) {
+			sh := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(command, "/etc/", system+"/etc/"))
+			sh.Env = []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}
+			text, err := sh.CombinedOutput()
+			require.NoError(t, err, "%s\n%s", command, text)
+		}
+	}
+	run(must(t, append([]string{"init", "stripe", "--for", "systemd"}, flag...)...))
+	run(must(t, append([]string{"init", "add", "slack"}, flag...)...))
+
+	require.Equal(t, readIn(t, dir, config.DefaultPath), readIn(t, system, config.InstalledPath))
+	conf, err := filepath.Glob(filepath.Join(system, dropIns, "*.conf"))
+	require.NoError(t, err)
+	lines := ""
+	for _, name := range conf {
+		lines += strings.ReplaceAll(readIn(t, "", name), system+"/etc/", "/etc/")
+	}
+	for name, value := range firstrun.ReadDotenv(readIn(t, dir, firstrun.Dotenv)) {
+		if name != "DATABASE_URL" && name != "HOOKLATCH_ADMIN_TOKEN" { // the unit itself passes these
+			require.Contains(t, lines, "\n"+firstrun.LoadCredential(name)+"\n")
+		}
+		file := filepath.Join(system, "/etc/hooklatch", firstrun.Credential(name))
+		require.Equal(t, value.Reveal(), readIn(t, "", file))
+		require.Equal(t, os.FileMode(0o600), modeOf(t, file))
+	}
+	require.True(t, strings.HasSuffix(readIn(t, system, "calls"), "daemon-reload\nrestart hooklatch\n"), "a reload does not pass new credentials")
+
+	// A source without a secret needs no restart.
+	require.Equal(t, []string{"sudo install -D -m 644 " + flag[1] + " /etc/hooklatch/hooklatch.yaml", "sudo systemctl reload hooklatch"},
+		nextOf(t, must(t, append([]string{"init", "add", "google-pubsub"}, flag...)...)))
+}
+
+// If a source is added later, the processes must get its secret too.
 func TestInitAddSaysHowTheSecretArrives(t *testing.T) {
 	t.Parallel()
-	for target, want := range map[string]string{
-		"binary":  "",
-		"systemd": "\n  LoadCredential=slack-webhook-secret:/etc/hooklatch/slack-webhook-secret\n",
-		"compose": "\n  SLACK_WEBHOOK_SECRET: ${SLACK_WEBHOOK_SECRET:?set it in .env}\n",
+	for target, want := range map[string][]string{
+		"binary": nil,
+		"compose": {
+			"add to `environment` in compose.yaml: SLACK_WEBHOOK_SECRET: ${SLACK_WEBHOOK_SECRET:?set it in .env}",
+			"docker compose --file DIR/compose.yaml up --detach --wait",
+		},
+		"systemd": {
+			`sudo sh -c '. DIR/.env; printf %s "$SLACK_WEBHOOK_SECRET" | install -m 600 /dev/stdin /etc/hooklatch/slack-webhook-secret'`,
+			`printf '[Service]\nLoadCredential=slack-webhook-secret:/etc/hooklatch/slack-webhook-secret\n' | sudo install -D -m 644 /dev/stdin /etc/systemd/system/hooklatch.service.d/slack-webhook-secret.conf`,
+			"sudo systemctl daemon-reload",
+			"sudo install -D -m 644 DIR/hooklatch.yaml /etc/hooklatch/hooklatch.yaml",
+			"sudo systemctl restart hooklatch   # a reload does not pass new credentials",
+		},
+		"kubernetes": {
+			"kubectl create secret generic --from-env-file=DIR/.env --dry-run=client --output=yaml hooklatch | kubectl apply --filename=-",
+			"{ echo config:; sed 's/^/  /' DIR/hooklatch.yaml; } | helm upgrade --reset-then-reuse-values webhooks CHART --values -   # CHART: the folder docs/kubernetes/chart of the repository",
+		},
 	} {
 		t.Run(target, func(t *testing.T) {
 			t.Parallel()
 			dir, flag := initFolder(t)
 			must(t, append([]string{"init", "stripe", "--for", target}, flag...)...)
 			out := must(t, append([]string{"init", "add", "slack"}, flag...)...)
-			require.Contains(t, out, want)
-			require.Equal(t, want != "", strings.Contains(out, "add the "), out)
+			if want == nil {
+				require.NotContains(t, out, "\nnext\n")
+			} else {
+				require.Equal(t, want, nextOf(t, strings.ReplaceAll(out, dir, "DIR")))
+			}
 			checking := withDotenv(t, dir)
 			require.Zero(t, checking.run(t.Context(), append([]string{"routes", "test", "slack"}, flag...)...), checking.stderr.String())
 		})

@@ -33,6 +33,7 @@ func (a Addition) Add(text, dotenv string) (newText, newDotenv string, err error
 	if err != nil {
 		return "", "", err
 	}
+	target := TargetOf(text)
 	v, hasSecret, err := secretOf(d, a.Given)
 	if err != nil {
 		return "", "", err
@@ -41,10 +42,10 @@ func (a Addition) Add(text, dotenv string) (newText, newDotenv string, err error
 		if err := checkDotenv(v.name, v.value); err != nil {
 			return "", "", err
 		}
-		dotenv = mergeDotenv(dotenv, []variable{v}, true)
+		dotenv = mergeDotenv(dotenv, []variable{v}, target != Kubernetes)
 	}
 	reference := Reference(v.name)
-	if strings.Contains(text, CredentialsFolder) {
+	if target == Systemd {
 		reference = credential(v.name)
 	}
 	snippet := func(indent string) string { return Source(d, indent, reference) }

@@ -115,6 +115,21 @@ func (r *rendering) refer(key string, v variable) string {
 // CredentialsFolder is the folder of a unit's credentials, as the configuration writes it.
 const CredentialsFolder = "${CREDENTIALS_DIRECTORY}/"
 
+// forSecret is in the comment of a configuration for Kubernetes.
+const forSecret = "for the Secret hooklatch"
+
+// TargetOf returns the target of a configuration that exists: Systemd, Kubernetes, or Binary for any
+// other.
+func TargetOf(config string) Target {
+	switch {
+	case strings.Contains(config, CredentialsFolder):
+		return Systemd
+	case strings.Contains(config, forSecret):
+		return Kubernetes
+	}
+	return Binary
+}
+
 // credential returns an entry for a list of secrets, which refers to a systemd credential.
 func credential(variable string) string {
 	return "{file: " + strconv.Quote(CredentialsFolder+Credential(variable)) + "}"
@@ -144,8 +159,11 @@ func (r *rendering) config() (string, error) {
 	if page.Private {
 		page.AdminListen = ":8081"
 	}
-	if r.Target == Systemd {
+	switch r.Target {
+	case Systemd:
 		page.Secrets = "systemd passes the secrets as files: see credentials.conf."
+	case Kubernetes:
+		page.Secrets = "${NAME} is an environment variable: .env defines them all, " + forSecret + "."
 	}
 	page.Database = r.refer("url", variable{name: databaseURL, value: database})
 	page.AdminToken = r.refer("token", variable{name: adminToken, value: secret.New(randomHex()), comment: []string{"The password of the console."}})

@@ -146,6 +146,20 @@ func TestAddChangesNoOtherLine(t *testing.T) {
 	}
 }
 
+// kubectl reads quotes in .env as part of the value.
+func TestAddWritesDotenvForItsReader(t *testing.T) {
+	t.Parallel()
+	const given = "a secret with spaces!"
+	for target, want := range map[firstrun.Target]string{firstrun.Kubernetes: given, firstrun.Systemd: "'" + given + "'", firstrun.Binary: "'" + given + "'"} {
+		files, err := firstrun.Answers{Providers: []string{"stripe"}, Target: target}.WithDefaults().Files(configName, "")
+		require.NoError(t, err)
+		require.Equal(t, target, firstrun.TargetOf(files[0].Text))
+		_, dotenv, err := firstrun.Addition{Provider: "hmac", Given: secret.New(given)}.Add(files[0].Text, files[1].Text)
+		require.NoError(t, err)
+		require.Contains(t, dotenv, "\nHMAC_WEBHOOK_SECRET="+want+"\n")
+	}
+}
+
 // The questions give the same answers as the flags.
 func TestQuestionsLeadToTheSameAnswers(t *testing.T) {
 	t.Parallel()
