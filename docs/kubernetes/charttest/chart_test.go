@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	core "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -73,6 +75,37 @@ func TestTheManifestsAreWhatTheChartRenders(t *testing.T) {
 	got, err := os.ReadFile(manifests)
 	require.NoError(t, err)
 	require.Equal(t, want, string(got), "run: go -C docs/kubernetes/charttest test . -update")
+}
+
+// containers returns the containers of rendered manifests by their names.
+func containers(t *testing.T, rendered string) map[string]core.Container {
+	t.Helper()
+	found := map[string]core.Container{}
+	for document := range strings.SplitSeq(rendered, "\n---\n") {
+		var object struct {
+			Spec struct{ Template core.PodTemplateSpec }
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(document), &object))
+		for _, c := range object.Spec.Template.Spec.Containers {
+			found[c.Name] = c
+		}
+	}
+	require.Len(t, found, 3)
+	return found
+}
+
+// A role's Secret contains only the role's DATABASE_URL. The last Secret with a variable takes
+// precedence.
+func TestARoleAddsItsSecretToTheCommonOne(t *testing.T) {
+	t.Parallel()
+	given := containers(t, render(t, chart, filepath.Join(chart, "ci", "roles.yaml")))
+	for name, secret := range map[string]string{"gateway": "hooklatch-gateway", "worker": "hooklatch-worker", "migrate": "hooklatch-owner"} {
+		var names []string
+		for _, from := range given[name].EnvFrom {
+			names = append(names, from.SecretRef.Name)
+		}
+		require.Equal(t, []string{"hooklatch", secret}, names, name)
+	}
 }
 
 // A release without a source would never be ready.

@@ -103,8 +103,14 @@ func problemsOfDeployment(document []byte) error {
 }
 
 // problemsOfPod checks the requirements of the Pod Security Standard "restricted", and requires a
-// read-only root file system.
+// read-only root file system. Every container loads the configuration, so each one needs all
+// variables of the common Secret.
 func problemsOfPod(pod core.PodSpec) error {
+	for _, c := range pod.Containers {
+		if len(c.EnvFrom) == 0 || c.EnvFrom[0].SecretRef == nil || c.EnvFrom[0].SecretRef.Name != "hooklatch" {
+			return fmt.Errorf("the environment of %s does not begin with the common Secret", c.Name)
+		}
+	}
 	given, err := json.Marshal(pod)
 	if err != nil {
 		return err

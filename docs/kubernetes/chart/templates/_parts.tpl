@@ -53,7 +53,12 @@ image: {{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 envFrom:
   - secretRef:
-      name: {{ .secret | default .root.Values.secret }}
+      name: {{ .root.Values.secret }}
+  {{- with .secret }}
+  # A variable of both Secrets has the value of this one.
+  - secretRef:
+      name: {{ . }}
+  {{- end }}
 volumeMounts:
   - name: config
     mountPath: /etc/hooklatch
