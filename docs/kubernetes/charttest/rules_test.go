@@ -71,7 +71,7 @@ func problemsOf(document []byte) error {
 			return err
 		}
 		var config any
-		return errors.Join(yaml.Unmarshal([]byte(configured.Data["hooklatch.yaml"]), &config), openSecrets("", config))
+		return errors.Join(yaml.Unmarshal([]byte(configured.Data["hooklatch.yaml"]), &config), openSecrets("", config), givenTwice(config))
 	case "PodMonitor":
 		return yaml.UnmarshalStrict(document, new(monitoring.PodMonitor))
 	case "Secret":
@@ -174,6 +174,27 @@ func openSecrets(key string, value any) error {
 		}
 		if open := reference.ReplaceAllString(value, ""); keys[key] && open == value || password.MatchString(open) {
 			return fmt.Errorf("the ConfigMap contains the secret in %s: refer to it as ${NAME} or by file", key)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// givenTwice finds secrets that a configuration gives as a file and also directly, which Hooklatch
+// refuses. Helm merges default values with given ones, so the default of a setting remains beside its
+// file.
+func givenTwice(value any) error {
+	var errs []error
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			if file := name + "_file"; value[file] != nil {
+				errs = append(errs, fmt.Errorf("the ConfigMap contains both %s and %s", name, file))
+			}
+			errs = append(errs, givenTwice(inner))
+		}
+	case []any:
+		for _, inner := range value {
+			errs = append(errs, givenTwice(inner))
 		}
 	}
 	return errors.Join(errs...)

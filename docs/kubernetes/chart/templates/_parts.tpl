@@ -14,7 +14,10 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 {{- end }}
 
 {{- define "hooklatch.config" -}}
-{{- toYaml (mergeOverwrite (deepCopy .Values.config) (dict "gateway" (dict "listen" ":8080") "admin" (dict "listen" ":8081"))) }}
+{{- $config := mergeOverwrite (deepCopy .Values.config) (dict "gateway" (dict "listen" ":8080") "admin" (dict "listen" ":8081")) }}
+{{- /* Helm merges the default token with the given values, and Hooklatch refuses both settings together. */}}
+{{- if $config.admin.token_file }}{{ $_ := unset $config.admin "token" }}{{ end }}
+{{- toYaml $config }}
 {{- end }}
 
 {{- /* The spec of a pod without its containers. */}}
