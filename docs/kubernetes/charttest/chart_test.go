@@ -129,6 +129,8 @@ func TestMistakesInTheChartAreFound(t *testing.T) {
 		{"secret in the ConfigMap", "ci/manifests.yaml", `["${STRIPE_WEBHOOK_SECRET}"]`, `["whsec_c2VjcmV0"]`, "secrets"},
 		{"token in the ConfigMap", "values.yaml", `token: "${HOOKLATCH_ADMIN_TOKEN}"`, "token: 0123456789abcdef", "token"},
 		{"password in the ConfigMap", "values.yaml", "  sources: {}", "  database: { url: \"postgres://hooklatch:password@db/hooklatch\" }\n  sources: {}", "url"},
+		{"plain probes of a TLS listener", "templates/deployments.yaml", "scheme: {{ . }}", "scheme: HTTP", "scheme of the probes"},
+		{"plain metrics of a TLS listener", "templates/podmonitor.yaml", "scheme: {{ lower . }}", "scheme: http", "scheme of the PodMonitor"},
 		{"misspelt field of the PodMonitor", "templates/podmonitor.yaml", "podMetricsEndpoints:", "podMetricEndpoints:", "podMetricEndpoints"},
 	} {
 		t.Run(mistake.name, func(t *testing.T) {
@@ -141,7 +143,7 @@ func TestMistakesInTheChartAreFound(t *testing.T) {
 			require.Contains(t, string(text), mistake.old)
 			require.NoError(t, os.WriteFile(at, []byte(strings.ReplaceAll(string(text), mistake.old, mistake.mistaken)), 0o600))
 			values := "manifests.yaml"
-			if mistake.file == "templates/podmonitor.yaml" {
+			if mistake.file == "templates/podmonitor.yaml" || mistake.found == "scheme of the probes" {
 				values = "everything.yaml"
 			}
 			require.ErrorContains(t, problems(t, render(t, copied, filepath.Join(copied, "ci", values))), mistake.found)

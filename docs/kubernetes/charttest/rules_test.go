@@ -1,6 +1,7 @@
 package charttest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +33,38 @@ func problems(t *testing.T, rendered string) error {
 			errs = append(errs, fmt.Errorf("Kubernetes %s: %s", minor, out))
 		}
 	}
+	scheme, err := adminScheme(rendered)
+	errs = append(errs, err)
 	for document := range strings.SplitSeq(rendered, "\n---\n") {
-		errs = append(errs, problemsOf([]byte(document)))
+		errs = append(errs, problemsOf([]byte(document), scheme))
 	}
 	return errors.Join(errs...)
 }
 
-func problemsOf(document []byte) error {
+// adminScheme returns the scheme that the rendered configuration gives the admin listener. A
+// listener with TLS answers plain requests with 400.
+func adminScheme(rendered string) (core.URIScheme, error) {
+	for document := range strings.SplitSeq(rendered, "\n---\n") {
+		var configured core.ConfigMap
+		if err := yaml.Unmarshal([]byte(document), &configured); err != nil {
+			return "", err
+		}
+		if configured.Kind != "ConfigMap" {
+			continue
+		}
+		var config struct{ Admin struct{ TLS any } }
+		if err := yaml.Unmarshal([]byte(configured.Data["hooklatch.yaml"]), &config); err != nil {
+			return "", err
+		}
+		if config.Admin.TLS != nil {
+			return core.URISchemeHTTPS, nil
+		}
+		return core.URISchemeHTTP, nil
+	}
+	return "", errors.New("there is no ConfigMap")
+}
+
+func problemsOf(document []byte, scheme core.URIScheme) error {
 	var object struct {
 		Kind     string
 		Metadata struct{ Annotations map[string]string }
@@ -53,7 +79,7 @@ func problemsOf(document []byte) error {
 	}
 	switch object.Kind {
 	case "Deployment":
-		return problemsOfDeployment(document)
+		return problemsOfDeployment(document, scheme)
 	case "Job":
 		var job batch.Job
 		return errors.Join(yaml.Unmarshal(document, &job), problemsOfPod(job.Spec.Template.Spec))
@@ -73,14 +99,22 @@ func problemsOf(document []byte) error {
 		var config any
 		return errors.Join(yaml.Unmarshal([]byte(configured.Data["hooklatch.yaml"]), &config), openSecrets("", config), givenTwice(config))
 	case "PodMonitor":
-		return yaml.UnmarshalStrict(document, new(monitoring.PodMonitor))
+		var monitor monitoring.PodMonitor
+		if err := yaml.UnmarshalStrict(document, &monitor); err != nil {
+			return err
+		}
+		for _, endpoint := range monitor.Spec.PodMetricsEndpoints {
+			if given := cmp.Or(strings.ToUpper(endpoint.Scheme.String()), "HTTP"); given != string(scheme) {
+				return fmt.Errorf("the scheme of the PodMonitor is %s, and that of the admin listener %s", given, scheme)
+			}
+		}
 	case "Secret":
 		return errors.New("the chart makes a Secret: every reader of a release could read it")
 	}
 	return nil
 }
 
-func problemsOfDeployment(document []byte) error {
+func problemsOfDeployment(document []byte, scheme core.URIScheme) error {
 	var deployment apps.Deployment
 	if err := yaml.Unmarshal(document, &deployment); err != nil {
 		return err
@@ -97,6 +131,11 @@ func problemsOfDeployment(document []byte) error {
 		}
 		if c.ReadinessProbe == nil || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
 			return fmt.Errorf("the readinessProbe of %s does not request /readyz", c.Name)
+		}
+		for _, probe := range []*core.Probe{c.LivenessProbe, c.ReadinessProbe} {
+			if given := cmp.Or(probe.HTTPGet.Scheme, core.URISchemeHTTP); given != scheme {
+				return fmt.Errorf("the scheme of the probes of %s is %s, and that of the admin listener %s", c.Name, given, scheme)
+			}
 		}
 	}
 	return problemsOfPod(pod)

@@ -20,6 +20,11 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 {{- toYaml $config }}
 {{- end }}
 
+{{- /* The scheme of the admin listener: empty for HTTP, the default of probes. */}}
+{{- define "hooklatch.adminScheme" -}}
+{{- if ((.Values.config).admin).tls }}HTTPS{{ end }}
+{{- end }}
+
 {{- /* The spec of a pod without its containers. */}}
 {{- define "hooklatch.pod" -}}
 serviceAccountName: {{ include "hooklatch.name" . }}
