@@ -57,7 +57,7 @@ func configuration(t *testing.T) node {
 }
 
 // otherNames matches file names and values of the Helm chart that look like keys.
-var otherNames = regexp.MustCompile(`\.(?:md|sh)$|^(?:gateway|worker)\.secret$`)
+var otherNames = regexp.MustCompile(`\.(?:md|sh)$|^(?:gateway|worker)\.(?:secret|volumes|volumeMounts)$`)
 
 // unknownKeys returns the keys in a text that the configuration does not have.
 func unknownKeys(t *testing.T, root node, text string) (unknown []string) {

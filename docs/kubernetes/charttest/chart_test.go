@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func valuesFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chart, "ci", "*.yaml"))
 	require.NoError(t, err)
-	require.Len(t, files, 6)
+	require.Len(t, files, 7)
 	return files
 }
 
@@ -108,6 +109,19 @@ func TestARoleAddsItsSecretToTheCommonOne(t *testing.T) {
 	}
 }
 
+// The root file system is read-only, so workers can only export to a volume. The pods of the gateway,
+// which face the internet, do not get it.
+func TestTheExportIsAVolumeOfWorkers(t *testing.T) {
+	t.Parallel()
+	rendered := render(t, chart, filepath.Join(chart, "ci", "export.yaml"))
+	require.Contains(t, rendered, "directory: /mnt/hooklatch-export\n")
+	require.Equal(t, 1, strings.Count(rendered, "claimName: hooklatch-export\n"))
+	for name, c := range containers(t, rendered) {
+		mounted := slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return m.MountPath == "/mnt/hooklatch-export" && !m.ReadOnly })
+		require.Equal(t, name == "worker", mounted, name)
+	}
+}
+
 // A release without a source would never be ready.
 func TestAnInstallationWithoutSourcesIsRefused(t *testing.T) {
 	t.Parallel()
@@ -125,6 +139,7 @@ func TestMistakesInTheChartAreFound(t *testing.T) {
 		{"changed selector", "templates/_parts.tpl", "app.kubernetes.io/name: hooklatch", "app.kubernetes.io/name: hooklatch\ntier: web", "selector"},
 		{"liveness that asks Postgres", "templates/deployments.yaml", "path: /healthz", "path: /readyz", "livenessProbe"},
 		{"writable root", "templates/_parts.tpl", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "readOnlyRootFilesystem"},
+		{"mount without a volume", "templates/_parts.tpl", "  - name: config\n    configMap:", "  - name: configuration\n    configMap:", "not a volume of the pod"},
 		{"hook", "templates/migrate.yaml", "kind: Job\nmetadata:\n", "kind: Job\nmetadata:\n  annotations: { helm.sh/hook: pre-upgrade }\n", "hook"},
 		{"secret in the ConfigMap", "ci/manifests.yaml", `["${STRIPE_WEBHOOK_SECRET}"]`, `["whsec_c2VjcmV0"]`, "secrets"},
 		{"token in the ConfigMap", "values.yaml", `token: "${HOOKLATCH_ADMIN_TOKEN}"`, "token: 0123456789abcdef", "token"},

@@ -149,6 +149,11 @@ func problemsOfPod(pod core.PodSpec) error {
 		if len(c.EnvFrom) == 0 || c.EnvFrom[0].SecretRef == nil || c.EnvFrom[0].SecretRef.Name != "hooklatch" {
 			return fmt.Errorf("the environment of %s does not begin with the common Secret", c.Name)
 		}
+		for _, mount := range c.VolumeMounts {
+			if !slices.ContainsFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == mount.Name }) {
+				return fmt.Errorf("%s mounts %s, which is not a volume of the pod", c.Name, mount.Name)
+			}
+		}
 	}
 	given, err := json.Marshal(pod)
 	if err != nil {

@@ -25,12 +25,12 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 {{- if ((.Values.config).admin).tls }}HTTPS{{ end }}
 {{- end }}
 
-{{- /* The spec of a pod without its containers. */}}
+{{- /* The spec of a pod without its containers. The argument has root and volumes. */}}
 {{- define "hooklatch.pod" -}}
-serviceAccountName: {{ include "hooklatch.name" . }}
+serviceAccountName: {{ include "hooklatch.name" .root }}
 automountServiceAccountToken: false
 enableServiceLinks: false
-{{- with .Values.image.pullSecrets }}
+{{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
   - name: {{ . }}
@@ -46,16 +46,19 @@ securityContext:
 volumes:
   - name: config
     configMap:
-      name: {{ include "hooklatch.name" . }}
-  {{- with .Values.secretFiles }}
+      name: {{ include "hooklatch.name" .root }}
+  {{- with .root.Values.secretFiles }}
   - name: secrets
     secret:
       secretName: {{ . }}
       defaultMode: 0440
   {{- end }}
+  {{- with .volumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 
-{{- /* The fields of all containers. The argument has root, secret and resources. */}}
+{{- /* The fields of all containers. The argument has root, secret, volumeMounts and resources. */}}
 {{- define "hooklatch.container" -}}
 image: {{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -75,6 +78,9 @@ volumeMounts:
   - name: secrets
     mountPath: /run/secrets/hooklatch
     readOnly: true
+  {{- end }}
+  {{- with .volumeMounts }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
