@@ -22,16 +22,20 @@ func TestTheManifestsOfKubernetesAreSound(t *testing.T) {
 	text, err := os.ReadFile("kubernetes/manifests/hooklatch.yaml")
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "helm.sh/hook")
+	require.NotContains(t, string(text), "checksum/config", "nothing updates it without Helm")
 	require.NotContains(t, string(text), "kind: Secret\n")
 	chart, err := os.ReadFile("kubernetes/chart/Chart.yaml")
 	require.NoError(t, err)
 	version := regexp.MustCompile(`appVersion: (\S+)`).FindSubmatch(chart)
-	kinds := map[string]int{}
+	kinds, restart := map[string]int{}, []string{"kubectl rollout restart"}
 	_, documents, _ := strings.Cut(string(text), "\n---\n") // after the heading
 	for document := range strings.SplitSeq(documents, "\n---\n") {
 		var object struct {
-			Kind string            `yaml:"kind"`
-			Data map[string]string `yaml:"data"`
+			Kind     string            `yaml:"kind"`
+			Data     map[string]string `yaml:"data"`
+			Metadata struct {
+				Name string `yaml:"name"`
+			} `yaml:"metadata"`
 		}
 		require.NoError(t, yaml.Unmarshal([]byte(document), &object))
 		kinds[object.Kind]++
@@ -48,10 +52,14 @@ func TestTheManifestsOfKubernetesAreSound(t *testing.T) {
 			}
 		}
 		if object.Kind == "Deployment" {
+			restart = append(restart, "deployment/"+object.Metadata.Name)
 			require.Regexp(t, `livenessProbe:\n\s+httpGet:\n\s+path: /healthz\n`, document)
 			require.Regexp(t, `readinessProbe:\n\s+httpGet:\n\s+path: /readyz\n`, document)
 		}
 	}
+	page, err := os.ReadFile("kubernetes.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), strings.Join(restart, " ")+"\n", "an edit of the ConfigMap starts no new pods")
 	require.Equal(t, map[string]int{"ServiceAccount": 1, "ConfigMap": 1, "Service": 1, "Deployment": 2, "PodDisruptionBudget": 2, "Job": 1}, kinds)
 }
 
