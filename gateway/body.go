@@ -81,7 +81,9 @@ func refuseUnread(err error, limit int64, scarce bool) *refusal {
 		if scarce {
 			return refuseUnavailable(reasonSlow, err)
 		}
-		return &refusal{status: http.StatusRequestTimeout, result: resultIncomplete, reason: "slow_body",
+		// Never 408: some senders give up after a 4xx, and nothing shows whether the sender, the
+		// network or this process was too slow.
+		return &refusal{status: http.StatusServiceUnavailable, result: resultIncomplete, reason: "slow_body",
 			message: "the body did not arrive in time", cause: err}
 	}
 	return &refusal{status: http.StatusBadRequest, result: resultIncomplete, reason: "incomplete_body",

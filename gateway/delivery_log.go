@@ -162,7 +162,7 @@ func (l *deliveryLog) handshake(ctx context.Context, src *source, remote string,
 func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, r *refusal) {
 	lines, level, message := l.refusals, slog.LevelWarn, "delivery refused"
 	switch {
-	case r.ours():
+	case r.ours() && r.result != resultIncomplete: // slow bodies, which a stranger can send, must not suppress the lines about faults
 		lines, message = l.faults, "delivery not accepted"
 	case r.replay:
 		lines = l.replaysOf(src)

@@ -89,8 +89,10 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n")
 	go drip(conn, "x", 5*time.Millisecond)
 	response := statusOf(t, bufio.NewReader(conn))
-	require.Equal(t, http.StatusRequestTimeout, response.StatusCode)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
 	require.True(t, response.Close)
+	require.Len(t, b.logs.lines(t, "delivery refused"), 1)
 	require.Empty(t, b.accepter.all())
 }
 

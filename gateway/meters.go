@@ -25,7 +25,7 @@ const (
 	resultHandshake     result = "handshake"      // the sender's endpoint check was answered
 	resultRejected      result = "rejected"       // not authenticated: 401
 	resultInvalid       result = "invalid"        // unreadable, without a usable event, or an unwanted test event: 400, 422
-	resultIncomplete    result = "incomplete"     // the body did not arrive completely: 400, 408
+	resultIncomplete    result = "incomplete"     // the body did not arrive completely: 400, 503
 	resultTooLarge      result = "too_large"      // 413
 	resultEncoding      result = "encoding"       // 415
 	resultMethod        result = "method"         // 405

@@ -76,7 +76,7 @@ type Options struct {
 	// a new connection replaces the oldest connection of an unknown sender. Defaults to 16384.
 	MaxConnections int `yaml:"max_connections,omitempty"`
 	// Minimum average rate of a body, in bytes per second, once the body has been arriving for
-	// 2s; a slower body is answered with 408. Defaults to 10KiB.
+	// 2s; a slower body is answered with 503. Defaults to 10KiB.
 	MinBodyRate size.Bytes `yaml:"min_body_rate,omitempty"`
 	// Time limit for a request's headers. Defaults to 5s.
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout,omitempty"`
