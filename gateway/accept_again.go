@@ -21,7 +21,8 @@ import (
 type RefusedError struct {
 	Reason string // from a fixed set, as in the log
 	// Ours is true if Hooklatch is at fault and not the delivery. In that case, the same call
-	// may succeed later.
+	// may succeed later. Ours is false if only a change of the configuration helps: a bulk run
+	// must go on with the deliveries of other sources.
 	Ours  bool
 	cause error
 }
@@ -78,7 +79,7 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 	case refused != nil && !restored && refused.result == resultRejected:
 		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoProof, cause: fmt.Errorf("%s carried no current secret, or one that cannot be restored", strings.Join(kept.Carried(), ", "))}
 	case refused != nil:
-		return outbox.Acceptance{}, &RefusedError{Reason: refused.reason, Ours: refused.ours(), cause: errors.Join(refused.cause, messageOf(refused))}
+		return outbox.Acceptance{}, &RefusedError{Reason: refused.reason, Ours: refused.ours() && refused.reason != reasonNoValidSecret, cause: errors.Join(refused.cause, messageOf(refused))}
 	case answered.result == resultHandshake:
 		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoDelivery}
 	}

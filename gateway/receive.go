@@ -116,7 +116,7 @@ func (rx *reception) judge(request *provider.Request) (*reply, *refusal) {
 	defer proof.end()
 	if len(rx.secrets.values) == 0 && !rx.source.Provider.Keyless {
 		// Our configuration is at fault, so the sender should try again.
-		return nil, refuseUnavailable("no_valid_secret", errNoValidSecret)
+		return nil, refuseUnavailable(reasonNoValidSecret, errNoValidSecret)
 	}
 	if !rx.source.accepts(encodingOf(request.Header)) { // possible only for a quarantined delivery: admit checks all others
 		return nil, refuseEncoding(rx.source)

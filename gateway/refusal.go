@@ -33,6 +33,8 @@ const (
 	reasonMemory = "overload_memory"
 	// reasonSlow means that the body arrived too slowly while other deliveries needed its slot.
 	reasonSlow = "overload_slow"
+	// reasonNoValidSecret means that no secret of the source is valid at this time.
+	reasonNoValidSecret = "no_valid_secret"
 )
 
 // ours reports whether Hooklatch is at fault, and not the sender.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -143,6 +144,15 @@ func TestNoSecretOfTheMoment(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, got.status)
 	requireRetryAfter(t, got)
 	require.Contains(t, b.logs.String(), `"reason":"no_valid_secret"`)
+
+	// A bulk run counts a quarantined delivery as refused, and goes on with the next one.
+	_, err := b.gateway.AcceptAgain(t.Context(), &quarantine.Delivery{
+		Source: "orders", RejectedAt: testNow, Method: http.MethodPost, Target: "/webhooks/orders", Body: []byte(`{"id":"a"}`),
+	})
+	var refused *gateway.RefusedError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "no_valid_secret", refused.Reason)
+	require.False(t, refused.Ours)
 	require.Empty(t, b.accepter.all())
 }
 
