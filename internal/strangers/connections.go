@@ -2,9 +2,11 @@ package strangers
 
 import (
 	"container/list"
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,8 +51,11 @@ func NewConnections(opts ConnectionOptions) *Connections {
 	return &Connections{opts: opts, byAddress: make(map[netip.Prefix]int), byNetwork: make(map[netip.Prefix]int), strangers: list.New()}
 }
 
-// Listener returns a listener that accepts another listener's connections within the limits.
-func (c *Connections) Listener(from net.Listener) net.Listener { return listener{from, c} }
+// Listener returns a listener that accepts another listener's connections within the limits. It
+// reports every error of Accept as temporary until it is closed, so that http.Server repeats Accept.
+func (c *Connections) Listener(from net.Listener) net.Listener {
+	return &listener{Listener: from, connections: c}
+}
 
 // Open returns the number of open connections.
 func (c *Connections) Open() int64 {
@@ -163,14 +168,18 @@ type listener struct {
 	net.Listener
 
 	connections *Connections
+	closed      atomic.Bool
 }
 
 // Accept implements net.Listener.
-func (l listener) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err
+			if l.closed.Load() || errors.Is(err, net.ErrClosed) {
+				return nil, err
+			}
+			return nil, passingError{err}
 		}
 		if conn := l.connections.admit(accepted); conn != nil {
 			return conn, nil
@@ -178,3 +187,21 @@ func (l listener) Accept() (net.Conn, error) {
 		_ = accepted.Close() // the peer notices even if Close fails
 	}
 }
+
+// Close implements net.Listener.
+func (l *listener) Close() error {
+	l.closed.Store(true)
+	return l.Listener.Close()
+}
+
+// passingError is a temporary error of Accept. http.Server ends for good after any other error, such
+// as ENOMEM or ENOBUFS, while the process lives on.
+type passingError struct{ error }
+
+func (e passingError) Unwrap() error { return e.error }
+
+// Timeout implements net.Error.
+func (e passingError) Timeout() bool { return false }
+
+// Temporary implements net.Error.
+func (e passingError) Temporary() bool { return true }

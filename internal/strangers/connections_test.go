@@ -1,10 +1,14 @@
 package strangers_test
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,6 +163,48 @@ func TestStrangersIdleLessLong(t *testing.T) {
 		require.Equal(t, 30*time.Second, deadlineOf("198.51.100.1", http.StateIdle, true))
 		require.Equal(t, 30*time.Second, deadlineOf("203.0.113.1", http.StateIdle, false))
 	})
+}
+
+// failing is a listener whose first calls of Accept fail.
+type failing struct {
+	net.Listener
+
+	errs chan error
+}
+
+func (f failing) Accept() (net.Conn, error) {
+	select {
+	case err := <-f.errs:
+		return nil, err
+	default:
+		return f.Listener.Accept()
+	}
+}
+
+// A server accepts connections again after Accept has failed, whatever the error, until its listener
+// is closed.
+func TestAServerOutlivesAFailedAccept(t *testing.T) {
+	t.Parallel()
+	errnos := []syscall.Errno{syscall.ENOMEM, syscall.ENOBUFS, syscall.EPERM, syscall.ENOSPC, syscall.EMFILE}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	from := failing{inner, make(chan error, len(errnos))}
+	for _, errno := range errnos {
+		from.errs <- &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", errno)}
+	}
+	listener := strangers.NewConnections(strangers.ConnectionOptions{Max: 64}).Listener(from)
+	server := httptest.NewUnstartedServer(http.NotFoundHandler()).Config
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	response, err := http.Get("http://" + inner.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.Empty(t, from.errs)
+	require.NoError(t, listener.Close())
+	require.ErrorIs(t, <-served, net.ErrClosed)
+	require.NoError(t, server.Close())
 }
 
 func TestKnownForgets(t *testing.T) {
