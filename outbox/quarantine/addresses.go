@@ -131,7 +131,7 @@ type noteAddresses struct{ Addresses []addressRow }
 // processes. Once an hour it also deletes expired addresses and deliveries.
 func (k *Keeper) syncAddresses(ctx context.Context) error {
 	fresh, read := k.addresses.takeFresh()
-	tidy := time.Since(k.tidied) >= tidyInterval
+	tidy := time.Since(k.tidied) >= k.tidyEvery
 	if len(fresh) == 0 && !read && !tidy {
 		return nil
 	}

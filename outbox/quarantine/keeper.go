@@ -75,6 +75,7 @@ type Keeper struct {
 	kept      metric.Int64Counter
 	lost      metric.Int64Counter
 	tidied    time.Time // used by the runner only
+	tidyEvery time.Duration
 	now       func() time.Time
 	timeout   time.Duration
 
@@ -82,6 +83,8 @@ type Keeper struct {
 	known    *line
 	others   *line
 	allowing allowances
+	later    *time.Timer // wakes the runner for the next deletion of expired rows; nil before the first turn
+	stopped  bool
 }
 
 // NewKeeper returns a Keeper on a migrated database. An idle Keeper has no goroutine.
@@ -96,7 +99,7 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 		opts.MeterProvider = otel.GetMeterProvider()
 	}
 	k := &Keeper{
-		logger: opts.Logger, addresses: newAddresses(), now: time.Now, timeout: cmp.Or(opts.Timeout, keepTimeout), allowing: make(allowances),
+		logger: opts.Logger, addresses: newAddresses(), now: time.Now, timeout: cmp.Or(opts.Timeout, keepTimeout), tidyEvery: tidyInterval, allowing: make(allowances),
 		known: newLine(knownWaiting, knownWaitingBytes), others: newLine(otherWaiting, otherWaitingBytes),
 	}
 	k.runner = ondemand.NewRunner(turn, k.work)
@@ -170,8 +173,22 @@ func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 // Call Start once the database is migrated. None of these addresses is known before the first read.
 func (k *Keeper) Start() { k.runner.Wake() }
 
+// wakeToTidy requests a turn after the interval of deletions. Without deliveries, nothing else would
+// wake the Keeper, and expired rows would stay.
+func (k *Keeper) wakeToTidy() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.later != nil {
+		k.later.Stop()
+	}
+	if !k.stopped {
+		k.later = time.AfterFunc(k.tidyEvery, func() { k.runner.Wake() })
+	}
+}
+
 // work runs one turn: it syncs the addresses, and writes the requests that may be written now.
 func (k *Keeper) work() {
+	defer k.wakeToTidy()
 	ctx, cancel := context.WithTimeout(context.Background(), k.timeout)
 	defer cancel()
 	if err := k.syncAddresses(ctx); err != nil {
@@ -231,6 +248,12 @@ func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 
 // Stop writes the waiting requests until ctx ends. It may be called again.
 func (k *Keeper) Stop(ctx context.Context) error {
+	k.mu.Lock()
+	k.stopped = true
+	if k.later != nil {
+		k.later.Stop()
+	}
+	k.mu.Unlock()
 	if err := k.runner.Stop(ctx); err != nil {
 		return fmt.Errorf("stop quarantine: %w", err)
 	}
