@@ -77,8 +77,8 @@ func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (stri
 	tenant, _ := claims["tid"].(string) // selects the keys and issuers to try: nothing is verified yet
 	token := e.token
 	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // of tokens of versions 1 and 2
-	token.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
-		keys, err := e.token.Keys(ctx, id, now)
+	token.Keys = func(ctx context.Context, id string) ([]proof.PublishedKey, error) {
+		keys, err := e.token.Keys(ctx, id)
 		return slices.DeleteFunc(slices.Clone(keys), func(k proof.PublishedKey) bool { return !signsFor(k, tenant) }), err
 	}
 	if claims, _, err = token.Proven(ctx, text, nil, now); err != nil {

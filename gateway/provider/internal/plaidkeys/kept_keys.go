@@ -36,15 +36,15 @@ type keptKeys struct {
 
 // find returns a stored key, and whether it exists. It returns an error if the store is
 // unavailable.
-func (p *keptKeys) find(ctx context.Context, id string, now time.Time) (accountKey, bool, error) {
+func (p *keptKeys) find(ctx context.Context, id string) (accountKey, bool, error) {
 	if p.store == nil {
 		return accountKey{}, false, nil
 	}
-	if p.due(now) {
+	if p.due() {
 		p.wait(ctx, p.loads.DoChan("", func() (any, error) {
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 			defer cancel()
-			p.load(detached, now)
+			p.load(detached)
 			return nil, nil
 		}))
 	}
@@ -55,13 +55,13 @@ func (p *keptKeys) find(ctx context.Context, id string, now time.Time) (accountK
 }
 
 // due reports whether to read the store again: other processes write to it too.
-func (p *keptKeys) due(now time.Time) bool {
+func (p *keptKeys) due() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failure != nil {
-		return now.Sub(p.triedAt) >= proof.AfterFailure
+		return time.Since(p.triedAt) >= proof.AfterFailure
 	}
-	return p.loadedAt.IsZero() || now.Sub(p.loadedAt) >= proof.NewKeysAfter
+	return p.loadedAt.IsZero() || time.Since(p.loadedAt) >= proof.NewKeysAfter
 }
 
 func (p *keptKeys) wait(ctx context.Context, loaded <-chan singleflight.Result) {
@@ -74,8 +74,9 @@ func (p *keptKeys) wait(ctx context.Context, loaded <-chan singleflight.Result) 
 	}
 }
 
-func (p *keptKeys) load(ctx context.Context, now time.Time) {
+func (p *keptKeys) load(ctx context.Context) {
 	kept, err := p.store.Kept(ctx)
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.triedAt, p.failure = now, nil

@@ -52,7 +52,8 @@ func isKeyID(s string) bool {
 }
 
 // Keys fetches keys from Plaid's API and caches them. Requests for unknown ids are limited,
-// because an unauthenticated sender can send any number of them at no cost.
+// because an unauthenticated sender can send any number of them at no cost. Like proof.Fetcher, Keys
+// measures ages by this process's clock.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
@@ -82,17 +83,14 @@ type accountKey struct {
 }
 
 // fresh reports whether Plaid need not be queried again.
-func (k accountKey) fresh(now time.Time) bool { return now.Sub(k.fetchedAt) < proof.KeysFor }
+func (k accountKey) fresh() bool { return time.Since(k.fetchedAt) < proof.KeysFor }
 
 // usable reports whether a key may be used while Plaid is unavailable.
-func (k accountKey) usable(now time.Time) bool {
-	return len(k.keys) > 0 && now.Sub(k.fetchedAt) < proof.StaleFor
+func (k accountKey) usable() bool {
+	return len(k.keys) > 0 && time.Since(k.fetchedAt) < proof.StaleFor
 }
 
-func (k accountKey) justFailed(now time.Time) bool {
-	since := now.Sub(k.failedAt)
-	return since >= 0 && since < proof.AfterFailure
-}
+func (k accountKey) justFailed() bool { return time.Since(k.failedAt) < proof.AfterFailure }
 
 var (
 	errUndefined = errors.New("the response has no key")
@@ -108,16 +106,16 @@ func New(o provider.Options) *Keys {
 // Of returns a finder for an account's keys. The finder queries Plaid for an unknown key only if
 // may returns true.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
-	return func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
+	return func(ctx context.Context, id string) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {
 			return nil, nil
 		}
 		name := Name{account, id}
-		kept, known, storeErr := k.look(ctx, name, now)
+		kept, known, storeErr := k.look(ctx, name)
 		switch {
-		case known && kept.fresh(now), kept.usable(now) && kept.justFailed(now):
+		case known && kept.fresh(), kept.usable() && kept.justFailed():
 			return kept.keys, nil
-		case kept.justFailed(now):
+		case kept.justFailed():
 			return nil, errAway
 		}
 		result := k.flights.DoChan(account.host+" "+account.client+" "+account.secret+" "+id, func() (any, error) {
@@ -126,7 +124,7 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 			}
 			detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), proof.FetchTimeout)
 			defer cancel()
-			return k.ask(detached, name, now)
+			return k.ask(detached, name)
 		})
 		var err error
 		select {
@@ -137,7 +135,7 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		if kept.usable(now) {
+		if kept.usable() {
 			return kept.keys, nil
 		}
 		return nil, errors.Join(fmt.Errorf("fetch the key from Plaid: %w", err), storeErr)
@@ -146,14 +144,14 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 
 // look finds a key in memory, otherwise in the store, and then caches it. It returns an error
 // if the store is unavailable.
-func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, bool, error) {
+func (k *Keys) look(ctx context.Context, name Name) (accountKey, bool, error) {
 	k.mu.Lock()
 	key, known := k.known[name]
 	k.mu.Unlock()
 	if known {
 		return key, true, nil
 	}
-	key, known, err := k.kept.find(ctx, name.kept(), now)
+	key, known, err := k.kept.find(ctx, name.kept())
 	if !known {
 		return accountKey{}, false, err
 	}
@@ -168,7 +166,7 @@ func (k *Keys) look(ctx context.Context, name Name, now time.Time) (accountKey, 
 
 // ask fetches a key and caches it. An empty list means that Plaid has no such key, or that the key
 // has expired.
-func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.PublishedKey, error) {
+func (k *Keys) ask(ctx context.Context, name Name) ([]proof.PublishedKey, error) {
 	document, err := k.post(ctx, name)
 	var keys []proof.PublishedKey
 	if err == nil {
@@ -178,12 +176,12 @@ func (k *Keys) ask(ctx context.Context, name Name, now time.Time) ([]proof.Publi
 	defer k.mu.Unlock()
 	was, known := k.known[name]
 	if err != nil {
-		if was.failedAt = now; known {
+		if was.failedAt = time.Now(); known {
 			k.known[name] = was
 		}
 		return nil, err
 	}
-	fetched := accountKey{keys: keys, document: document, fetchedAt: now}
+	fetched := accountKey{keys: keys, document: document, fetchedAt: time.Now()}
 	if known && len(keys) == 0 { // Plaid revoked it
 		fetched.stored = true
 		k.kept.keep(name, document)

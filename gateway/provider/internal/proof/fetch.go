@@ -42,6 +42,9 @@ var (
 // Fetcher gets documents that a verification needs (certificates, key sets) or that a
 // handshake requests. It uses GET over https, and connects only to the sender's own hosts at
 // public addresses. It follows no redirect and sends no credentials.
+//
+// It measures ages by this process's clock. Callers do not pass a time, because a quarantined
+// delivery is verified at its time of arrival, which never advances.
 type Fetcher struct {
 	transport http.RoundTripper
 	allows    func(host string) bool
@@ -109,33 +112,33 @@ func TransportOf(o provider.Options) http.RoundTripper {
 	})
 }
 
-// Cached returns the document at rawURL. A document that was fetched within ttl before now comes
-// from the cache. So does a document that is less than StaleFor old, while Cached fetches a new
-// one in the background. Otherwise Cached waits for the fetch, unless the previous fetch has just
+// Cached returns the document at rawURL. A document that was fetched less than ttl ago comes from
+// the cache. So does a document that is less than StaleFor old, while Cached fetches a new one in
+// the background. Otherwise Cached waits for the fetch, unless the previous fetch has just
 // failed or the budget is used up. Errors: *VerifyError (foreign_url) if the URL is not the
 // sender's; ErrNoDocument; any other error is our own or the network's fault.
 //
 // by is the client for which we fetch. The fetch counts against that client's budget.
-func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	age, justFailed := now.Sub(k.fetchedAt), k.failure != nil && now.Sub(k.triedAt) < AfterFailure
+	age, justFailed := time.Since(k.fetchedAt), k.failure != nil && time.Since(k.triedAt) < AfterFailure
 	switch {
 	case k.document != nil && age < ttl:
 		return k.document, nil
 	case k.document != nil && age < StaleFor:
 		if !justFailed {
-			f.flight(ctx, by, rawURL, now)
+			f.flight(ctx, by, rawURL)
 		}
 		return k.document, nil
 	case justFailed:
 		return nil, k.failure
-	case f.Budget != nil && !k.pinned && !f.Budget.Take(by, now):
+	case f.Budget != nil && !k.pinned && !f.Budget.Take(by):
 		return nil, ErrFetchBudget
 	}
-	return wait(ctx, f.flight(ctx, by, rawURL, now))
+	return wait(ctx, f.flight(ctx, by, rawURL))
 }
 
 // Proven marks a document that has verified a request. Such a document is evicted last, and its
@@ -149,27 +152,27 @@ func (f *Fetcher) Proven(rawURL string) {
 	}
 }
 
-// refreshed waits for a document fetched within ttl before now.
-func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration, now time.Time) ([]byte, error) {
+// refreshed waits for a document fetched less than ttl ago.
+func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	switch {
 	case err != nil:
 		return nil, err
-	case k.document != nil && now.Sub(k.fetchedAt) < ttl:
+	case k.document != nil && time.Since(k.fetchedAt) < ttl:
 		return k.document, nil
-	case k.failure != nil && now.Sub(k.triedAt) < AfterFailure:
+	case k.failure != nil && time.Since(k.triedAt) < AfterFailure:
 		return nil, k.failure
 	}
-	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
+	return wait(ctx, f.flight(ctx, ourselves, rawURL))
 }
 
 // Fetch gets rawURL without the cache, to confirm a subscription. Errors: the same as from
 // Cached.
-func (f *Fetcher) Fetch(ctx context.Context, rawURL string, now time.Time) ([]byte, error) {
+func (f *Fetcher) Fetch(ctx context.Context, rawURL string) ([]byte, error) {
 	if err := f.Allows(rawURL); err != nil {
 		return nil, err
 	}
-	return wait(ctx, f.flight(ctx, ourselves, rawURL, now))
+	return wait(ctx, f.flight(ctx, ourselves, rawURL))
 }
 
 // Allows returns a *VerifyError for a URL that is not one of the sender's: the URL may come from an
@@ -197,7 +200,7 @@ func IsDocument(rawURL string, path *regexp.Regexp) bool {
 
 // flight starts to fetch a URL or joins a running fetch. The fetch outlives a caller that
 // stops waiting.
-func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.Time) <-chan singleflight.Result {
+func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string) <-chan singleflight.Result {
 	k, _ := f.look(rawURL)
 	return f.flights.DoChan(rawURL, func() (any, error) {
 		if k.document == nil { // unknown senders must not block the refresh of cached documents
@@ -218,7 +221,7 @@ func (f *Fetcher) flight(ctx context.Context, by Asker, rawURL string, now time.
 		if err != nil {
 			err = fmt.Errorf("fetch from the sender: %w", err)
 		}
-		f.keep(rawURL, document, err, now)
+		f.keep(rawURL, document, err)
 		return document, err
 	})
 }
@@ -286,7 +289,8 @@ func (f *Fetcher) look(rawURL string) (kept, error) {
 // keep caches a fetch's result. If the cache is full, the least valuable entry is evicted: failures
 // first, then documents that verified nothing. Among equals, the entry with the oldest fetch is
 // evicted.
-func (f *Fetcher) keep(rawURL string, document []byte, err error, now time.Time) {
+func (f *Fetcher) keep(rawURL string, document []byte, err error) {
+	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := f.kept[rawURL]

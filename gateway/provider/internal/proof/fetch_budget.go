@@ -35,8 +35,9 @@ var ourselves = Asker{Known: true}
 // up, so it is unknown whether the request is genuine.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
-// FetchBudget counts a source's fetches in the current minute. Its zero value is ready for
-// use.
+// FetchBudget counts a source's fetches in the current minute of this process's clock. The times of
+// requests would not do: an unknown sender can finish requests of two minutes in turns. Its zero
+// value is ready for use.
 type FetchBudget struct {
 	mu        sync.Mutex
 	minute    time.Time
@@ -48,10 +49,10 @@ type FetchBudget struct {
 // Take reports whether one more document may be fetched for a client. If the client's address is
 // unknown or private, only the source's limits apply: a private address belongs to a proxy that all
 // clients share.
-func (b *FetchBudget) Take(by Asker, now time.Time) bool {
+func (b *FetchBudget) Take(by Asker) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if minute := now.Truncate(time.Minute); !minute.Equal(b.minute) {
+	if minute := time.Now().Truncate(time.Minute); !minute.Equal(b.minute) {
 		b.minute, b.asked, b.strangers, b.by = minute, 0, 0, map[netip.Prefix]int{}
 	}
 	client, network := by.Client, strangers.Network(by.Client)

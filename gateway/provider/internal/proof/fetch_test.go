@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -27,59 +28,63 @@ func patientFetcher(s *prooftest.Server, hosts ...string) *Fetcher {
 
 func TestFetchIsCached(t *testing.T) {
 	t.Parallel()
-	s := prooftest.NewServer(t, prooftest.Says("one"))
-	f := patientFetcher(s, "keys.example.com")
-	cached := func(age time.Duration) (string, error) {
-		document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now().Add(age))
-		return string(document), err
-	}
-	for range 3 {
-		text, err := cached(0)
+	synctest.Test(t, func(t *testing.T) {
+		s := prooftest.NewAnswers(prooftest.Says("one"))
+		f := NewFetcher(provider.Options{Fetch: s}, "keys.example.com")
+		cached := func() (string, error) {
+			document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour)
+			return string(document), err
+		}
+		for range 3 {
+			text, err := cached()
+			require.NoError(t, err)
+			require.Equal(t, "one", text)
+		}
+		require.EqualValues(t, 1, s.Requests.Load())
+
+		// An old document is used while a new one is fetched.
+		s.Answer(prooftest.Says("two"))
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // synctest's clock
+		text, err := cached()
 		require.NoError(t, err)
 		require.Equal(t, "one", text)
-	}
-	require.EqualValues(t, 1, s.Requests.Load())
+		synctest.Wait()
+		text, err = cached()
+		require.NoError(t, err)
+		require.Equal(t, "two", text)
+		require.EqualValues(t, 2, s.Requests.Load())
 
-	// An old document is used while a new one is fetched.
-	s.Answer(prooftest.Says("two"))
-	text, err := cached(2 * time.Hour)
-	require.NoError(t, err)
-	require.Equal(t, "one", text)
-	require.Eventually(t, func() bool {
-		text, err := cached(2 * time.Hour)
-		return err == nil && text == "two"
-	}, 2*time.Minute, time.Millisecond)
-	require.EqualValues(t, 2, s.Requests.Load())
-
-	// The old document is used for a day if no new one is available, without a fetch for each
-	// use.
-	s.Answer(prooftest.Status(http.StatusBadGateway))
-	for range 3 {
-		require.Eventually(t, func() bool { // waits until the failure is cached: the first call may join the earlier fetch
-			text, err := cached(4 * time.Hour)
+		// The old document is used for a day if no new one is available, without a fetch for each
+		// use.
+		s.Answer(prooftest.Status(http.StatusBadGateway))
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // synctest's clock
+		for range 3 {
+			text, err := cached()
 			require.NoError(t, err)
 			require.Equal(t, "two", text)
-			k, err := f.look(keysURL)
-			return err == nil && k.failure != nil && k.triedAt.Equal(prooftest.Now().Add(4*time.Hour))
-		}, 2*time.Minute, time.Millisecond)
-		require.EqualValues(t, 3, s.Requests.Load())
-	}
-	_, err = cached(27 * time.Hour)
-	require.ErrorContains(t, err, "status 502")
-	require.NotErrorAs(t, err, new(*provider.VerifyError), "the sender is not at fault for a network error")
-	failed := s.Requests.Load()
-	_, err = cached(27*time.Hour + time.Second)
-	require.ErrorContains(t, err, "status 502")
-	require.Equal(t, failed, s.Requests.Load(), "a failed fetch is not repeated immediately")
+			synctest.Wait()
+			require.EqualValues(t, 3, s.Requests.Load())
+		}
+		time.Sleep(23 * time.Hour) //nolint:forbidigo // synctest's clock
+		_, err = cached()
+		require.ErrorContains(t, err, "status 502")
+		require.NotErrorAs(t, err, new(*provider.VerifyError), "the sender is not at fault for a network error")
+		require.EqualValues(t, 4, s.Requests.Load())
+		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock
+		_, err = cached()
+		require.ErrorContains(t, err, "status 502")
+		require.EqualValues(t, 4, s.Requests.Load(), "a failed fetch is not repeated immediately")
 
-	s.Answer(prooftest.Says("three"))
-	document, err := f.refreshed(t.Context(), keysURL, time.Minute, prooftest.Now().Add(28*time.Hour))
-	require.NoError(t, err)
-	require.Equal(t, "three", string(document))
-	document, err = f.Fetch(t.Context(), keysURL, prooftest.Now().Add(28*time.Hour))
-	require.NoError(t, err)
-	require.Equal(t, "three", string(document))
-	require.Equal(t, failed+2, s.Requests.Load())
+		s.Answer(prooftest.Says("three"))
+		time.Sleep(time.Second) //nolint:forbidigo // synctest's clock
+		document, err := f.refreshed(t.Context(), keysURL, time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, "three", string(document))
+		document, err = f.Fetch(t.Context(), keysURL)
+		require.NoError(t, err)
+		require.Equal(t, "three", string(document))
+		require.EqualValues(t, 6, s.Requests.Load())
+	})
 }
 
 func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
@@ -95,7 +100,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 5 {
 		callers.Go(func() {
-			_, err := f.Cached(ctx, Asker{}, keysURL, time.Hour, prooftest.Now())
+			_, err := f.Cached(ctx, Asker{}, keysURL, time.Hour)
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("canceled caller got %v", err)
 			}
@@ -106,7 +111,7 @@ func TestFetchIsSharedAndOutlivesItsCallers(t *testing.T) {
 	callers.Wait()
 	close(release)
 	require.Eventually(t, func() bool {
-		document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
+		document, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour)
 		return err == nil && string(document) == "late"
 	}, 2*time.Minute, time.Millisecond)
 	require.EqualValues(t, 1, s.Requests.Load())
@@ -123,16 +128,16 @@ func TestFetchRefusesForeignURLs(t *testing.T) {
 		"https://127.0.0.1/", "https://keys.example.com\\@evil.example/", "https://keys.example.com/%zz", "https://keys.example.com/" + strings.Repeat("a", 2048),
 		"https://keys.example.com\n/", "https://keys.example.com./",
 	} {
-		_, err := f.Cached(t.Context(), Asker{}, rawURL, time.Hour, prooftest.Now())
+		_, err := f.Cached(t.Context(), Asker{}, rawURL, time.Hour)
 		refused, ok := errors.AsType[*provider.VerifyError](err)
 		require.True(t, ok, "%q: %v", rawURL, err)
 		require.Equal(t, provider.ReasonForeignURL, refused.Reason, rawURL)
-		_, err = f.Fetch(t.Context(), rawURL, prooftest.Now())
+		_, err = f.Fetch(t.Context(), rawURL)
 		require.Error(t, err)
 	}
 	require.Zero(t, s.Requests.Load())
 	for _, rawURL := range []string{"https://KEYS.example.com/", "https://keys.example.com:443/x?y", "https://api.paypal.com/", "https://a.b.paypal.com/"} {
-		_, err := f.Fetch(t.Context(), rawURL, prooftest.Now())
+		_, err := f.Fetch(t.Context(), rawURL)
 		require.NoError(t, err, rawURL)
 	}
 }
@@ -157,14 +162,14 @@ func TestFetchRefusesAnswers(t *testing.T) {
 			t.Parallel()
 			s := prooftest.NewServer(t, c.respond)
 			f := patientFetcher(s, "keys.example.com")
-			_, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
+			_, err := f.Cached(t.Context(), Asker{}, keysURL, time.Hour)
 			require.ErrorContains(t, err, c.message)
 			require.NotErrorAs(t, err, new(*provider.VerifyError))
 			require.EqualValues(t, 1, s.Requests.Load())
 		})
 	}
 	s := prooftest.NewServer(t, prooftest.Says(strings.Repeat("x", MaxFetched)))
-	document, err := patientFetcher(s, "keys.example.com").Cached(t.Context(), Asker{}, keysURL, time.Hour, prooftest.Now())
+	document, err := patientFetcher(s, "keys.example.com").Cached(t.Context(), Asker{}, keysURL, time.Hour)
 	require.NoError(t, err)
 	require.Len(t, document, MaxFetched)
 }
@@ -175,7 +180,7 @@ func TestFetchReachesNoPrivateAddress(t *testing.T) {
 	t.Parallel()
 	f := NewFetcher(provider.Options{}, "localhost", "127.0.0.1", "169.254.169.254", "[::1]", "10.0.0.1")
 	for _, host := range []string{"localhost", "127.0.0.1", "169.254.169.254", "10.0.0.1"} {
-		_, err := f.Fetch(t.Context(), "https://"+host+"/", prooftest.Now())
+		_, err := f.Fetch(t.Context(), "https://"+host+"/")
 		require.ErrorContains(t, err, "egress guard refused", host)
 	}
 }
@@ -185,7 +190,7 @@ func TestFetchKeepsFew(t *testing.T) {
 	s := prooftest.NewServer(t, prooftest.Says("x"))
 	f := patientFetcher(s, "*.example.com")
 	for i := range maxKept + 10 {
-		_, err := f.Cached(t.Context(), Asker{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour, prooftest.Now().Add(time.Duration(i)*time.Second))
+		_, err := f.Cached(t.Context(), Asker{}, "https://a.example.com/"+strconv.Itoa(i), time.Hour)
 		require.NoError(t, err)
 	}
 	require.Len(t, f.kept, maxKept)
@@ -203,12 +208,12 @@ func TestFetchIsBounded(t *testing.T) {
 	f := patientFetcher(s, "*.example.com")
 	var callers sync.WaitGroup
 	for i := range maxFetching {
-		callers.Go(func() { _, _ = f.Fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i), prooftest.Now()) })
+		callers.Go(func() { _, _ = f.Fetch(t.Context(), "https://a.example.com/"+strconv.Itoa(i)) })
 	}
 	for range maxFetching {
 		<-arrived
 	}
-	_, err := f.Fetch(t.Context(), "https://a.example.com/more", prooftest.Now())
+	_, err := f.Fetch(t.Context(), "https://a.example.com/more")
 	require.ErrorIs(t, err, errFetchBusy)
 	close(release)
 	callers.Wait()

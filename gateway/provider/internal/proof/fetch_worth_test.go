@@ -22,23 +22,23 @@ func TestKeptDocumentsMakeRoomByWorth(t *testing.T) {
 		}
 	})
 	f := patientFetcher(s, "keys.example.com")
-	get := func(path string, after time.Duration) {
-		_, _ = f.Cached(t.Context(), Asker{}, "https://keys.example.com"+path, time.Hour, prooftest.Now().Add(after))
+	get := func(path string) {
+		_, _ = f.Cached(t.Context(), Asker{}, "https://keys.example.com"+path, time.Hour)
 	}
-	get("/pinned", 0)
+	get("/pinned")
 	f.Proven("https://keys.example.com/pinned")
 	for i := range maxKept - 1 {
-		get(fmt.Sprintf("/document/%d", i), time.Duration(i)*time.Millisecond)
+		get(fmt.Sprintf("/document/%d", i))
 	}
 	for i := range 100 {
-		get(fmt.Sprintf("/fails/%d", i), time.Second)
+		get(fmt.Sprintf("/fails/%d", i))
 	}
 	require.Len(t, f.kept, maxKept)
 	for i := range maxKept - 1 {
 		require.NotNil(t, f.kept[fmt.Sprintf("https://keys.example.com/document/%d", i)].document, i)
 	}
 	for i := range 2 * maxKept {
-		get(fmt.Sprintf("/more/%d", i), 2*time.Second)
+		get(fmt.Sprintf("/more/%d", i))
 	}
 	require.Len(t, f.kept, maxKept)
 	require.NotNil(t, f.kept["https://keys.example.com/pinned"].document)

@@ -33,7 +33,7 @@ type PublishedKey struct {
 // KeyFinder returns the keys that may have signed a token. id is the key id in the token's
 // header, or "" if it has none. An empty list means that no key fits. Errors are our own or
 // the network's fault.
-type KeyFinder func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error)
+type KeyFinder func(ctx context.Context, id string) ([]PublishedKey, error)
 
 const (
 	// KeysFor is how long a published key set is used before it is fetched again. New keys are
@@ -67,15 +67,15 @@ func KeysByURL(f *Fetcher, rawURL string) KeyFinder {
 		parsed, of = keys, document
 		return parsed, nil
 	}
-	return func(ctx context.Context, id string, now time.Time) ([]PublishedKey, error) {
-		keys, err := read(f.Cached(ctx, ourselves, rawURL, KeysFor, now))
+	return func(ctx context.Context, id string) ([]PublishedKey, error) {
+		keys, err := read(f.Cached(ctx, ourselves, rawURL, KeysFor))
 		if err != nil {
 			return nil, err
 		}
 		if found := keysNamed(keys, id); len(found) > 0 {
 			return found, nil
 		}
-		if keys, err = read(f.refreshed(ctx, rawURL, NewKeysAfter, now)); err != nil {
+		if keys, err = read(f.refreshed(ctx, rawURL, NewKeysAfter)); err != nil {
 			return nil, err
 		}
 		return keysNamed(keys, id), nil
@@ -92,7 +92,7 @@ func KeysInFile(path string) (KeyFinder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(_ context.Context, id string, _ time.Time) ([]PublishedKey, error) {
+	return func(_ context.Context, id string) ([]PublishedKey, error) {
 		return keysNamed(keys, id), nil
 	}, nil
 }

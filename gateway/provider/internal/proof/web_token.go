@@ -164,7 +164,7 @@ func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, s
 		})
 	}
 	id, _ := token.Header["kid"].(string)
-	keys, err := w.Keys(ctx, id, now)
+	keys, err := w.Keys(ctx, id)
 	if err != nil {
 		return 0, err
 	}

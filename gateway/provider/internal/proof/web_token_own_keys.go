@@ -24,7 +24,7 @@ func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets [
 			continue
 		}
 		own := *w
-		own.Keys = func(_ context.Context, given string, _ time.Time) ([]PublishedKey, error) {
+		own.Keys = func(_ context.Context, given string) ([]PublishedKey, error) {
 			return keysNamed([]PublishedKey{{id: id, key: PublicOf(key)}}, given), nil
 		}
 		verified, err := own.Verify(ctx, r, nil, now)

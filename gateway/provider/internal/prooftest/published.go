@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 )
 
 // Published responds to a fetch with the URL's document, or with 404 if there is none.
@@ -44,4 +46,31 @@ func (c Counted) Total() int {
 		n += times
 	}
 	return n
+}
+
+// Answers is a sender without a network, for tests in a synctest bubble: the bubble's clock stands
+// still while a goroutine waits for a connection.
+type Answers struct {
+	Requests atomic.Int64
+	respond  atomic.Pointer[http.HandlerFunc]
+}
+
+// NewAnswers returns a sender that responds to every request with respond.
+func NewAnswers(respond http.HandlerFunc) *Answers {
+	a := &Answers{}
+	a.Answer(respond)
+	return a
+}
+
+// Answer changes how the sender responds from now on.
+func (a *Answers) Answer(respond http.HandlerFunc) { a.respond.Store(&respond) }
+
+// RoundTrip implements http.RoundTripper.
+func (a *Answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.Requests.Add(1)
+	recorder := httptest.NewRecorder()
+	(*a.respond.Load())(recorder, r)
+	response := recorder.Result()
+	response.Request = r
+	return response, nil
 }

@@ -146,7 +146,7 @@ func (s *sns) handshake(ctx context.Context, r *provider.Request, secrets []secr
 	if r.Trial {
 		err = s.fetcher.Allows(confirm)
 	} else {
-		_, err = s.fetcher.Fetch(ctx, confirm, now)
+		_, err = s.fetcher.Fetch(ctx, confirm)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("confirm the subscription: %w", err)
@@ -286,7 +286,7 @@ func (s *sns) key(ctx context.Context, by proof.Asker, rawURL string, now time.T
 	if !proof.IsDocument(rawURL, snsPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "SigningCertURL is not the URL of a certificate"}
 	}
-	document, err := s.fetcher.Cached(ctx, by, rawURL, snsCertificateTTL, now)
+	document, err := s.fetcher.Cached(ctx, by, rawURL, snsCertificateTTL)
 	if errors.Is(err, proof.ErrNoDocument) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "the sender has no such certificate"}
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -36,42 +37,46 @@ func forMe() jwt.MapClaims {
 
 func TestPublishedKeys(t *testing.T) {
 	t.Parallel()
-	id := func(key crypto.Signer) string { return prooftest.KeyID(key) }
-	s := prooftest.NewServer(t, prooftest.Says(string(prooftest.KeySet(prooftest.RSAKey(), prooftest.Ed25519Key()))))
-	p := declared(t, JWT, provider.Options{
-		JWKSURL: issuerKeys, Audience: "me", EventID: provider.EventID{Pointer: "/id"}, Fetch: s.Transport(), Algorithms: []string{"RS256", "ES256", "EdDSA"},
+	synctest.Test(t, func(t *testing.T) {
+		id := func(key crypto.Signer) string { return prooftest.KeyID(key) }
+		s := prooftest.NewAnswers(prooftest.Says(string(prooftest.KeySet(prooftest.RSAKey(), prooftest.Ed25519Key()))))
+		p := declared(t, JWT, provider.Options{
+			JWKSURL: issuerKeys, Audience: "me", EventID: provider.EventID{Pointer: "/id"}, Fetch: s, Algorithms: []string{"RS256", "ES256", "EdDSA"},
+		})
+		require.True(t, p.Keyless)
+		verify := func(r *provider.Request, now time.Time) error {
+			_, err := p.Verify(t.Context(), r, nil, now)
+			return err
+		}
+		byRSA := issued(t, jwt.SigningMethodRS256, id(prooftest.RSAKey()), prooftest.RSAKey(), forMe())
+		require.NoError(t, verify(byRSA, prooftest.Now()))
+		require.NoError(t, verify(issued(t, jwt.SigningMethodEdDSA, id(prooftest.Ed25519Key()), prooftest.Ed25519Key(), forMe()), prooftest.Now()))
+		require.NoError(t, verify(issued(t, jwt.SigningMethodRS256, "", prooftest.RSAKey(), forMe()), prooftest.Now()), "no key id: any key")
+		require.EqualValues(t, 1, s.Requests.Load())
+
+		// A missing key is looked up at most once a minute.
+		byECDSA := issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), forMe())
+		for range 3 {
+			requireRefusal(t, provider.ReasonUnknownKey, verify(byECDSA, prooftest.Now()))
+		}
+		require.EqualValues(t, 1, s.Requests.Load())
+		s.Answer(prooftest.Says(string(prooftest.KeySet(prooftest.ECDSAKey()))))
+		byECDSA = issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), jwt.MapClaims{"aud": "me", "exp": prooftest.Now().Add(time.Hour).Unix()})
+		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
+		require.NoError(t, verify(byECDSA, prooftest.Now().Add(time.Minute)))
+		require.EqualValues(t, 2, s.Requests.Load())
+		requireRefusal(t, provider.ReasonUnknownKey, verify(byRSA, prooftest.Now().Add(time.Minute)))
+
+		// If a key set cannot be fetched or read, the error is not a VerifyError: the request may be
+		// genuine.
+		for _, respond := range []http.HandlerFunc{prooftest.Status(http.StatusInternalServerError), prooftest.Says("{"), prooftest.Says(`{"keys":[]}`), prooftest.Says(`{"keys":[{"kty":"oct","k":"AAAA"}]}`)} {
+			s.Answer(respond)
+			time.Sleep(72 * time.Hour) //nolint:forbidigo // synctest's clock
+			err := verify(byECDSA, prooftest.Now().Add(time.Minute))
+			require.Error(t, err)
+			require.NotErrorAs(t, err, new(*provider.VerifyError))
+		}
 	})
-	require.True(t, p.Keyless)
-	verify := func(r *provider.Request, now time.Time) error {
-		_, err := p.Verify(t.Context(), r, nil, now)
-		return err
-	}
-	byRSA := issued(t, jwt.SigningMethodRS256, id(prooftest.RSAKey()), prooftest.RSAKey(), forMe())
-	require.NoError(t, verify(byRSA, prooftest.Now()))
-	require.NoError(t, verify(issued(t, jwt.SigningMethodEdDSA, id(prooftest.Ed25519Key()), prooftest.Ed25519Key(), forMe()), prooftest.Now()))
-	require.NoError(t, verify(issued(t, jwt.SigningMethodRS256, "", prooftest.RSAKey(), forMe()), prooftest.Now()), "no key id: any key")
-	require.EqualValues(t, 1, s.Requests.Load())
-
-	// A missing key is looked up at most once a minute.
-	byECDSA := issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), forMe())
-	for range 3 {
-		requireRefusal(t, provider.ReasonUnknownKey, verify(byECDSA, prooftest.Now()))
-	}
-	require.EqualValues(t, 1, s.Requests.Load())
-	s.Answer(prooftest.Says(string(prooftest.KeySet(prooftest.ECDSAKey()))))
-	byECDSA = issued(t, jwt.SigningMethodES256, id(prooftest.ECDSAKey()), prooftest.ECDSAKey(), jwt.MapClaims{"aud": "me", "exp": prooftest.Now().Add(time.Hour).Unix()})
-	require.NoError(t, verify(byECDSA, prooftest.Now().Add(61*time.Second)))
-	require.EqualValues(t, 2, s.Requests.Load())
-	requireRefusal(t, provider.ReasonUnknownKey, verify(byRSA, prooftest.Now().Add(61*time.Second)))
-
-	// If a key set cannot be fetched or read, the error is not a VerifyError: the request may be
-	// genuine.
-	for _, respond := range []http.HandlerFunc{prooftest.Status(http.StatusInternalServerError), prooftest.Says("{"), prooftest.Says(`{"keys":[]}`), prooftest.Says(`{"keys":[{"kty":"oct","k":"AAAA"}]}`)} {
-		s.Answer(respond)
-		err := verify(byECDSA, prooftest.Now().Add(72*time.Hour))
-		require.Error(t, err)
-		require.NotErrorAs(t, err, new(*provider.VerifyError))
-	}
 }
 
 func TestForeignKeys(t *testing.T) {

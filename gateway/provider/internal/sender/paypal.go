@@ -260,14 +260,14 @@ func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string
 	if !proof.IsDocument(rawURL, paypalCertPath) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "not the path of a certificate"}
 	}
-	document, err := p.fetch.Cached(ctx, by, rawURL, paypalKeep, now)
+	document, err := p.fetch.Cached(ctx, by, rawURL, paypalKeep)
 	if errors.Is(err, proof.ErrNoDocument) {
 		return nil, &provider.VerifyError{Reason: provider.ReasonForeignURL, Detail: "the sender has no such certificate"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	chain, err := p.withIssuer(ctx, by, document, now)
+	chain, err := p.withIssuer(ctx, by, document)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (p *paypal) publishedKey(ctx context.Context, by proof.Asker, rawURL string
 
 // withIssuer adds the issuer's certificate to a lone certificate. Without the issuer's
 // certificate, the chain to a trusted authority may be incomplete.
-func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, now time.Time) ([]byte, error) {
+func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte) ([]byte, error) {
 	first, rest := pem.Decode(chain)
 	if second, _ := pem.Decode(rest); first == nil || second != nil {
 		return chain, nil
@@ -287,7 +287,7 @@ func (p *paypal) withIssuer(ctx context.Context, by proof.Asker, chain []byte, n
 	}
 	for _, rawURL := range leaf.IssuingCertificateURL {
 		// The URL of the issuer's certificate may begin with http; the same host also serves https.
-		issuer, err := p.issuers.Cached(ctx, by, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep, now)
+		issuer, err := p.issuers.Cached(ctx, by, "https://"+strings.TrimPrefix(strings.TrimPrefix(rawURL, "http://"), "https://"), paypalKeep)
 		if _, foreign := errors.AsType[*provider.VerifyError](err); foreign {
 			continue
 		}

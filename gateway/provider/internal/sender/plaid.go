@@ -98,7 +98,7 @@ func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secre
 		return provider.Verified{}, err
 	}
 	// One unknown key uses the budget once, however many accounts are queried for it.
-	may := sync.OnceValue(func() bool { return p.keys.Budget.Take(proof.AskerOf(r), now) })
+	may := sync.OnceValue(func() bool { return p.keys.Budget.Take(proof.AskerOf(r)) })
 	var fault error
 	for i, s := range secrets {
 		account, err := plaidkeys.ReadAccount(s)
@@ -110,9 +110,9 @@ func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secre
 		}
 		published, find := p.token, p.keys.Of(account, may)
 		name := plaidkeys.Name{Account: account}
-		published.Keys = func(ctx context.Context, id string, now time.Time) ([]proof.PublishedKey, error) {
+		published.Keys = func(ctx context.Context, id string) ([]proof.PublishedKey, error) {
 			name.ID = id
-			return find(ctx, id, now)
+			return find(ctx, id)
 		}
 		verified, err := published.Verify(ctx, r, nil, now)
 		switch _, ours := errors.AsType[*provider.VerifyError](err); {
@@ -142,7 +142,7 @@ func checkPlaid(s secret.Value) error {
 }
 
 // noKeys finds no keys. verify searches the keys of each account instead.
-func noKeys(context.Context, string, time.Time) ([]proof.PublishedKey, error) { return nil, nil }
+func noKeys(context.Context, string) ([]proof.PublishedKey, error) { return nil, nil }
 
 // key builds an event's key. If the content contains a timestamp, the key is the hash of the
 // content. Webhooks without a timestamp have the same content each time something changes, so their

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -36,50 +37,53 @@ func plaidDelivery(t *testing.T, p *provider.Provider, at time.Time, client neti
 // with another unknown key. Plaid's own delivery, whose key is not known yet, is still accepted.
 func TestForgedPlaidKeysKeepNobodyOut(t *testing.T) {
 	t.Parallel()
-	api := &plaidAPI{}
-	p := declared(t, Plaid, provider.Options{Fetch: api})
-	account := []secret.Value{secret.New(plaidAccountSecret)}
-	forge := func(i int, client netip.Prefix) error {
-		r := plaidRequest(t, plaidBody, plaidClaims(plaidBody), fmt.Sprint("unknown", i))
-		r.Client = client
-		_, err := p.Verify(t.Context(), r, account, prooftest.Now())
-		require.Error(t, err)
-		return err
-	}
-	for i := range 100 {
-		err := forge(i, prooftest.Client("203.0.113.7"))
-		require.Equal(t, i < 3, proof.IsUnknownKey(err), "%d: %v", i, err)
-	}
-	require.EqualValues(t, 3, api.asked.Load())
-	_, err := p.Verify(t.Context(), plaidDelivery(t, p, prooftest.Now(), prooftest.Client("198.51.100.1")), account, prooftest.Now())
-	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		api := &plaidAPI{}
+		p := declared(t, Plaid, provider.Options{Fetch: api})
+		account := []secret.Value{secret.New(plaidAccountSecret)}
+		forge := func(i int, client netip.Prefix) error {
+			r := plaidRequest(t, plaidBody, plaidClaims(plaidBody), fmt.Sprint("unknown", i))
+			r.Client = client
+			_, err := p.Verify(t.Context(), r, account, prooftest.Now())
+			require.Error(t, err)
+			return err
+		}
+		for i := range 100 {
+			err := forge(i, prooftest.Client("203.0.113.7"))
+			require.Equal(t, i < 3, proof.IsUnknownKey(err), "%d: %v", i, err)
+		}
+		require.EqualValues(t, 3, api.asked.Load())
+		_, err := p.Verify(t.Context(), plaidDelivery(t, p, prooftest.Now(), prooftest.Client("198.51.100.1")), account, prooftest.Now())
+		require.NoError(t, err)
 
-	// One network may use a quarter of the budget, and all unknown senders together three
-	// quarters. A known key needs no budget, even when it is due to be checked again.
-	for i := range 200 {
-		_ = forge(1000+i, prooftest.Client(fmt.Sprint("198.51.101.", i)))
-	}
-	require.EqualValues(t, 3+1+15, api.asked.Load())
-	for i := range 200 {
-		_ = forge(2000+i, prooftest.Client(fmt.Sprintf("198.52.%d.1", i)))
-	}
-	require.EqualValues(t, 45, api.asked.Load())
-	fresh := plaidRequest(t, plaidBody, plaidClaims(plaidBody), "unknown9999")
-	fresh.Client, fresh.Known = prooftest.Client("198.51.100.2"), true
-	_, err = p.Verify(t.Context(), fresh, account, prooftest.Now())
-	require.Error(t, err)
-	require.EqualValues(t, 45+1, api.asked.Load(), "the rest is for known senders")
-	later := prooftest.Now().Add(2 * proof.KeysFor)
-	for i := range 200 {
-		r := plaidRequest(t, plaidBody, jwt.MapClaims{"iat": later.Unix(), "request_body_sha256": plaidClaims(plaidBody)["request_body_sha256"]}, fmt.Sprint("later", i))
-		r.Client = prooftest.Client(fmt.Sprint("198.51.102.", i))
-		_, err := p.Verify(t.Context(), r, account, later)
+		// One network may use a quarter of the budget, and all unknown senders together three
+		// quarters. A known key needs no budget, even when it is due to be checked again.
+		for i := range 200 {
+			_ = forge(1000+i, prooftest.Client(fmt.Sprint("198.51.101.", i)))
+		}
+		require.EqualValues(t, 3+1+15, api.asked.Load())
+		for i := range 200 {
+			_ = forge(2000+i, prooftest.Client(fmt.Sprintf("198.52.%d.1", i)))
+		}
+		require.EqualValues(t, 45, api.asked.Load())
+		fresh := plaidRequest(t, plaidBody, plaidClaims(plaidBody), "unknown9999")
+		fresh.Client, fresh.Known = prooftest.Client("198.51.100.2"), true
+		_, err = p.Verify(t.Context(), fresh, account, prooftest.Now())
 		require.Error(t, err)
-	}
-	asked := api.asked.Load()
-	_, err = p.Verify(t.Context(), plaidDelivery(t, p, later, prooftest.Client("198.51.100.1")), account, later)
-	require.NoError(t, err)
-	require.Equal(t, asked+1, api.asked.Load(), "the known key was fetched again")
+		require.EqualValues(t, 45+1, api.asked.Load(), "the rest is for known senders")
+		time.Sleep(2 * proof.KeysFor) //nolint:forbidigo // synctest's clock
+		later := prooftest.Now().Add(2 * proof.KeysFor)
+		for i := range 200 {
+			r := plaidRequest(t, plaidBody, jwt.MapClaims{"iat": later.Unix(), "request_body_sha256": plaidClaims(plaidBody)["request_body_sha256"]}, fmt.Sprint("later", i))
+			r.Client = prooftest.Client(fmt.Sprint("198.51.102.", i))
+			_, err := p.Verify(t.Context(), r, account, later)
+			require.Error(t, err)
+		}
+		asked := api.asked.Load()
+		_, err = p.Verify(t.Context(), plaidDelivery(t, p, later, prooftest.Client("198.51.100.1")), account, later)
+		require.NoError(t, err)
+		require.Equal(t, asked+1, api.asked.Load(), "the known key was fetched again")
+	})
 }
 
 // TestPlaidTokensThatCannotBeTakenCauseNoFetch checks that a token's claims about its age and

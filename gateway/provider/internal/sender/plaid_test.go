@@ -146,43 +146,48 @@ func requireReason(t *testing.T, p *provider.Provider, r *provider.Request, secr
 // TestPlaidFaultsAreOurs checks that an unavailable key leads to a 503, never to a 401.
 func TestPlaidFaultsAreOurs(t *testing.T) {
 	t.Parallel()
-	signed := func(p *provider.Provider, now time.Time) *provider.Request {
-		r := p.Sample("", "i1", prooftest.Now())
-		require.NoError(t, p.Sign(r, secret.New(prooftest.ECDSAPEM()), now))
-		return r
-	}
-	requireFault := func(p *provider.Provider, account string, now time.Time) {
-		t.Helper()
-		_, err := p.Verify(t.Context(), signed(p, now), []secret.Value{secret.New(account)}, now)
-		require.Error(t, err)
-		var refused *provider.VerifyError
-		require.NotErrorAs(t, err, &refused)
-		require.NotContains(t, err.Error(), "s3cr3t")
-	}
-	api := &plaidAPI{}
-	p := declared(t, Plaid, provider.Options{Fetch: api})
-	requireFault(p, "client1:wrong", prooftest.Now())
-	api.down.Store(true)
-	requireFault(p, plaidAccountSecret, prooftest.Now())
-	api.down.Store(false)
+	synctest.Test(t, func(t *testing.T) {
+		signed := func(p *provider.Provider, now time.Time) *provider.Request {
+			r := p.Sample("", "i1", prooftest.Now())
+			require.NoError(t, p.Sign(r, secret.New(prooftest.ECDSAPEM()), now))
+			return r
+		}
+		requireFault := func(p *provider.Provider, account string, now time.Time) {
+			t.Helper()
+			_, err := p.Verify(t.Context(), signed(p, now), []secret.Value{secret.New(account)}, now)
+			require.Error(t, err)
+			var refused *provider.VerifyError
+			require.NotErrorAs(t, err, &refused)
+			require.NotContains(t, err.Error(), "s3cr3t")
+		}
+		api := &plaidAPI{}
+		p := declared(t, Plaid, provider.Options{Fetch: api})
+		requireFault(p, "client1:wrong", prooftest.Now())
+		api.down.Store(true)
+		requireFault(p, plaidAccountSecret, prooftest.Now())
+		api.down.Store(false)
 
-	// While Plaid is down, a fetched key is used for a day after it was fetched.
-	account := []secret.Value{secret.New(plaidAccountSecret)}
-	_, err := p.Verify(t.Context(), signed(p, prooftest.Now()), account, prooftest.Now())
-	require.NoError(t, err)
-	api.down.Store(true)
-	later := prooftest.Now().Add(23 * time.Hour)
-	_, err = p.Verify(t.Context(), signed(p, later), account, later)
-	require.NoError(t, err)
-	requireFault(p, plaidAccountSecret, prooftest.Now().Add(25*time.Hour))
+		// While Plaid is down, a fetched key is used for a day after it was fetched.
+		account := []secret.Value{secret.New(plaidAccountSecret)}
+		_, err := p.Verify(t.Context(), signed(p, prooftest.Now()), account, prooftest.Now())
+		require.NoError(t, err)
+		api.down.Store(true)
+		later := prooftest.Now().Add(23 * time.Hour)
+		time.Sleep(23 * time.Hour) //nolint:forbidigo // synctest's clock
+		_, err = p.Verify(t.Context(), signed(p, later), account, later)
+		require.NoError(t, err)
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // synctest's clock
+		requireFault(p, plaidAccountSecret, prooftest.Now().Add(25*time.Hour))
 
-	// The key is not used any more once Plaid reports that it has expired.
-	api.down.Store(false)
-	api.expired.Store(true)
-	later = later.Add(time.Minute)
-	_, err = p.Verify(t.Context(), signed(p, later), account, later)
-	require.ErrorContains(t, err, string(provider.ReasonUnknownKey))
-	requireFault(declared(t, Plaid, provider.Options{Fetch: api}), "no account", prooftest.Now())
+		// The key is not used any more once Plaid reports that it has expired.
+		api.down.Store(false)
+		api.expired.Store(true)
+		later = later.Add(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // synctest's clock
+		_, err = p.Verify(t.Context(), signed(p, later), account, later)
+		require.ErrorContains(t, err, string(provider.ReasonUnknownKey))
+		requireFault(declared(t, Plaid, provider.Options{Fetch: api}), "no account", prooftest.Now())
+	})
 }
 
 // TestPlaidKeyOutlivesTheCaller checks that a fetch continues after the caller stops waiting, so
@@ -205,11 +210,11 @@ func TestPlaidKeyOutlivesTheCaller(t *testing.T) {
 		kid := prooftest.KeyID(prooftest.ECDSAKey())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := keys(ctx, kid, prooftest.Now())
+		_, err := keys(ctx, kid)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		<-answered
 		synctest.Wait()
-		found, err := keys(t.Context(), kid, prooftest.Now())
+		found, err := keys(t.Context(), kid)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		require.EqualValues(t, 1, api.asked.Load())
