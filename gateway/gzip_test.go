@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -200,4 +202,41 @@ func TestACharsetIsNotAContentEncoding(t *testing.T) {
 	got := b.post(t, "packed", packed, withHeaders("Content-Encoding", "gzip, utf-8"))
 	require.Equal(t, "duplicate", got.header.Get(gateway.StatusHeader))
 	require.Equal(t, body, string(b.accepter.all()[0].Body))
+}
+
+// An event in a compressed body makes a request a delivery, even if the request carries a value that
+// a probe would echo.
+func TestAPackedEventIsNoProbe(t *testing.T) {
+	t.Parallel()
+	for name, echo := range map[string]provider.EchoOptions{"header": {Header: "X-Hook-Secret"}, "query": {Query: "challenge"}} {
+		for _, mode := range []gateway.Gzip{gateway.GzipUnpacked, gateway.GzipSent} {
+			t.Run(name+" "+string(mode), func(t *testing.T) {
+				t.Parallel()
+				opts := genericOptions()["hmac"]
+				opts.Probe = &provider.ProbeOptions{Echo: echo, Methods: []string{http.MethodGet}}
+				p, err := catalog.New("hmac", opts)
+				require.NoError(t, err)
+				key, ok := testKey(p, "k")
+				require.True(t, ok)
+				b := setup(t, func(o *gateway.Options) {
+					o.Sources = []gateway.Source{gzipSource(mode)}
+					o.Sources[0].Provider, o.Sources[0].Secrets = p, []gateway.Secret{{Value: key}}
+				})
+				body := `{"id":"a","type":"x"}`
+				packed := gzipped(t, body)
+				signed := &provider.Request{Method: http.MethodPost, URL: mustURL(b.url + "/webhooks/orders"), Header: http.Header{}, Body: []byte(packed)}
+				if mode == gateway.GzipUnpacked {
+					signed.Body = []byte(body)
+				}
+				require.NoError(t, p.Sign(signed, key, testNow))
+				got := b.sendPacked(t, packed, "", func(r *http.Request) {
+					r.URL.RawQuery = "challenge=c1"
+					r.Header.Set("X-Hook-Secret", "s1")
+					r.Header.Set("X-Signature", signed.Header.Get("X-Signature"))
+				})
+				require.Equal(t, "accepted", got.header.Get(gateway.StatusHeader))
+				require.Len(t, b.accepter.all(), 1)
+			})
+		}
+	}
 }
