@@ -20,7 +20,7 @@ const (
 )
 
 // allowance limits the writes to one half of a source's caps: the whole half immediately, and then
-// a part of it per hour.
+// a part of it per hour until most of the half is free again.
 type allowance struct{ rows, bytes *rate.Limiter }
 
 func newAllowance(anHour float64) allowance {
@@ -46,6 +46,13 @@ type half struct {
 	known  bool
 }
 
+// content is what the table contains of one half of a source's caps.
+type content struct {
+	half
+
+	rows, bytes int
+}
+
 // allowances holds the allowance of each half to which a delivery was offered.
 type allowances map[half]allowance
 
@@ -59,4 +66,16 @@ func (a allowances) of(h half) allowance {
 		a[h] = one
 	}
 	return one
+}
+
+// renew gives a half a new allowance for its free space, if at least half of its rows and of its
+// bytes are free. A flood cannot cause this: a turn that writes rows beyond the caps frees far less.
+func (a allowances) renew(c content, now time.Time) {
+	if c.rows > maxRows/4 || c.bytes > maxBytes/4 {
+		return
+	}
+	delete(a, c.half)
+	renewed := a.of(c.half)
+	renewed.rows.AllowN(now, c.rows)
+	renewed.bytes.AllowN(now, c.bytes)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/hooklatch/hooklatch/outbox/internal/ondemand"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // simulated returns a Keeper that has no database and reads the time from now. Everything that a
@@ -134,4 +136,41 @@ func TestARequestThatIsReplacedIsCounted(t *testing.T) {
 	require.Positive(t, lost.n)
 	require.Equal(t, offered, len(batch)+len(k.known.waiting)+len(k.others.waiting)+int(lost.n))
 	require.NoError(t, k.runner.Stop(t.Context()))
+}
+
+// The space that a retry or a drop frees can be filled again at once. Otherwise the Keeper would leave
+// out deliveries although the quarantine is almost empty.
+func TestEmptiedSpaceIsFilledAgain(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	k, err := NewKeeper(KeeperOptions{Pool: pool, Timeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
+	k.runner = ondemand.NewRunner(time.Millisecond, k.work)
+	var hours atomic.Int64
+	began := time.Now()
+	k.now = func() time.Time { return began.Add(time.Duration(hours.Load()) * time.Hour) }
+	offer := func(n int) bool {
+		from := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}), 32)
+		return k.offer("shop", from, 10, func() Refused { return Refused{Source: "shop", From: from, Body: make([]byte, 10)} })
+	}
+	fill := func(rows int) {
+		for n := range rows {
+			require.True(t, offer(n), "%d are kept", n)
+			if waiting := n + 1; waiting%20 == 0 { // the line holds 64
+				require.Eventually(t, func() bool {
+					var kept int
+					err := pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.rejected_deliveries`).Scan(&kept)
+					return err == nil && kept == waiting
+				}, 2*time.Minute, time.Millisecond)
+			}
+		}
+	}
+	fill(maxRows / 2)
+	require.False(t, offer(1), "the half is full")
+
+	_, err = pool.Exec(t.Context(), `DELETE FROM hooklatch.rejected_deliveries`)
+	require.NoError(t, err)
+	hours.Store(1)
+	fill(300)
 }

@@ -202,12 +202,23 @@ func (k *Keeper) work() {
 		return
 	}
 	counted := k.kept
-	if err := k.write(ctx, batch); err != nil {
+	left, err := k.write(ctx, batch)
+	if err != nil {
 		k.logger.Warn("refused deliveries not kept", slog.Int(logkey.Count, len(batch)), slog.Any(logkey.Err, err))
 		counted = k.lost
 	}
+	k.renewAllowances(left)
 	for _, p := range batch {
 		counted.Add(ctx, 1, sourceLabel(p.Source))
+	}
+}
+
+// renewAllowances renews the allowances of halves that retries, drops or expiry have emptied.
+func (k *Keeper) renewAllowances(left []content) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, c := range left {
+		k.allowing.renew(c, k.now())
 	}
 }
 

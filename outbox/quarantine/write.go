@@ -45,9 +45,10 @@ type trimRejected struct {
 	Bytes   int64
 }
 
-// write inserts a batch and deletes rows that then exceed the caps. Only one such transaction runs
-// at a time, over all processes: each transaction must see the rows of the others.
-func (k *Keeper) write(ctx context.Context, batch []*pending) error {
+// write inserts a batch and deletes rows that then exceed the caps. It returns what the halves of the
+// batch's sources contain afterwards. Only one such transaction runs at a time, over all processes:
+// each transaction must see the rows of the others.
+func (k *Keeper) write(ctx context.Context, batch []*pending) ([]content, error) {
 	sources := make([]identity.Source, len(batch))
 	for i, p := range batch {
 		sources[i] = p.Source
@@ -55,6 +56,7 @@ func (k *Keeper) write(ctx context.Context, batch []*pending) error {
 	slices.Sort(sources)
 	trim := trimRejected{Sources: slices.Compact(sources), Rows: maxRows / 2, Bytes: maxBytes / 2}
 	limits := commit.Limits{Timeout: k.timeout}
+	var left []content
 	err := k.db.Do(ctx, "keep_rejected", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var key []byte
 		if err := k.sql.LockQuarantine.QueryRow(ctx, tx).Scan(&key); err != nil {
@@ -67,13 +69,22 @@ func (k *Keeper) write(ctx context.Context, batch []*pending) error {
 		if _, err := k.sql.KeepRejected.With(keepRejected{Rejected: rows}).Exec(ctx, tx); err != nil {
 			return err
 		}
-		_, err = k.sql.TrimRejected.With(trim).Exec(ctx, tx)
+		found, err := k.sql.TrimRejected.With(trim).Query(ctx, tx)
+		if err != nil {
+			return err
+		}
+		left = nil
+		var c content
+		_, err = pgx.ForEachRow(found, []any{&c.source, &c.known, &c.rows, &c.bytes}, func() error {
+			left = append(left, c)
+			return nil
+		})
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("keep refused deliveries: %w", err)
+		return nil, fmt.Errorf("keep refused deliveries: %w", err)
 	}
-	return nil
+	return left, nil
 }
 
 func rowsOf(batch []*pending, key []byte) ([]rejectedRow, error) {
