@@ -25,6 +25,7 @@ responses and the errors. The effect's key and state are kept, so that the key c
 enqueued again, and the effect is never attempted again. KEY is the key that the
 receiver gets or, with --destination, the key with which the application enqueued the
 effect. To erase the effects of an event, erase the event: 'hooklatch events erase'.
+If the event has expired, erase each of its effects by its key.
 
 The command refuses an unfinished effect; --cancel cancels the effect first. Nothing is
 erased until --yes is given. An erasure cannot be undone.`,

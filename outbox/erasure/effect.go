@@ -20,7 +20,8 @@ func (e *OfEventError) Error() string {
 	return fmt.Sprintf("it was created by event %s: erase the event to erase its effects too", e.Event)
 }
 
-// Effect erases the request, responses and errors of an effect that the application enqueued.
+// Effect erases the request, responses and errors of an effect that the application enqueued, or whose
+// event is no longer stored.
 // Errors: ErrNotFound, *OfEventError, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {

@@ -58,6 +58,28 @@ func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
 	}))
 }
 
+// Retention keeps effects longer than their events. While the event is stored, its erasure reaches its
+// effects. Afterwards each effect is erased by its key.
+func TestAnEffectWhoseEventHasExpiredIsErasedAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.done(t, "evt_1", `{"name":"Jane"}`)
+	effect := identity.EffectID{Scope: identity.ScopeOfRoute("shop", "all"), Key: "evt_1", Generation: 1}
+	_, err := b.Erasure().Effect(t.Context(), effect.IdempotencyKey(), ann, erasure.Order{})
+	require.ErrorContains(t, err, "it was created by event shop/evt_1: erase the event to erase its effects too")
+	b.exec(t, `DELETE FROM hooklatch.processed_events`)
+	_, err = b.Erasure().Effect(t.Context(), effect.IdempotencyKey(), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE erased_at IS NOT NULL AND response_excerpt = ''`))
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.attempts WHERE response_excerpt = ''`))
+
+	// The event arrives again, and creates nothing: its erasure would not reach the effect.
+	b.accept(t, `{"name":"Jane"}`, map[string]string{"evt_1": ""})
+	again, err := b.Erasure().Effect(t.Context(), effect.IdempotencyKey(), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.True(t, again.Again)
+}
+
 // selected returns the number of events that a run would change.
 func (b *bundle) selected(t *testing.T, order runs.Order) int64 {
 	t.Helper()

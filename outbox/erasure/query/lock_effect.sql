@@ -1,9 +1,21 @@
--- The state of an effect, whether the effect is erased, and the event that created it. An effect
--- that a handler enqueued has no event in its row. It may be erased alone, and is also erased with
--- the event that the handler processed.
-SELECT state, erased_at IS NOT NULL, source, event_id
-FROM hooklatch.effects
-WHERE scope = :scope
-    AND key = :key
-    AND generation = :generation
-FOR UPDATE
+-- The state of an effect, whether the effect is erased, and the event that is to be erased instead: an
+-- event that is still stored and linked to the effect that it created. Without such an event, an
+-- erasure of the event would not reach the effect, so the effect may be erased alone. An effect that a
+-- handler enqueued has no event in its row. It may be erased alone, and is also erased with the event
+-- that the handler processed.
+SELECT e.state, e.erased_at IS NOT NULL, COALESCE(l.source, ''), COALESCE(l.event_id, '')
+FROM hooklatch.effects AS e
+LEFT JOIN LATERAL (
+    SELECT l.source, l.event_id
+    FROM hooklatch.all_links AS l
+    WHERE l.source = e.source
+        AND l.event_id = e.event_id
+        AND l.scope = e.scope
+        AND l.key = e.key
+        AND l.generation = e.generation
+    LIMIT 1
+) AS l ON true
+WHERE e.scope = :scope
+    AND e.key = :key
+    AND e.generation = :generation
+FOR UPDATE OF e
