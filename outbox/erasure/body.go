@@ -26,26 +26,22 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 	if event.item == "" || len(payload.Places(contentType, body, event.item, []string{""})) == 0 {
 		return true, nil
 	}
-	return e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body)
+	items, err := e.itemsOf(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq})
+	if err != nil {
+		return false, err
+	}
+	return e.eraseStrays(ctx, tx, of, items, event.item, body)
 }
 
-// eraseStrays removes parts of a body that belong to no event or to an erased event. It reports
-// whether item overlaps a part of another event and must therefore stay.
-func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery, item string, body []byte) (shared bool, err error) {
-	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
-	if err != nil {
-		return false, fmt.Errorf("find the events of the delivery: %w", err)
-	}
-	items, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		return false, fmt.Errorf("find the events of the delivery: %w", err)
-	}
+// eraseStrays removes the parts of a body that are not in items, the parts of the events that stay. It
+// reports whether item overlaps a part of another event and must therefore stay.
+func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of deliveryOf, items []string, item string, body []byte) (shared bool, err error) {
 	var kept []jsonpointer.Place
-	for _, of := range items {
-		if of == "" {
+	for _, other := range items {
+		if other == "" {
 			return true, nil // the whole body is an event
 		}
-		kept = append(kept, jsonpointer.Places(body, of)...)
+		kept = append(kept, jsonpointer.Places(body, other)...)
 	}
 	isKept := func(p jsonpointer.Place) bool {
 		return slices.ContainsFunc(kept, func(k jsonpointer.Place) bool { return p.Start < k.End && k.Start < p.End })
@@ -57,7 +53,20 @@ func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of firstOfDelivery,
 	if len(strays) == 0 {
 		return shared, nil
 	}
-	return shared, e.blot(ctx, tx, of.deliveryOf, body, strays, blotItem)
+	return shared, e.blot(ctx, tx, of, body, strays, blotItem)
+}
+
+// itemsOf returns the positions of a delivery's events that are stored and not erased.
+func (e *Eraser) itemsOf(ctx context.Context, tx pgx.Tx, of firstOfDelivery) ([]string, error) {
+	rows, err := e.sql.ItemsOfDelivery.With(of).Query(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("find the events of the delivery: %w", err)
+	}
+	items, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("find the events of the delivery: %w", err)
+	}
+	return items, nil
 }
 
 // storedDelivery returns a delivery's content type and body, or a nil body if the delivery is no

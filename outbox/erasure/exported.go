@@ -2,10 +2,15 @@ package erasure
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/payload"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -23,7 +28,9 @@ func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error
 	return nil
 }
 
-// eraseExported notes the erasure of an event that only the export has.
+// eraseExported erases an event whose row retention has deleted. It notes the erasure for the export,
+// and erases what the database still has: effects, which retention keeps longer than their events, and
+// the event's part of a delivery that other events need.
 func (e *Eraser) eraseExported(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	found, err := e.export.Find(ctx, ref, order.Received)
 	if err != nil {
@@ -32,12 +39,102 @@ func (e *Eraser) eraseExported(ctx context.Context, tx pgx.Tx, ref identity.Even
 	if found == nil {
 		return Erased{}, jobsOf{}, ledger.ErrNotFound
 	}
+	event, err := exportedEvent(found)
+	if err != nil {
+		return Erased{}, jobsOf{}, err
+	}
+	made, err := e.storedEffects(ctx, tx, found)
+	if err != nil {
+		return Erased{}, jobsOf{}, err
+	}
+	if err := e.finish(ctx, tx, event, made, order); err != nil {
+		return Erased{}, jobsOf{}, err
+	}
 	came := Erased{Effects: len(found.Event.EffectStates())}
 	if namesPerson(string(ref.EventID), order.Searched) {
 		came.Kept = []Kept{{"event id", string(ref.EventID)}}
 	}
-	if err := e.export.NoteErasureTx(ctx, tx, ref, "erased by "+by.Who); err != nil {
+	note := "erased by " + by.Who
+	for _, m := range made {
+		if _, err := e.sql.EraseEffect.With(eraseEffect{EffectID: m.id, Note: note}).Exec(ctx, tx); err != nil {
+			return Erased{}, jobsOf{}, fmt.Errorf("erase texts of effects: %w", err)
+		}
+	}
+	if came.Others, came.Remains, err = e.eraseFromDelivery(ctx, tx, event, found.Line); err != nil {
 		return Erased{}, jobsOf{}, err
 	}
-	return came, jobsOf{events: []identity.EventRef{ref}}, nil
+	if err := e.export.NoteErasureTx(ctx, tx, ref, note); err != nil {
+		return Erased{}, jobsOf{}, err
+	}
+	return came, jobsOf{events: []identity.EventRef{ref}, effects: idsOf(made)}, nil
+}
+
+// exportedEvent returns the state of an event in the export.
+func exportedEvent(found *export.Found) (lockedEvent, error) {
+	var row struct {
+		AcceptSeq  int64     `json:"accept_seq"`
+		DeliveryID uuid.UUID `json:"delivery_id"`
+		ReceivedAt time.Time `json:"received_at"`
+		Item       string    `json:"item"`
+	}
+	if err := json.Unmarshal(found.Event.Row, &row); err != nil {
+		return lockedEvent{}, fmt.Errorf("row of an event in the export: %w", err)
+	}
+	return lockedEvent{ref: found.Event.EventRef, acceptSeq: row.AcceptSeq, deliveryID: row.DeliveryID, receivedAt: row.ReceivedAt, item: row.Item}, nil
+}
+
+// storedEffects returns the effects of an exported event that the database still has.
+func (e *Eraser) storedEffects(ctx context.Context, tx pgx.Tx, found *export.Found) ([]madeEffect, error) {
+	created, err := found.Event.Created()
+	if err != nil || len(created) == 0 {
+		return nil, err
+	}
+	asked := make([]storedEffect, len(created))
+	for i, c := range created {
+		asked[i] = storedEffect{c.EffectID, c.RowID}
+	}
+	rows, err := e.sql.StoredEffects.With(storedEffects{Effects: asked}).Query(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("find effects: %w", err)
+	}
+	made, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m madeEffect, err error) {
+		return m, row.Scan(&m.id.Scope, &m.id.Key, &m.id.Generation, &m.idempotencyKey, &m.state)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find effects: %w", err)
+	}
+	return made, nil
+}
+
+// eraseFromDelivery erases the part of an exported event from its delivery, if the database keeps the
+// delivery for other events. It returns the number of these events, and whether the part remains because
+// of them.
+func (e *Eraser) eraseFromDelivery(ctx context.Context, tx pgx.Tx, event lockedEvent, line *export.Line) (others int, remains bool, err error) {
+	of := event.delivery()
+	contentType, body, err := e.storedDelivery(ctx, tx, of)
+	if err != nil || len(body) == 0 {
+		return 0, false, err
+	}
+	asked := storedItems{deliveryOf: of}
+	for _, one := range line.Events {
+		asked.Events = append(asked.Events, one.EventRef)
+	}
+	rows, err := e.sql.StoredItems.With(asked).Query(ctx, tx)
+	if err != nil {
+		return 0, false, fmt.Errorf("find the events of the delivery: %w", err)
+	}
+	items, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return 0, false, fmt.Errorf("find the events of the delivery: %w", err)
+	}
+	separate := event.item != "" && len(payload.Places(contentType, body, event.item, []string{""})) > 0
+	switch {
+	case separate:
+		remains, err = e.eraseStrays(ctx, tx, of, items, event.item, body)
+	case len(items) > 0:
+		remains = true
+	default:
+		_, err = e.sql.EmptyDelivery.With(emptyDelivery{deliveryOf: of, Source: event.ref.Source}).Exec(ctx, tx)
+	}
+	return len(items), remains, err
 }

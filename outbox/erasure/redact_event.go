@@ -76,7 +76,11 @@ func (e *Eraser) redactBody(ctx context.Context, tx pgx.Tx, event lockedEvent, p
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)
 	if err == nil && len(body) > 0 && event.item != "" { // erase parts that belong to no event
-		if _, err = e.eraseStrays(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}, event.item, body); err == nil {
+		var items []string
+		if items, err = e.itemsOf(ctx, tx, firstOfDelivery{deliveryOf: of, AcceptSeq: event.acceptSeq}); err != nil {
+			return err
+		}
+		if _, err = e.eraseStrays(ctx, tx, of, items, event.item, body); err == nil {
 			contentType, body, err = e.storedDelivery(ctx, tx, of)
 		}
 	}

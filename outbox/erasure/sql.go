@@ -36,6 +36,8 @@ type statements struct {
 	Redactable      statement.Of[redactable]
 	SetProgress     statement.Of[setProgress]
 	StoredDelivery  statement.Of[deliveryOf]
+	StoredEffects   statement.Of[storedEffects]
+	StoredItems     statement.Of[storedItems]
 	Waiting         statement.Of[waiting]
 }
 
@@ -99,6 +101,21 @@ type eraseEffect struct {
 	identity.EffectID
 
 	Note string
+}
+
+type storedItems struct {
+	deliveryOf
+
+	Events []identity.EventRef
+}
+
+type storedEffects struct{ Effects []storedEffect }
+
+// storedEffect is an effect and its effect_id.
+type storedEffect struct {
+	identity.EffectID
+
+	RowID int64
 }
 
 type eraseJobs struct {

@@ -230,3 +230,36 @@ func (e *Event) EffectStates() []string {
 	}
 	return states
 }
+
+// StoredEffect identifies an effect in the database.
+type StoredEffect struct {
+	identity.EffectID
+
+	RowID int64 // effect_id of the row, which no other effect has
+}
+
+// Created returns the effects that an erasure of the event erases with it: the effects that the event
+// created.
+func (e *Event) Created() ([]StoredEffect, error) {
+	var all []struct {
+		Suppressed bool `json:"suppressed"`
+		Effect     struct {
+			identity.EventRef
+
+			Scope      identity.Scope `json:"scope"`
+			Key        identity.Key   `json:"key"`
+			Generation int            `json:"generation"`
+			RowID      *int64         `json:"effect_id"`
+		} `json:"effect"`
+	}
+	if err := json.Unmarshal(e.Effects, &all); err != nil {
+		return nil, fmt.Errorf("effects of an event: %w", err)
+	}
+	var created []StoredEffect
+	for _, l := range all {
+		if f := l.Effect; f.RowID != nil && (!l.Suppressed || f.EventRef == e.EventRef) {
+			created = append(created, StoredEffect{identity.EffectID{Scope: f.Scope, Key: f.Key, Generation: f.Generation}, *f.RowID})
+		}
+	}
+	return created, nil
+}

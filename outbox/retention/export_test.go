@@ -418,10 +418,38 @@ func TestARunReachesEventsThatOnlyTheExportHas(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))
 	w.done(t, "a", "one")
-	w.done(t, "a", "two")
+	w.accept(t, "a", "two")
+	effect := w.dispatch(t, "a", "two", func(e *ledger.NewEffect) { e.Request = ledger.Request{Method: "POST", Body: []byte("canary")} })
+	w.settle(t, ledger.Settlement{Effect: w.claim(t, effect), Verdict: ledger.VerdictRefused, ResponseStatus: 422, ResponseExcerpt: "canary", Error: "canary"})
 	w.passDays(t, 14)
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	const has = `SELECT (SELECT count(*) FROM hooklatch.effects AS e WHERE e::text LIKE '%canary%' OR e.request_body = 'canary')
+		+ (SELECT count(*) FROM hooklatch.attempts AS a WHERE a::text LIKE '%canary%')`
+	require.Equal(t, 2, w.count(t, has), "effects outlive their events")
 	run, err := w.Runs().Through(t.Context(), runs.Order{Action: erasure.ActionEraseEvent, Events: find.Events{Content: find.Content{Contains: "two"}}}, ann, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, run.Changed)
+	require.Zero(t, w.count(t, has))
+	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.effects`))
+}
+
+// Two events share a delivery. The database still keeps the delivery for one of them when it has deleted
+// the row of the other. An erasure removes the other event's part.
+func TestAnErasureReachesADeliveryThatAnotherEventKeeps(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	_, err := w.Accept(t.Context(), outbox.Delivery{
+		Source: "a", Provider: "hmac", ContentType: "application/json", Body: []byte(`[{"of":"done"},{"of":"parked"}]`),
+		Events: []outbox.Incoming{{ID: "done", Type: "happened", Item: "/0"}, {ID: "parked", Type: "happened", Item: "/1"}},
+	})
+	require.NoError(t, err)
+	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, "a", "done")), Verdict: ledger.VerdictDone, ResponseStatus: 200})
+	require.NoError(t, w.Ledger().Park(t.Context(), w.dispatch(t, "a", "parked").IdempotencyKey(), ann))
+	w.passDays(t, 14)
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
+	came, err := w.Erasure().Event(t.Context(), ref("a", "done"), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.Equal(t, erasure.Erased{Effects: 1, Others: 1}, came)
+	require.Equal(t, `[null,{"of":"parked"}]`, string(w.loaded(t, "a", "parked").Body))
 }

@@ -56,8 +56,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON hooklatch.exported_days, hooklatch.expor
 GRANT INSERT ON hooklatch.processed_events, hooklatch.deliveries_kept TO hooklatch_worker;
 
 -- runs: a worker erases many events, and verifies refused deliveries again
-GRANT EXECUTE ON FUNCTION hooklatch.erase_event, hooklatch.stored_delivery, hooklatch.blot_delivery, hooklatch.empty_delivery,
-    hooklatch.copies_of_event, hooklatch.events_of_delivery TO hooklatch_worker;
+GRANT EXECUTE ON FUNCTION hooklatch.erase_event, hooklatch.erase_effect, hooklatch.stored_delivery, hooklatch.blot_delivery,
+    hooklatch.empty_delivery, hooklatch.copies_of_event, hooklatch.events_of_delivery TO hooklatch_worker;
 GRANT SELECT, DELETE ON hooklatch.rejected_deliveries TO hooklatch_worker;
 GRANT SELECT ON hooklatch.quarantine_key TO hooklatch_worker;
 GRANT INSERT ON hooklatch.processed_events, hooklatch.deliveries, hooklatch.delivery_copies, hooklatch.replay_guards TO hooklatch_worker;
