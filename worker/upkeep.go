@@ -43,6 +43,9 @@ const (
 	redactEvery     = time.Minute
 	// redactFor is the maximum time that one run redacts; the next run continues.
 	redactFor = 15 * time.Second
+	// unredactedRuns is the number of successive unfinished runs after which redaction is reported as
+	// late.
+	unredactedRuns = 10
 	// minutesEvery is the interval at which minutes are summed into hours and tables are measured.
 	minutesEvery = 5 * time.Minute
 	// alarmEvery is the interval at which alerts are evaluated.
@@ -247,6 +250,11 @@ func (w *Worker) redactContent(ctx context.Context) error {
 	done, err := w.outbox.Erasure().Redact(ctx, w.opts.Redactions())
 	if done.Events > 0 {
 		w.telemetry.logger.InfoContext(ctx, "events redacted", slog.Int(logkey.Count, done.Events))
+	}
+	if !done.Unfinished {
+		w.unredacted.Store(0)
+	} else if runs := w.unredacted.Add(1); runs%unredactedRuns == 0 {
+		w.telemetry.logger.WarnContext(ctx, "redaction is late: the last runs ended before they had read all events", slog.Int64(logkey.Count, runs))
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("redact: %w", err)

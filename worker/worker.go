@@ -48,8 +48,9 @@ type Worker struct {
 	runSlots     chan struct{}
 	foreign      sync.Map // sources and destinations of other processes that were already logged
 	handlersTx   pgx.TxOptions
-	noStagger    bool // true in tests, which do not wait for River's staggered start
-	keepsJobs    bool // see Options.KeepJobs
+	unredacted   atomic.Int64 // number of successive redactions that ran out of time
+	noStagger    bool         // true in tests, which do not wait for River's staggered start
+	keepsJobs    bool         // see Options.KeepJobs
 
 	announcing sync.Mutex // guards announcements to other processes; locked after mu where both are held
 	withdrawn  bool       // if true, no more announcements follow

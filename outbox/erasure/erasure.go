@@ -48,6 +48,7 @@ type Eraser struct {
 	ledger *ledger.Ledger
 	export *export.Archive // may be nil
 	logger *slog.Logger
+	walks  walks
 }
 
 // New returns an Eraser on a migrated database. It starts nothing.

@@ -48,6 +48,8 @@ func (r Redaction) rules() string {
 type Redacted struct {
 	Events  int
 	Waiting int // events that wait: their work has not ended, or ended too recently
+	// Unfinished is true if the call ran out of time before it had read all new events.
+	Unfinished bool
 
 	jobs    jobsOf // jobs to be deleted
 	refused error  // error of the current source's first event that could not be redacted
@@ -58,24 +60,23 @@ type Redacted struct {
 // Requests, responses and errors of the events' effects may contain the values in any position and
 // form, so they are erased entirely. A body that is neither JSON nor a form is also erased
 // entirely. A redacted event is not dispatched again. Redact returns when all work is done, or ctx
-// is done. An event that cannot be redacted waits for the next call, and holds up no other event.
+// is done. Each call begins with another source, so that no source holds up the others. An event that
+// cannot be redacted waits for the next call, and holds up no other event.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
 	var errs []error
-	for _, r := range redactions {
-		if len(r.Pointers) == 0 {
+	for _, r := range e.walks.inTurn(redactions) {
+		if len(r.Pointers) == 0 || ended(ctx) {
 			continue
 		}
 		done.refused = nil
-		err := e.redactWaiting(ctx, r, &done)
-		if err == nil {
-			err = e.redactNew(ctx, r, &done)
-		}
+		err := e.redactSource(ctx, r, &done)
 		if err = cmp.Or(err, done.refused); err != nil {
 			errs = append(errs, fmt.Errorf("redact events of %s: %w", r.Source, err))
 		}
 	}
 	if ended(ctx) {
+		done.Unfinished = true
 		return done, errors.Join(errs...) // no time is left to delete jobs: River prunes them later
 	}
 	return done, errors.Join(append(errs, e.eraseJobs(ctx, done.jobs, nil))...)
@@ -84,9 +85,20 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 // ended reports whether the call has used up its time. The next call continues.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// redactWaiting tries again to redact the events that earlier calls left waiting.
+func (e *Eraser) redactSource(ctx context.Context, r Redaction, done *Redacted) error {
+	err := e.redactWaiting(ctx, r, done)
+	if err == nil {
+		err = e.redactNew(ctx, r, done)
+	}
+	return err
+}
+
+// redactWaiting tries again to redact the events that earlier calls left waiting. It uses at most half
+// of the call's time and begins where the previous call ended, so that many waiting events hold up
+// neither new events nor each other.
 func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted) error {
-	for page := (waiting{Source: r.Source, Limit: redactBatch}); ; {
+	over := halfOver(ctx)
+	for page := (waiting{Source: r.Source, After: e.walks.left(r.Source), Limit: redactBatch}); ; {
 		rows, err := e.sql.Waiting.With(page).Query(ctx, pipeline.ByIndex{Sender: e.read})
 		if err != nil {
 			return fmt.Errorf("read waiting rows: %w", err)
@@ -95,7 +107,8 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 		if err != nil {
 			return fmt.Errorf("read waiting rows: %w", err)
 		}
-		if len(refs) == 0 || ended(ctx) {
+		if len(refs) == 0 {
+			e.walks.leave(r.Source, "")
 			return nil
 		}
 		last := refs[len(refs)-1].EventID // in the order of the page
@@ -103,6 +116,10 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 			return err
 		}
 		page.After = last
+		e.walks.leave(r.Source, last)
+		if over() {
+			return nil
+		}
 	}
 }
 

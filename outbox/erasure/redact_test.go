@@ -1,10 +1,15 @@
 package erasure_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/payload"
@@ -119,6 +124,94 @@ func TestNewRulesRedactWhatIsThere(t *testing.T) {
 		require.Equal(t, `{"email":"redacted","phone":"redacted"}`, string(b.event(t, id).Body))
 	}
 }
+
+// A call whose time is always over after the first page of waiting events still reaches every event of
+// every source in the end.
+func TestManyWaitingEventsHoldUpNoOtherEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const waiting = 120 // more than two pages
+	items := make(map[string]string)
+	var parts []string
+	for i := range waiting {
+		items[fmt.Sprintf("evt_%03d", i)] = fmt.Sprintf("/%d", i)
+		parts = append(parts, `{"email":"jane@x"}`)
+	}
+	b.accept(t, "["+strings.Join(parts, ",")+"]", items)
+	b.redacted(t, 0, waiting, "/email")
+	finish := func(id string) {
+		b.exec(t, `UPDATE hooklatch.processed_events SET outcome = 'skipped', processed_at = now() WHERE event_id = $1`, id)
+	}
+	finish("evt_119") // the last of the waiting events
+	b.accept(t, `{"email":"jane@x"}`, map[string]string{"new": ""})
+	finish("new")
+	_, err := b.Accept(t.Context(), outbox.Delivery{Source: "other", Provider: "p", Body: []byte(`{"email":"jane@x"}`), ContentType: "application/json", Events: []outbox.Incoming{{ID: "other", Type: "t"}}})
+	require.NoError(t, err)
+	finish("other")
+
+	// The time is over at the second page of waiting events, of any source.
+	pages := &pageCounter{}
+	config := b.pool.Config()
+	config.ConnConfig.Tracer = pages
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	o, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, o.Stop(context.WithoutCancel(t.Context()))) })
+	redactions := []erasure.Redaction{{Source: "shop", Pointers: []string{"/email"}}, {Source: "other", Pointers: []string{"/email"}}}
+	for range 6 {
+		ctx, cancel := context.WithCancel(t.Context())
+		pages.begin(2, cancel)
+		done, _ := o.Erasure().Redact(halfway{ctx}, redactions) // the error is that of the cancelled context
+		require.True(t, done.Unfinished)
+	}
+	for _, id := range []string{"evt_119", "new", "other"} {
+		require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = $1 AND redacted_at IS NOT NULL`, id), id)
+	}
+}
+
+// halfway is a context whose deadline is so near that half of the time is over after one page. It only
+// ends when it is cancelled, so that the test does not depend on the speed of the machine.
+type halfway struct{ context.Context }
+
+func (halfway) Deadline() (time.Time, bool) { return time.Now().Add(time.Nanosecond), true }
+
+// pageCounter is a tracer that calls a function at the n-th reading of waiting events.
+type pageCounter struct {
+	mu   sync.Mutex
+	left int
+	end  func()
+}
+
+func (c *pageCounter) begin(n int, end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left, c.end = n, end
+}
+
+func (c *pageCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (c *pageCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (c *pageCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range data.Batch.QueuedQueries {
+		if strings.Contains(q.SQL, "FROM hooklatch.redaction_waiting") && strings.Contains(q.SQL, "LIMIT") {
+			if c.left--; c.left == 0 {
+				c.end()
+			}
+		}
+	}
+	return ctx
+}
+
+func (c *pageCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (c *pageCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // One event of a batch cannot be redacted: another transaction keeps it locked, or the server refuses
 // the change. It waits, and every other event of every source is redacted.
