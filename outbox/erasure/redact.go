@@ -86,11 +86,37 @@ func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 func (e *Eraser) redactSource(ctx context.Context, r Redaction, done *Redacted) error {
-	err := e.redactWaiting(ctx, r, done)
+	at, err := e.begin(ctx, r)
 	if err == nil {
-		err = e.redactNew(ctx, r, done)
+		err = e.redactWaiting(ctx, r, done)
+	}
+	if err == nil {
+		err = e.redactNew(ctx, r, at, done)
 	}
 	return err
+}
+
+// begin notes the run, and returns the position at which the last walk over the events ended. If the
+// rules changed, the walk restarts. begin returns an error if the database's clock may have jumped.
+func (e *Eraser) begin(ctx context.Context, r Redaction) (setProgress, error) {
+	at := setProgress{Source: r.Source, Rules: r.rules()}
+	var rules string
+	var seq int64
+	var waitsSince, ranAt *time.Time
+	err := e.inRedaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return e.sql.BeginRedaction.With(beginRedaction{Source: r.Source, Rules: at.Rules}).QueryRow(ctx, tx).Scan(&rules, &seq, &waitsSince, &ranAt)
+	})
+	if err != nil {
+		return at, fmt.Errorf("read progress: %w", err)
+	}
+	if waitsSince != nil {
+		return at, fmt.Errorf("more than three days have passed since the last run at %s, by the database's clock: redaction waits for a day from %s, in case the clock is wrong",
+			ranAt.UTC().Format(time.RFC3339), waitsSince.UTC().Format(time.RFC3339))
+	}
+	if rules == at.Rules {
+		at.AcceptSeq = seq
+	}
+	return at, nil
 }
 
 // redactWaiting tries again to redact the events that earlier calls left waiting. It uses at most half
@@ -123,19 +149,8 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 	}
 }
 
-// redactNew continues where the last walk over the events ended. If the rules changed, the walk
-// restarts.
-func (e *Eraser) redactNew(ctx context.Context, r Redaction, done *Redacted) error {
-	at := setProgress{Source: r.Source, Rules: r.rules()}
-	var rules string
-	var seq int64
-	err := e.sql.Progress.With(ofSource{Source: r.Source}).QueryRow(ctx, pipeline.ByIndex{Sender: e.read}).Scan(&rules, &seq)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return fmt.Errorf("read progress: %w", err)
-	}
-	if rules == at.Rules {
-		at.AcceptSeq = seq
-	}
+// redactNew reads the events after a position.
+func (e *Eraser) redactNew(ctx context.Context, r Redaction, at setProgress, done *Redacted) error {
 	for !ended(ctx) {
 		refs, last, err := e.redactable(ctx, r, at.AcceptSeq)
 		if err != nil || last == 0 {

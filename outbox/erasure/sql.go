@@ -17,6 +17,7 @@ var queries embed.FS
 
 // statements are the texts of query/*.sql.
 type statements struct {
+	BeginRedaction  statement.Of[beginRedaction]
 	BlotDelivery    statement.Of[blotDelivery]
 	CopiesOfEvent   statement.Of[identity.EventRef]
 	EffectsOfEvents statement.Of[ofEvents]
@@ -32,7 +33,6 @@ type statements struct {
 	MadeEffects     statement.Of[identity.EventRef]
 	NoteWaiting     statement.Of[identity.EventRef]
 	NotWaiting      statement.Of[identity.EventRef]
-	Progress        statement.Of[ofSource]
 	Redactable      statement.Of[redactable]
 	SetProgress     statement.Of[setProgress]
 	StoredDelivery  statement.Of[deliveryOf]
@@ -48,8 +48,6 @@ func loadStatements(name schema.Name) (statements, error) {
 }
 
 // Arguments of statements.
-
-type ofSource struct{ Source identity.Source }
 
 type ofRun struct{ Run int64 }
 
@@ -130,6 +128,11 @@ type redactable struct {
 	After        int64 // accept_seq of the last event read
 	AfterSeconds float64
 	Limit        int
+}
+
+type beginRedaction struct {
+	Source identity.Source
+	Rules  string
 }
 
 type setProgress struct {

@@ -72,3 +72,62 @@ func TestAnErasureFindsWhatWasWrittenUnderAWrongClock(t *testing.T) {
 		erase(id)
 	}
 }
+
+func (w *world) redact(t *testing.T) (erasure.Redacted, error) {
+	t.Helper()
+	return w.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "a", Pointers: []string{"/id"}, After: 7 * day}})
+}
+
+// Events that were received while the clock was ahead hold up no other event of any source. They are
+// redacted when they are old enough.
+func TestRedactionPassesEventsOfTheFuture(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.done(t, "a", "before")
+	w.jump(t, 10*day)
+	w.done(t, "a", "ahead")
+	w.done(t, "b", "ahead")
+	w.jump(t, -10*day)
+	w.done(t, "a", "after")
+	w.pass(t, 8*day)
+	done, err := w.redact(t)
+	require.NoError(t, err)
+	require.Equal(t, 2, done.Events)
+	require.Equal(t, 1, done.Waiting)
+	for range 5 {
+		require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL`))
+		w.pass(t, 2*day)
+		_, err = w.redact(t)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 3, w.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE redacted_at IS NOT NULL AND source = 'a'`))
+}
+
+// A clock that jumps ahead redacts nothing for a day. If it is set right meanwhile, redaction continues
+// at once.
+func TestAClockThatJumpedRedactsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.done(t, "a", "one")
+	run := func(events int) {
+		done, err := w.redact(t)
+		require.NoError(t, err)
+		require.Equal(t, events, done.Events)
+	}
+	waits := func() {
+		done, err := w.redact(t)
+		require.ErrorContains(t, err, "redact events of a: more than three days have passed since the last run at ")
+		require.Zero(t, done.Events)
+	}
+	run(0)
+	w.pass(t, 9*day)
+	waits()
+	w.jump(t, -9*day)
+	run(0)
+	w.pass(t, 9*day)
+	waits()
+	w.pass(t, day/2)
+	waits()
+	w.pass(t, day)
+	run(1)
+}

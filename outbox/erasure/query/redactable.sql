@@ -1,6 +1,8 @@
 -- Among the next :limit events: the source's events that are old enough to be redacted, and the
 -- last old event of any source, after which the next slice begins. Uncommitted events are younger,
--- so no event is skipped.
+-- so no event is skipped. An event that is more than a day ahead of the clock was received under a
+-- wrong clock. It does not end the slice, or it would hold up every source until that time. The
+-- source's own event is returned, and waits until it is old enough.
 WITH slice AS (
     SELECT p.source, p.event_id, p.accept_seq, p.received_at, p.erased_at
     FROM hooklatch.processed_events AS p
@@ -16,6 +18,7 @@ WITH slice AS (
         SELECT min(young.accept_seq)
         FROM slice AS young
         WHERE young.received_at > now() - make_interval(secs => :after_seconds)
+            AND young.received_at <= now() + interval '1 day'
     ), 9223372036854775807)
 )
 SELECT old.source = :source AND old.erased_at IS NULL AS selected, source, event_id, accept_seq

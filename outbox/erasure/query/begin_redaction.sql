@@ -1,0 +1,16 @@
+-- Notes a run for a source. Returns the position up to which redaction has read the source's events, the
+-- hash of the rules that it used, and whether it waits. If more than three days seem to have passed
+-- since the last run, the clock may have jumped: redaction waits for a day, in which an operator can
+-- set the clock right.
+INSERT INTO hooklatch.redaction_progress AS p (source, rules, accept_seq, ran_at)
+VALUES (:source, :rules, 0, now())
+ON CONFLICT (source) DO UPDATE
+SET
+    ran_at = CASE
+        WHEN p.ran_at < now() - interval '3 days' AND COALESCE(p.waits_since, now()) > now() - interval '1 day' THEN p.ran_at
+        ELSE now()
+    END,
+    waits_since = CASE
+        WHEN p.ran_at < now() - interval '3 days' AND COALESCE(p.waits_since, now()) > now() - interval '1 day' THEN LEAST(p.waits_since, now())
+    END
+RETURNING p.rules, p.accept_seq, p.waits_since, p.ran_at
