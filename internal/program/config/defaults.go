@@ -70,9 +70,6 @@ func (s Source) withDefaults() Source {
 	if s.Dedup.Rule == DedupContent {
 		s.DedupWindow = cmp.Or(s.DedupWindow, time.Minute)
 	}
-	if len(s.Redact) > 0 {
-		s.RedactAfter = cmp.Or(s.RedactAfter, defaultRedactAfter)
-	}
 	return s
 }
 

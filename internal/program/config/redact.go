@@ -14,8 +14,8 @@ const (
 	minRedactAfter = time.Hour
 )
 
-// checkRedaction reports redactions that are not possible, and a redact_after that is too short or
-// has no effect. p is nil for an unknown provider.
+// checkRedaction reports redactions that are not possible, and a redact_after that is too short, too
+// long, or has no effect. p is nil for an unknown provider.
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
 	d.checkPointers(redact, s.Redact)
@@ -28,6 +28,9 @@ func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 		d.reportf(after, "%s has no effect without redact", FormatDuration(s.RedactAfter))
 	case given && s.RedactAfter < minRedactAfter && !d.reported(after):
 		d.reportf(after, "%s is too short; it must be at least %s", FormatDuration(s.RedactAfter), FormatDuration(minRedactAfter))
+	case given && s.RedactAfter >= s.Retention.Dedup && s.Retention.Dedup > 0:
+		d.reportf(after, "%s is too long; it must be shorter than %s, for which the event is kept: without the event, its effects are not redacted",
+			FormatDuration(s.RedactAfter), FormatDuration(s.Retention.Dedup))
 	}
 }
 

@@ -45,7 +45,8 @@ type SourceRetention struct {
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 }
 
-// fillInRetention sets the default retention periods, for every source and globally.
+// fillInRetention sets the default retention periods, for every source and globally, and the defaults
+// that depend on them.
 func (c *Config) fillInRetention() {
 	global := c.Retention.Dedup
 	for name, s := range c.Sources {
@@ -57,6 +58,9 @@ func (c *Config) fillInRetention() {
 			if p, err := s.Sender(); err == nil {
 				s.Retention.Dedup = max(retention.DefaultDedup, p.Floor())
 			}
+		}
+		if len(s.Redact) > 0 && s.RedactAfter == 0 {
+			s.RedactAfter = min(defaultRedactAfter, s.Retention.Dedup/2)
 		}
 		c.Sources[name] = s
 	}

@@ -59,7 +59,8 @@ type Source struct {
 	// afterwards. Not for senders whose bodies may be neither JSON nor a form.
 	Redact []string `yaml:"redact,omitempty"`
 	// Time from the end of an event's last effect until its values are replaced: at least
-	// 1h. Only with redact. Defaults to 7d.
+	// 1h, and shorter than the source's retention.dedup. Only with redact. Defaults to 7d, or half of
+	// dedup if that is shorter.
 	RedactAfter time.Duration `yaml:"redact_after,omitempty"`
 	// Values by which `hooklatch find` and the console find this source's events quickly. Give up
 	// to 8 JSON pointers into an event, or names of form fields after a slash. They lead to texts,
