@@ -15,10 +15,10 @@
 // # Validity
 //
 // The table exported_days is the authority on which manifest is valid. A file is never changed:
-// each name is used once. The manifest is written after the files that it lists. Then every file is
-// read back, and its checksum is verified. Only then does one UPDATE make the manifest valid, and
-// only then may retention drop the day. A process that stops in between leaves an unfinished day.
-// The next export continues after the last part that was noted in exported_days.
+// each name is used once. When all parts are written, every file is read back, and its checksum is
+// verified. Then the manifest is written and read back. Only then does one UPDATE make the manifest
+// valid, and only then may retention drop the day. A process that stops in between leaves an
+// unfinished day. The next export continues after the last part that was noted in exported_days.
 //
 // Names are noted in exported_days before files are written. Files that no valid manifest lists are
 // deleted. No other file is touched, so several installations may share a storage.

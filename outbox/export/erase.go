@@ -158,10 +158,10 @@ func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes) error {
 	if isDamage(err) {
 		err = errors.Join(err, a.unchanged(ctx, d)) // another process may have deleted the file
 	}
-	if err != nil && !errors.Is(err, errOther) {
-		err = errors.Join(err, a.fail(ctx, d.Day, err))
+	if err == nil {
+		return a.succeeded(ctx, d)
 	}
-	return err
+	return a.noteFailure(ctx, d.Day, err)
 }
 
 // eraseIn rewrites the parts of a day that contain one of the events.
@@ -198,7 +198,7 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes) error {
 	}
 	again := newManifest(d, changed.Parts, 0)
 	again.IDs = m.IDs
-	return a.publish(ctx, d, again)
+	return a.publish(ctx, d, again, nil)
 }
 
 // has reports whether a part's index has one of the hashes.

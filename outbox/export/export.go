@@ -38,6 +38,7 @@ type Archive struct {
 
 	mu        sync.Mutex
 	manifests map[string]*Manifest // by name; each name is used only once
+	verified  map[string]bool      // names of the parts that an unfinished verification has read back
 }
 
 // manifestsKept is the number of manifests that an Archive remembers.
@@ -53,7 +54,7 @@ func New(opts Options) (*Archive, error) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	logger := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	return &Archive{storage: opts.Storage, db: opts.DB, read: opts.ReadPool, sql: sql, logger: logger, manifests: map[string]*Manifest{}}, nil
+	return &Archive{storage: opts.Storage, db: opts.DB, read: opts.ReadPool, sql: sql, logger: logger, manifests: map[string]*Manifest{}, verified: map[string]bool{}}, nil
 }
 
 // Storage returns the storage that holds the files.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -93,39 +94,91 @@ func (a *Archive) get(ctx context.Context, name, sum string) ([]byte, error) {
 	return content, nil
 }
 
-// verify reads back every file that m lists, and compares the checksums and the numbers of
-// deliveries and events with those in m.
-func (a *Archive) verify(ctx context.Context, m *Manifest) error {
-	for _, p := range m.Parts {
-		data, err := a.get(ctx, p.Name, p.SHA256)
-		if err != nil {
+// verify reads back the files of all parts. If the time limit is reached, it returns ErrUnfinished,
+// and the next call of this process continues with the next part: a large day takes longer to read
+// than one call may last. The function over may be nil.
+func (a *Archive) verify(ctx context.Context, parts []Part, over func() bool) error {
+	for i, p := range parts {
+		if a.isVerified(p) {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		var deliveries, events int64
-		err = eachLine(data, func(line *Line) { deliveries, events = deliveries+1, events+int64(len(line.Events)) })
-		if err != nil {
-			return &CorruptError{p.Name, err.Error()}
+		if err := a.verifyPart(ctx, p); err != nil {
+			return err
 		}
-		if deliveries != p.Deliveries || events != p.Events {
-			return &CorruptError{p.Name, fmt.Sprintf("it has %d deliveries and %d events instead of %d and %d", deliveries, events, p.Deliveries, p.Events)}
+		a.setVerified(true, p)
+		if i+1 < len(parts) && over != nil && over() {
+			return ErrUnfinished
 		}
-		index, err := a.storage.Get(ctx, p.Index, 0, -1)
-		if err != nil {
-			return fmt.Errorf("read %s from %s: %w", p.Index, a.storage, err)
+	}
+	a.setVerified(false, parts...) // the next verification reads every part again
+	return nil
+}
+
+func (a *Archive) isVerified(p Part) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.verified[p.Name]
+}
+
+func (a *Archive) setVerified(verified bool, parts ...Part) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range parts {
+		if verified {
+			a.verified[p.Name] = true
+		} else {
+			delete(a.verified, p.Name)
 		}
-		for _, s := range p.Sections {
-			if int64(len(index)) < s.Bytes || sumOf(index[:s.Bytes]) != s.SHA256 {
-				return &CorruptError{p.Index, "a section does not have its checksum"}
-			}
-			index = index[s.Bytes:]
+	}
+}
+
+// verifyPart reads back the files of a part, and compares the checksums and the numbers of
+// deliveries and events with those in p.
+func (a *Archive) verifyPart(ctx context.Context, p Part) error {
+	data, err := a.get(ctx, p.Name, p.SHA256)
+	if err != nil {
+		return err
+	}
+	var deliveries, events int64
+	err = eachLine(data, func(line *Line) { deliveries, events = deliveries+1, events+int64(len(line.Events)) })
+	if err != nil {
+		return &CorruptError{p.Name, err.Error()}
+	}
+	if deliveries != p.Deliveries || events != p.Events {
+		return &CorruptError{p.Name, fmt.Sprintf("it has %d deliveries and %d events instead of %d and %d", deliveries, events, p.Deliveries, p.Events)}
+	}
+	index, err := a.storage.Get(ctx, p.Index, 0, -1)
+	if err != nil {
+		return fmt.Errorf("read %s from %s: %w", p.Index, a.storage, err)
+	}
+	for _, s := range p.Sections {
+		if int64(len(index)) < s.Bytes || sumOf(index[:s.Bytes]) != s.SHA256 {
+			return &CorruptError{p.Index, "a section does not have its checksum"}
 		}
+		index = index[s.Bytes:]
 	}
 	return nil
 }
 
-// publish writes the manifest of files that are already written, reads everything back, and makes
-// the manifest valid instead of d.Manifest. It then deletes the files that are no longer listed.
-func (a *Archive) publish(ctx context.Context, d Day, m *Manifest) error {
+// publish reads back the files that m lists and the valid manifest d.Manifest does not list, writes
+// m, and makes m valid instead. It then deletes the files that are no longer listed.
+func (a *Archive) publish(ctx context.Context, d Day, m *Manifest, over func() bool) error {
+	former := new(Manifest)
+	if d.Manifest != "" {
+		var err error
+		if former, err = a.manifest(ctx, d); err != nil {
+			return err
+		}
+	}
+	written := slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool {
+		return slices.ContainsFunc(former.Parts, func(f Part) bool { return f.Name == p.Name })
+	})
+	if err := a.verify(ctx, written, over); err != nil {
+		return err
+	}
 	text, err := plainjson.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
@@ -138,19 +191,12 @@ func (a *Archive) publish(ctx context.Context, d Day, m *Manifest) error {
 	if _, err := a.get(ctx, finished.Manifest, sum); err != nil {
 		return err
 	}
-	if err := a.verify(ctx, m); err != nil {
-		return err
-	}
 	finished.SHA256, _ = hex.DecodeString(sum)
 	finished.Names = append(m.names(), finished.Manifest)
 	for _, p := range m.Parts {
 		finished.Bytes += p.Bytes
 	}
 	if d.Manifest != "" {
-		former, err := a.manifest(ctx, d)
-		if err != nil {
-			return err
-		}
 		finished.Former = append(former.names(), d.Manifest)
 	}
 	err = a.change(ctx, func(ctx context.Context, tx pgx.Tx) (int64, error) {

@@ -20,6 +20,7 @@ type statements struct {
 	AddPart         statement.Of[addPart]
 	AnyDay          statement.Bound
 	BeginDay        statement.Of[oneDay]
+	ClearFailure    statement.Of[oneDay]
 	ClearGarbage    statement.Of[namesOfDay]
 	CountDay        statement.Of[span]
 	Day             statement.Of[oneDay]

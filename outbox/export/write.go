@@ -32,8 +32,8 @@ const (
 	overlap = time.Hour
 )
 
-// ErrUnfinished is returned when the time limit was reached before a day was exported completely.
-// The next call continues.
+// ErrUnfinished is returned when the time limit was reached before a day was exported and verified
+// completely. The next call continues.
 var ErrUnfinished = errors.New("the day is not exported completely yet")
 
 // Export exports a day of deliveries, unless it is exported already, and verifies the files. The
@@ -41,14 +41,18 @@ var ErrUnfinished = errors.New("the day is not exported completely yet")
 // day may be dropped. The function over reports whether the time limit has been reached. Errors:
 // ErrUnfinished, *CorruptError.
 func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
-	err := a.export(ctx, day, over)
-	if err == nil || errors.Is(err, ErrUnfinished) || errors.Is(err, errOther) || ctx.Err() != nil {
-		return err
-	}
-	return errors.Join(err, a.fail(ctx, day, err))
+	return a.noteFailure(ctx, day, a.export(ctx, day, over))
 }
 
-// fail notes why the export of a day, or an erasure in it, failed.
+// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error. A deadline
+// is a failure too: nobody would otherwise learn that no later call ends in time.
+func (a *Archive) noteFailure(ctx context.Context, day time.Time, why error) error {
+	if why == nil || errors.Is(why, ErrUnfinished) || errors.Is(why, errOther) || errors.Is(ctx.Err(), context.Canceled) {
+		return why
+	}
+	return errors.Join(why, a.fail(context.WithoutCancel(ctx), day, why))
+}
+
 func (a *Archive) fail(ctx context.Context, day time.Time, why error) error {
 	return a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		_, err := a.sql.FailDay.With(failDay{Day: day, Error: safetext.Storable(why.Error())}).Exec(ctx, tx)
@@ -62,7 +66,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 		return fmt.Errorf("begin: %w", err)
 	}
 	if d.Manifest != "" {
-		err := a.recheck(ctx, d)
+		err := a.recheck(ctx, d, over)
 		if !isDamage(err) && !errors.Is(err, errDiffers) {
 			return err
 		}
@@ -85,7 +89,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 		return errors.Join(fmt.Errorf("%d of %d deliveries were exported", m.Deliveries, count), a.forget(ctx, d))
 	}
 	m.IDs = newManifest(d, nil, ids).IDs
-	err = a.publish(ctx, w.day, m)
+	err = a.publish(ctx, w.day, m, over)
 	if isDamage(err) {
 		return errors.Join(err, a.forget(ctx, w.day))
 	}
@@ -99,8 +103,9 @@ func isDamage(err error) bool {
 	return corrupt || errors.Is(err, ErrNoFile)
 }
 
-// Verify reads back the files of an exported day that is no longer in its table.
-func (a *Archive) Verify(ctx context.Context, day time.Time) error {
+// Verify reads back the files of an exported day that is no longer in its table. The function over
+// reports whether the time limit has been reached. Errors: ErrUnfinished, *CorruptError.
+func (a *Archive) Verify(ctx context.Context, day time.Time, over func() bool) error {
 	d, there, err := a.day(ctx, day)
 	if err != nil {
 		return err
@@ -113,7 +118,7 @@ func (a *Archive) Verify(ctx context.Context, day time.Time) error {
 	if err != nil {
 		return err
 	}
-	return a.verify(ctx, m)
+	return a.verify(ctx, m.Parts, over)
 }
 
 // begin reads a day of the export, or adds the day if it is missing.
@@ -146,7 +151,7 @@ func (a *Archive) begin(ctx context.Context, day time.Time) (Day, error) {
 var errDiffers = errors.New("the deliveries in the export differ from those in the table")
 
 // recheck compares an exported day with its table, and reads the files back.
-func (a *Archive) recheck(ctx context.Context, d Day) error {
+func (a *Archive) recheck(ctx context.Context, d Day, over func() bool) error {
 	m, err := a.manifest(ctx, d)
 	if err != nil {
 		return err
@@ -158,10 +163,13 @@ func (a *Archive) recheck(ctx context.Context, d Day) error {
 	if table := newManifest(d, nil, ids); count != m.Deliveries || table.IDs != m.IDs {
 		return fmt.Errorf("%w: %d instead of %d", errDiffers, m.Deliveries, count)
 	}
-	if err := a.verify(ctx, m); err != nil {
+	if err := a.verify(ctx, m.Parts, over); err != nil {
 		return err
 	}
-	return a.sweep(ctx, d.Day)
+	if err := a.sweep(ctx, d.Day); err != nil {
+		return err
+	}
+	return a.succeeded(ctx, d)
 }
 
 // count returns the number of a day's deliveries in their table, and the XOR described at
@@ -171,6 +179,17 @@ func (a *Archive) count(ctx context.Context, d Day) (count, ids int64, err error
 		return 0, 0, fmt.Errorf("count deliveries: %w", err)
 	}
 	return count, ids, nil
+}
+
+// succeeded removes the note that the export of a day, or an erasure in it, failed.
+func (a *Archive) succeeded(ctx context.Context, d Day) error {
+	if d.FailedSince.IsZero() {
+		return nil
+	}
+	return a.db.Do(ctx, "export_day", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+		_, err := a.sql.ClearFailure.With(oneDay{d.Day}).Exec(ctx, tx)
+		return err
+	})
 }
 
 // forget makes a day unfinished, so that it is written again.

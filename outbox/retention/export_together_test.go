@@ -115,7 +115,7 @@ func (w *world) whole(t *testing.T, dir string, today time.Time) {
 	t.Helper()
 	w.onlyNeeded(t, dir, 1)
 	fresh := w.process(t, export.Directory(dir))
-	require.NoError(t, fresh.Export().Verify(t.Context(), today))
+	require.NoError(t, fresh.Export().Verify(t.Context(), today, nil))
 	days, err := fresh.Export().Days(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, days[0].Error)

@@ -16,11 +16,12 @@ func (r *run) exportDays(ctx context.Context, days []partition) ([]partition, er
 		return days, nil
 	}
 	for i, p := range days {
+		over := func() bool { return r.over(ctx) }
 		var err error
 		if p.attached && !p.pending {
-			err = r.export.Export(ctx, p.day, func() bool { return r.over(ctx) })
+			err = r.export.Export(ctx, p.day, over)
 		} else { // an earlier run exported it
-			err = r.export.Verify(ctx, p.day)
+			err = r.export.Verify(ctx, p.day, over)
 		}
 		if errors.Is(err, export.ErrUnfinished) {
 			r.exporting = true
