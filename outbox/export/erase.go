@@ -27,6 +27,18 @@ type note struct {
 
 type notes map[identity.EventRef]note
 
+// walk is one pass of noted erasures over the exported days, newest first.
+type walk struct {
+	noted  notes
+	after  time.Time // the last day that was visited; zero: none
+	passed bool      // a visited day was unfinished
+
+	// If part is not 0, the parts of the next day before this one were visited. They are those of a
+	// manifest that the walk published.
+	part     int
+	manifest string
+}
+
 // NoteErasureTx notes the erasure of an event that only the export contains, in the transaction
 // that records the erasure.
 func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.EventRef, text string) error {
@@ -37,9 +49,16 @@ func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.Eve
 }
 
 // EraseNoted erases the events of noted erasures in all exported days. It may be repeated: if it
-// fails, the notes stay for a later call. EraseNoted calls the function still before each day and
-// returns its error; still may be nil.
+// fails, the notes stay for a later call. EraseNoted calls the function still before each day, and
+// between parts of a day that it writes again. It returns the error of still, which may be nil. This
+// process's next call then continues there: a large export takes longer to visit than one call may
+// last.
 func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) error) error {
+	if left := a.takeWalk(); left != nil {
+		if err := a.eraseAll(ctx, left, still); err != nil {
+			return err
+		}
+	}
 	for at := (notedErasures{Look: notesAtOnce}); ; {
 		noted, last, err := a.collectNotes(ctx, a.sql.NotedErasures.With(at))
 		if err != nil {
@@ -49,52 +68,82 @@ func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) er
 			return nil
 		}
 		at.EventRef, at.After = last.EventRef, last.requestedAt
-		if err := a.eraseAll(ctx, noted, still); err != nil {
+		if err := a.eraseAll(ctx, &walk{noted: noted}, still); err != nil {
 			return err
 		}
 	}
 }
 
+// takeWalk returns the walk that the function still ended, or nil.
+func (a *Archive) takeWalk() *walk {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	left := a.left
+	a.left = nil
+	return left
+}
+
 // eraseAll erases the noted events, and deletes the notes unless a day is unfinished.
-func (a *Archive) eraseAll(ctx context.Context, noted notes, still func(context.Context) error) error {
+func (a *Archive) eraseAll(ctx context.Context, w *walk, still func(context.Context) error) error {
+	if still == nil {
+		still = func(context.Context) error { return nil }
+	}
 	days, err := a.Days(ctx)
 	if err != nil {
 		return err
 	}
-	passed := false // true after an unfinished day
 	for _, listed := range days {
-		if still != nil {
+		if !w.after.IsZero() && !listed.Day.Before(w.after) {
+			continue // a day that was not in the list before was exported after the erasures
+		}
+		for visited := false; !visited; visited = w.part == 0 {
 			if err := still(ctx); err != nil {
+				a.mu.Lock()
+				a.left = w
+				a.mu.Unlock()
+				return err
+			}
+			if err := a.visit(ctx, listed, w, still); err != nil {
 				return err
 			}
 		}
-		// Other processes may have changed the day since the list was read.
-		d, there, err := a.day(ctx, listed.Day)
-		if err != nil {
-			return err
-		}
-		if d.Manifest == "" {
-			if there {
-				unfinished, err := a.mayBeFinished(ctx, d)
-				if err != nil {
-					return err
-				}
-				passed = passed || unfinished
-			}
-			continue
-		}
-		if err := a.eraseDay(ctx, d, noted); err != nil {
-			return fmt.Errorf("erase in the export of %s: %w", d.Name(), err)
-		}
+		w.after = listed.Day
 	}
-	if passed {
+	if w.passed {
 		return nil // the day may have been finished meanwhile, with content that was read before the erasure
 	}
+	return a.forgetNotes(ctx, w.noted)
+}
+
+// visit erases the noted events in one day.
+func (a *Archive) visit(ctx context.Context, listed Day, w *walk, still func(context.Context) error) error {
+	// Other processes may have changed the day since the list was read.
+	d, there, err := a.day(ctx, listed.Day)
+	if err != nil {
+		return err
+	}
+	if d.Manifest != "" {
+		if err := a.eraseDay(ctx, d, w, still); err != nil {
+			return fmt.Errorf("erase in the export of %s: %w", d.Name(), err)
+		}
+		return nil
+	}
+	w.part = 0
+	if !there {
+		return nil
+	}
+	unfinished, err := a.mayBeFinished(ctx, d)
+	w.passed = w.passed || unfinished
+	return err
+}
+
+// forgetNotes deletes notes about erasures that are complete.
+func (a *Archive) forgetNotes(ctx context.Context, noted notes) error {
 	var done forgetErasures
 	for _, n := range noted {
 		done.Notes = append(done.Notes, doneNote{n.EventRef, n.requestedAt})
 	}
-	err = a.db.Do(ctx, "erase_exported", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
+	err := a.db.Do(ctx, "erase_exported", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		// A day that is being exported may have been read before the erasure.
 		var unfinished bool
 		if err := a.sql.UnfinishedDay.QueryRow(ctx, tx).Scan(&unfinished); err != nil || unfinished {
@@ -150,8 +199,8 @@ func (a *Archive) abandon(ctx context.Context, d Day) error {
 }
 
 // eraseDay erases the noted events in a day, and deletes the day's files that are not needed.
-func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes) error {
-	err := a.eraseIn(ctx, d, noted)
+func (a *Archive) eraseDay(ctx context.Context, d Day, w *walk, still func(context.Context) error) error {
+	err := a.eraseIn(ctx, d, w, still)
 	if err == nil {
 		err = a.sweep(ctx, d.Day)
 	}
@@ -164,20 +213,33 @@ func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes) error {
 	return a.noteFailure(ctx, d.Day, err)
 }
 
-// eraseIn rewrites the parts of a day that contain one of the events.
-func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes) error {
+// eraseIn rewrites the parts of a day that contain one of the events. If still returns an error,
+// eraseIn publishes what is written, and sets w.part.
+func (a *Archive) eraseIn(ctx context.Context, d Day, w *walk, still func(context.Context) error) error {
+	visited := 0
+	if d.Manifest == w.manifest {
+		visited = w.part
+	}
+	w.part = 0
 	m, err := a.manifest(ctx, d)
 	if err != nil {
 		return err
 	}
-	hashes := make(map[uint64]bool, len(noted))
-	for ref := range noted {
+	hashes := make(map[uint64]bool, len(w.noted))
+	for ref := range w.noted {
 		hashes[hashOf(ref)] = true
 	}
 	changed := *m
 	changed.Parts = append([]Part(nil), m.Parts...)
 	rewritten := false
 	for i, p := range m.Parts {
+		if i < visited {
+			continue
+		}
+		if rewritten && still(ctx) != nil {
+			w.part = i
+			break
+		}
 		has, err := a.has(ctx, p, hashes)
 		if err != nil {
 			return err
@@ -185,7 +247,7 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes) error {
 		if !has {
 			continue
 		}
-		part, err := a.rewrite(ctx, d, i, p, noted)
+		part, err := a.rewrite(ctx, d, i, p, w.noted)
 		if err != nil {
 			return err
 		}
@@ -198,7 +260,8 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes) error {
 	}
 	again := newManifest(d, changed.Parts, 0)
 	again.IDs = m.IDs
-	return a.publish(ctx, d, again, nil)
+	w.manifest, err = a.publish(ctx, d, again, nil)
+	return err
 }
 
 // has reports whether a part's index has one of the hashes.

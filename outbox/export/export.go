@@ -39,6 +39,7 @@ type Archive struct {
 	mu        sync.Mutex
 	manifests map[string]*Manifest // by name; each name is used only once
 	verified  map[string]bool      // names of the parts that an unfinished verification has read back
+	left      *walk                // ended before its last day; nil: none
 }
 
 // manifestsKept is the number of manifests that an Archive remembers.

@@ -164,32 +164,33 @@ func (a *Archive) verifyPart(ctx context.Context, p Part) error {
 }
 
 // publish reads back the files that m lists and the valid manifest d.Manifest does not list, writes
-// m, and makes m valid instead. It then deletes the files that are no longer listed.
-func (a *Archive) publish(ctx context.Context, d Day, m *Manifest, over func() bool) error {
+// m, and makes m valid instead. It then deletes the files that are no longer listed. It returns the
+// name of the new manifest.
+func (a *Archive) publish(ctx context.Context, d Day, m *Manifest, over func() bool) (string, error) {
 	former := new(Manifest)
 	if d.Manifest != "" {
 		var err error
 		if former, err = a.manifest(ctx, d); err != nil {
-			return err
+			return "", err
 		}
 	}
 	written := slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool {
 		return slices.ContainsFunc(former.Parts, func(f Part) bool { return f.Name == p.Name })
 	})
 	if err := a.verify(ctx, written, over); err != nil {
-		return err
+		return "", err
 	}
 	text, err := plainjson.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("encode manifest: %w", err)
+		return "", fmt.Errorf("encode manifest: %w", err)
 	}
 	finished := finishDay{Day: d.Day, BegunAt: d.begunAt, Was: d.Manifest, Manifest: d.Name() + "/manifest-" + nonce() + ".json", Deliveries: m.Deliveries, Events: m.Events}
 	if err := a.put(ctx, d, map[string][]byte{finished.Manifest: text}); err != nil {
-		return err
+		return "", err
 	}
 	sum := sumOf(text)
 	if _, err := a.get(ctx, finished.Manifest, sum); err != nil {
-		return err
+		return "", err
 	}
 	finished.SHA256, _ = hex.DecodeString(sum)
 	finished.Names = append(m.names(), finished.Manifest)
@@ -204,7 +205,7 @@ func (a *Archive) publish(ctx context.Context, d Day, m *Manifest, over func() b
 		return tag.RowsAffected(), err
 	})
 	if err != nil {
-		return fmt.Errorf("make the manifest of %s valid: %w", d.Name(), err)
+		return "", fmt.Errorf("make the manifest of %s valid: %w", d.Name(), err)
 	}
-	return a.sweep(ctx, d.Day)
+	return finished.Manifest, a.sweep(ctx, d.Day)
 }

@@ -89,7 +89,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 		return errors.Join(fmt.Errorf("%d of %d deliveries were exported", m.Deliveries, count), a.forget(ctx, d))
 	}
 	m.IDs = newManifest(d, nil, ids).IDs
-	err = a.publish(ctx, w.day, m, over)
+	_, err = a.publish(ctx, w.day, m, over)
 	if isDamage(err) {
 		return errors.Join(err, a.forget(ctx, w.day))
 	}

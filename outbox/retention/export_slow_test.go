@@ -45,18 +45,18 @@ func (c *counting) parts() int {
 	return n
 }
 
-// bulk stores n events, each in its own delivery.
-func (w *world) bulk(t *testing.T, n int) {
+// bulk stores n events, each in its own delivery. Their ids begin with a prefix.
+func (w *world) bulk(t *testing.T, prefix string, n int) {
 	t.Helper()
 	w.run(t, `
 		WITH new AS (
-			SELECT 'bulk-' || n AS id, gen_random_uuid() AS delivery FROM generate_series(1, $1::int) AS n
+			SELECT $1::text || n AS id, gen_random_uuid() AS delivery FROM generate_series(1, $2::int) AS n
 		), stored AS (
 			INSERT INTO hooklatch.processed_events (source, event_id, accept_seq, acceptance_id, provider, event_type, delivery_id, payload_hash, queue, outcome, processed_at)
 			SELECT 'bulk', id, nextval('hooklatch.accept_seq'), delivery, 'hmac', 'happened', delivery, '', '', 'skipped', now() FROM new
 		)
 		INSERT INTO hooklatch.deliveries (delivery_id, source, headers, content_type, body)
-		SELECT delivery, 'bulk', '{}', 'application/json', convert_to(format('{"id":"%s"}', id), 'UTF8') FROM new`, n)
+		SELECT delivery, 'bulk', '{}', 'application/json', convert_to(format('{"id":"%s"}', id), 'UTF8') FROM new`, prefix, n)
 }
 
 // A day takes longer to read back than a call may last. Each call reads one more part, while the day
@@ -65,7 +65,7 @@ func TestADayIsReadBackInSeveralCalls(t *testing.T) {
 	t.Parallel()
 	storage := &counting{Storage: export.Directory(t.TempDir())}
 	w := exporting(t, storage)
-	w.bulk(t, 250)
+	w.bulk(t, "bulk-", 250)
 	today := w.now(t).UTC().Truncate(day)
 	w.passDays(t, 2)
 	over := func() bool { return true }
@@ -153,4 +153,42 @@ func TestADeadlineOfAnExportIsAFailure(t *testing.T) {
 		require.Zero(t, days)
 		require.Zero(t, all)
 	}
+}
+
+// An erasure that takes longer than a run continues where it ended: between two days, and between
+// two parts of a day.
+func TestAnErasureContinuesWhereItEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	storage := &counting{Storage: export.Directory(dir)}
+	w := exporting(t, storage)
+	over := func() bool { return true }
+	for _, prefix := range []string{"first-", "second-"} {
+		w.bulk(t, prefix, 150) // two parts
+		today := w.now(t).UTC().Truncate(day)
+		w.passDays(t, 2)
+		require.Eventually(t, func() bool { return w.Export().Export(t.Context(), today, over) == nil }, 2*time.Minute, time.Millisecond)
+	}
+	w.run(t, `INSERT INTO hooklatch.export_erasures (source, event_id, note, redacting) SELECT source, event_id, 'erased', false FROM hooklatch.processed_events`)
+	storage.parts()
+	ended := 0
+	for ; ; ended++ {
+		require.Less(t, ended, 20)
+		days := 0
+		err := w.Export().EraseNoted(t.Context(), func(context.Context) error {
+			if days++; days > 1 {
+				return errFault
+			}
+			return nil
+		})
+		require.Equal(t, 2, storage.parts(), "one part, and the part that replaces it")
+		if err == nil {
+			break
+		}
+		require.ErrorIs(t, err, errFault)
+	}
+	require.Equal(t, 3, ended)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	require.NotContains(t, contents(t, dir), `{\"id\":`)
+	w.onlyNeeded(t, dir, 4)
 }

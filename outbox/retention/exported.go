@@ -34,6 +34,22 @@ func (r *run) exportDays(ctx context.Context, days []partition) ([]partition, er
 	return days, nil
 }
 
+// eraseNoted erases events in the export, for at most half of the run. Otherwise a run with many
+// erasures, or with a large export, would delete nothing.
+func (r *run) eraseNoted(ctx context.Context) error {
+	half := time.Now().Add(time.Until(r.order.Until) / 2)
+	err := r.export.EraseNoted(ctx, func(ctx context.Context) error {
+		if ctx.Err() != nil || !r.order.Until.IsZero() && time.Now().After(half) {
+			return export.ErrUnfinished
+		}
+		return nil
+	})
+	if errors.Is(err, export.ErrUnfinished) {
+		return nil // the next run continues
+	}
+	return err
+}
+
 // keepUnexported keeps events whose deliveries are not exported yet.
 func (r *run) keepUnexported(events *task) {
 	if oldest := r.tasks[0].oldest; r.export != nil && !oldest.IsZero() && events.before.After(oldest) {

@@ -102,7 +102,7 @@ func (k *Keeper) Run(ctx context.Context, o Order) (Report, error) {
 		return r.report(stopped), r.stop(ctx, stopped)
 	}
 	if k.export != nil {
-		if err := k.export.EraseNoted(ctx, nil); err != nil {
+		if err := r.eraseNoted(ctx); err != nil {
 			return r.report(nil), fmt.Errorf("retention: %w", err)
 		}
 	}
