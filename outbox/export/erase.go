@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/internal/statement"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -23,9 +24,31 @@ type note struct {
 	text        string // replaces the errors of the event and its effects
 	redacting   bool   // erased by a setting of the source, not by an operator
 	requestedAt time.Time
+	receivedAt  time.Time // of a redacted event whose row is stored; otherwise zero
+}
+
+// clockError bounds the error of the database's clock. An event may have been received under a
+// clock that was this much ahead, and a delivery that repeats the event under the right clock.
+const clockError = 7 * 24 * time.Hour
+
+// concerns reports whether a day may contain the event. Redactions are noted every minute, and most
+// of these events are younger than every exported day: no file has to be read for them.
+func (n note) concerns(d Day) bool {
+	return n.receivedAt.IsZero() || d.span().Until.After(n.receivedAt.Add(-clockError))
 }
 
 type notes map[identity.EventRef]note
+
+// of returns the notes that concern a day.
+func (n notes) of(d Day) notes {
+	some := notes{}
+	for ref, one := range n {
+		if one.concerns(d) {
+			some[ref] = one
+		}
+	}
+	return some
+}
 
 // walk is one pass of noted erasures over the exported days, newest first.
 type walk struct {
@@ -117,13 +140,17 @@ func (a *Archive) eraseAll(ctx context.Context, w *walk, still func(context.Cont
 
 // visit erases the noted events in one day.
 func (a *Archive) visit(ctx context.Context, listed Day, w *walk, still func(context.Context) error) error {
+	noted := w.noted.of(listed)
+	if len(noted) == 0 && listed.Manifest != "" && len(listed.garbage) == 0 {
+		return nil
+	}
 	// Other processes may have changed the day since the list was read.
 	d, there, err := a.day(ctx, listed.Day)
 	if err != nil {
 		return err
 	}
 	if d.Manifest != "" {
-		if err := a.eraseDay(ctx, d, w, still); err != nil {
+		if err := a.eraseDay(ctx, d, noted, w, still); err != nil {
 			return fmt.Errorf("erase in the export of %s: %w", d.Name(), err)
 		}
 		return nil
@@ -199,8 +226,8 @@ func (a *Archive) abandon(ctx context.Context, d Day) error {
 }
 
 // eraseDay erases the noted events in a day, and deletes the day's files that are not needed.
-func (a *Archive) eraseDay(ctx context.Context, d Day, w *walk, still func(context.Context) error) error {
-	err := a.eraseIn(ctx, d, w, still)
+func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes, w *walk, still func(context.Context) error) error {
+	err := a.eraseIn(ctx, d, noted, w, still)
 	if err == nil {
 		err = a.sweep(ctx, d.Day)
 	}
@@ -215,18 +242,21 @@ func (a *Archive) eraseDay(ctx context.Context, d Day, w *walk, still func(conte
 
 // eraseIn rewrites the parts of a day that contain one of the events. If still returns an error,
 // eraseIn publishes what is written, and sets w.part.
-func (a *Archive) eraseIn(ctx context.Context, d Day, w *walk, still func(context.Context) error) error {
+func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes, w *walk, still func(context.Context) error) error {
 	visited := 0
 	if d.Manifest == w.manifest {
 		visited = w.part
 	}
 	w.part = 0
+	if len(noted) == 0 {
+		return nil
+	}
 	m, err := a.manifest(ctx, d)
 	if err != nil {
 		return err
 	}
-	hashes := make(map[uint64]bool, len(w.noted))
-	for ref := range w.noted {
+	hashes := make(map[uint64]bool, len(noted))
+	for ref := range noted {
 		hashes[hashOf(ref)] = true
 	}
 	changed := *m
@@ -247,7 +277,7 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, w *walk, still func(contex
 		if !has {
 			continue
 		}
-		part, err := a.rewrite(ctx, d, i, p, w.noted)
+		part, err := a.rewrite(ctx, d, i, p, noted)
 		if err != nil {
 			return err
 		}
@@ -329,7 +359,9 @@ func (a *Archive) collectNotes(ctx context.Context, sql statement.Bound) (noted 
 		return nil, last, fmt.Errorf("read noted erasures: %w", err)
 	}
 	noted = notes{}
-	_, err = pgx.ForEachRow(rows, []any{&last.Source, &last.EventID, &last.text, &last.redacting, &last.requestedAt}, func() error {
+	var receivedAt *time.Time
+	_, err = pgx.ForEachRow(rows, []any{&last.Source, &last.EventID, &last.text, &last.redacting, &last.requestedAt, &receivedAt}, func() error {
+		last.receivedAt = column.OrZero(receivedAt)
 		noted[last.EventRef] = last
 		return nil
 	})

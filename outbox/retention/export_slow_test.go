@@ -192,3 +192,27 @@ func TestAnErasureContinuesWhereItEnded(t *testing.T) {
 	require.NotContains(t, contents(t, dir), `{\"id\":`)
 	w.onlyNeeded(t, dir, 4)
 }
+
+// A redaction is noted every minute. Retention reads no file of the export for an event that is
+// younger than all exported days.
+func TestARedactionOfAYoungEventReadsNoFile(t *testing.T) {
+	t.Parallel()
+	storage := &counting{Storage: export.Directory(t.TempDir())}
+	w := exporting(t, storage)
+	for range 3 {
+		w.bulk(t, w.now(t).Format(time.DateOnly)+"-", 1)
+		w.passDays(t, 1)
+	}
+	w.passDays(t, 14)
+	require.Equal(t, 3, w.count(t, `SELECT count(*) FROM hooklatch.exported_days WHERE events = 1`))
+	w.batch(t, "a", map[string]string{"young": canary}, "young")
+	w.finish(t, "a", "young")
+	done, err := w.Erasure().Redact(t.Context(), []erasure.Redaction{{Source: "a", Pointers: []string{"/to"}}})
+	require.NoError(t, err)
+	require.Equal(t, 1, done.Events)
+	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+	storage.parts()
+	w.keep(t, exportSettings)
+	require.Empty(t, storage.read)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+}
