@@ -40,6 +40,7 @@ type Archive struct {
 	manifests map[string]*Manifest // by name; each name is used only once
 	verified  map[string]bool      // names of the parts that an unfinished verification has read back
 	left      *walk                // ended before its last day; nil: none
+	search    search               // the last search of a day's events in all positions
 }
 
 // manifestsKept is the number of manifests that an Archive remembers.

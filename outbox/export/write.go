@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,12 +23,6 @@ const (
 	// deliveriesAtOnce and bytesAtOnce limit one read of deliveries.
 	deliveriesAtOnce = 100
 	bytesAtOnce      = 8 << 20
-	// eventsAtOnce is the number of events that one statement reads.
-	eventsAtOnce = 10_000
-	// overlap bounds the disorder of positions: an event with a higher position may have been
-	// received this much earlier than an event with a lower position. An event gets its position
-	// when it is inserted, but its time is the time at which its transaction began.
-	overlap = time.Hour
 )
 
 // ErrUnfinished is returned when the time limit was reached before a day was exported and verified
@@ -44,8 +37,9 @@ func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) e
 	return a.noteFailure(ctx, day, a.export(ctx, day, over))
 }
 
-// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error. A deadline
-// is a failure too: nobody would otherwise learn that no later call ends in time.
+// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error. A
+// deadline is a failure too. The following calls may end in the same way, and retention deletes
+// nothing meanwhile.
 func (a *Archive) noteFailure(ctx context.Context, day time.Time, why error) error {
 	if why == nil || errors.Is(why, ErrUnfinished) || errors.Is(why, errOther) || errors.Is(ctx.Err(), context.Canceled) {
 		return why
@@ -80,6 +74,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 	if err := w.write(ctx); err != nil {
 		return err
 	}
+	a.takeSearch() // a later export of the day may have other events
 	m := newManifest(d, w.day.parts, 0)
 	count, ids, err := a.count(ctx, d)
 	if err != nil {
@@ -207,56 +202,13 @@ func (a *Archive) forget(ctx context.Context, d Day) error {
 	})
 }
 
-// arrived is an event of a delivery.
-type arrived struct {
-	delivery  uuid.UUID
-	acceptSeq int64
-}
-
-// eventsOf lists the events of a day by delivery. No index maps a delivery to its events.
-func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
-	var places [2]int64
-	for i, at := range []time.Time{d.span().From.Add(-overlap), d.span().Until.Add(overlap)} {
-		if err := a.sql.EventPlace.With(eventPlace{at}).QueryRow(ctx, a.inOrder()).Scan(&places[i]); err != nil {
-			return nil, fmt.Errorf("find the day's events: %w", err)
-		}
-	}
-	var events []arrived
-	for at := (eventsBehind{After: places[0] - 1, Until: places[1], Look: eventsAtOnce}); ; {
-		rows, err := a.sql.EventsBehind.With(at).Query(ctx, a.inOrder())
-		if err != nil {
-			return nil, fmt.Errorf("list the day's events: %w", err)
-		}
-		looked := 0
-		var e arrived
-		var receivedAt time.Time
-		_, err = pgx.ForEachRow(rows, []any{&e.acceptSeq, &e.delivery, &receivedAt}, func() error {
-			looked++
-			at.After = e.acceptSeq
-			if !receivedAt.Before(d.span().From) && receivedAt.Before(d.span().Until) {
-				events = append(events, e)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("list the day's events: %w", err)
-		}
-		if looked < eventsAtOnce {
-			break
-		}
-	}
-	slices.SortFunc(events, func(a, b arrived) int {
-		return cmp.Or(bytes.Compare(a.delivery[:], b.delivery[:]), cmp.Compare(a.acceptSeq, b.acceptSeq))
-	})
-	return events, nil
-}
-
 // dayWriter writes the parts of a day.
 type dayWriter struct {
 	*Archive
 
 	day    Day
 	events []arrived // sorted by delivery
+	all    bool      // events was listed by allEventsOf
 	over   func() bool
 	part   partWriter
 }
@@ -275,6 +227,13 @@ func (w *dayWriter) write(ctx context.Context) error {
 		lines, err := w.lines(ctx, at)
 		if err != nil {
 			return err
+		}
+		if !w.all && slices.ContainsFunc(lines, func(l *Line) bool { return len(l.Events) == 0 }) {
+			if w.events, err = w.allEventsOf(ctx, w.day, w.over); err != nil {
+				return err
+			}
+			w.all = true
+			continue // a line may still have no event: it has expired
 		}
 		for _, line := range lines {
 			if err := w.part.add(line); err != nil {

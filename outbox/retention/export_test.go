@@ -453,3 +453,25 @@ func TestAnErasureReachesADeliveryThatAnotherEventKeeps(t *testing.T) {
 	require.Equal(t, erasure.Erased{Effects: 1, Others: 1}, came)
 	require.Equal(t, `[null,{"of":"parked"}]`, string(w.loaded(t, "a", "parked").Body))
 }
+
+// While a delivery arrived, the database's clock was three days ahead. The delivery is exported with
+// its event, which is far from the other events of that day.
+func TestADeliveryOfAWrongClockIsExportedWithItsEvent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.jump(t, 3*day)
+	w.done(t, "a", "ahead")
+	w.jump(t, -3*day)
+	for _, id := range []string{"one", "two", "three", "four"} {
+		w.done(t, "a", id)
+		w.passDays(t, 1)
+	}
+	w.passDays(t, 6)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
+	require.Equal(t, bodyOf("ahead"), w.shown(t, "a", "ahead").Event.Body)
+	require.Contains(t, contents(t, dir), `{\"id\":\"ahead\"}`)
+	_, err := w.Erasure().Event(t.Context(), ref("a", "ahead"), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.NotContains(t, contents(t, dir), `{\"id\":\"ahead\"}`)
+}
