@@ -3,9 +3,12 @@ package outbox
 import (
 	"context"
 	"errors"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/repair"
@@ -106,6 +109,50 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 	actions := b.actions(t)
 	require.Len(t, actions, 1, "only an operator's declaration is recorded")
 	require.Equal(t, repair.ActionPromoted, actions[0].Action)
+}
+
+// Logical replication copies rows, but no sequences. After such a move, new rows get higher numbers
+// than the stored rows, as before, even if an operator had confirmed the server already.
+func TestSequencesContinueAfterAMove(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.dispatched(t, "evt_1", ledger.AtLeastOnce)
+	require.NoError(t, b.Ledger().Park(t.Context(), b.effect(t, id).IdempotencyKey, because("its transition is stored")))
+	all, err := os.ReadFile("../internal/repair/query/sequences.sql")
+	require.NoError(t, err)
+	rows, err := b.pool.Query(t.Context(), `SELECT sequencename::text FROM pg_sequences WHERE schemaname = 'hooklatch'`)
+	require.NoError(t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	restart := func() {
+		for _, name := range names {
+			_, err := b.pool.Exec(t.Context(), `ALTER SEQUENCE hooklatch.`+name+` RESTART`)
+			require.NoError(t, err)
+		}
+	}
+	for _, name := range names {
+		// One table has rows only while a source moves to another cell, and River soon deletes the rows of the other.
+		if name != "moving_rows_id_seq" && name != "river_notification_id_seq" {
+			require.Contains(t, string(all), "'hooklatch."+name+"'", name)
+		}
+	}
+	for range 2 {
+		restart()
+		b.elsewhere(t, `system_id = system_id + 1`)
+		require.NoError(t, b.Repair().Promoted(t.Context(), because("a new server")))
+		restart() // the server is confirmed already
+		require.NoError(t, b.Repair().Promoted(t.Context(), because("a new server")))
+		for name, column := range map[string]string{
+			"accept_seq": "max(accept_seq) FROM hooklatch.processed_events", "effect_id": "max(effect_id) FROM hooklatch.effects",
+			"transition_id": "max(id) FROM hooklatch.transitions", "river_job_id_seq": "max(id) FROM hooklatch.river_job",
+			"operator_log_id_seq": "max(id) FROM hooklatch.operator_log",
+		} {
+			highest := b.count(t, `SELECT `+column)
+			require.Positive(t, highest, name)
+			require.Greater(t, b.count(t, `SELECT nextval('hooklatch.`+name+`')`), highest, name)
+		}
+		b.accepted(t, "github", "evt_"+strconv.Itoa(b.count(t, `SELECT count(*) FROM hooklatch.processed_events`)+1))
+	}
 }
 
 // A restore parks every unfinished at_most_once effect as in doubt since the restore time.

@@ -105,7 +105,7 @@ func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string,
 	if err != nil {
 		return v, fmt.Errorf("park at_most_once effects: %w", err)
 	}
-	if err := r.adopt(ctx, ActionRestored, v.State.Here, to, by); err != nil {
+	if err := r.adopt(ctx, ActionRestored, v.State, to, by); err != nil {
 		return v, fmt.Errorf("confirm this server: %w", err)
 	}
 	if err := r.pauseAll(ctx, false, by); err != nil {

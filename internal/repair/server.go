@@ -53,27 +53,35 @@ func (r *Repairer) State(ctx context.Context) (State, error) {
 }
 
 // Promoted declares that nothing is missing on this server: it was an up-to-date standby, or
-// everything was moved to it. Withheld effects then start. Errors: commit.ErrUnavailable.
+// everything was moved to it. Withheld effects then start, and sequences continue after the stored
+// rows. Errors: commit.ErrUnavailable.
 func (r *Repairer) Promoted(ctx context.Context, by ledger.Operator) error {
 	state, err := r.State(ctx)
 	if err != nil {
 		return err
 	}
-	if err := r.adopt(ctx, ActionPromoted, state.Here, time.Time{}, ordered(by, "")); err != nil {
+	if err := r.adopt(ctx, ActionPromoted, state, time.Time{}, ordered(by, "")); err != nil {
 		return fmt.Errorf("confirm this server: %w", err)
 	}
 	return nil
 }
 
 // adopt makes the server the known server. It may be repeated.
-func (r *Repairer) adopt(ctx context.Context, action ledger.Action, here Server, restoredTo time.Time, by ledger.Operator) error {
-	what := ledger.Instruction{Action: action, Target: here.String()}
+func (r *Repairer) adopt(ctx context.Context, action ledger.Action, state State, restoredTo time.Time, by ledger.Operator) error {
+	behind, err := r.sequences(ctx, state)
+	if err != nil {
+		return fmt.Errorf("read sequences: %w", err)
+	}
+	what := ledger.Instruction{Action: action, Target: state.Here.String()}
 	if !restoredTo.IsZero() {
 		what.Filter = struct {
 			RestoredTo time.Time `json:"restored_to"`
 		}{restoredTo}
 	}
 	return r.opts.Ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
+		if err := r.setSequences(ctx, tx, behind); err != nil {
+			return ledger.Consequence{}, err
+		}
 		tag, err := r.sql.Adopt.With(adopt{RestoredTo: column.TimeOrNull(restoredTo)}).Exec(ctx, tx)
 		return ledger.Consequence{Result: "known", Affected: tag.RowsAffected()}, err
 	})

@@ -17,8 +17,11 @@ type statements struct {
 	Adopt           statement.Of[adopt]
 	Around          statement.Of[around]
 	AtMostOnce      statement.Bound
+	BeginsAgain     statement.Bound
 	CountDamage     statement.Bound
 	FollowPromotion statement.Bound
+	Sequences       statement.Bound
+	SetSequence     statement.Of[setSequence]
 	State           statement.Bound
 }
 
@@ -29,6 +32,11 @@ func loadStatements(name schema.Name) (statements, error) {
 }
 
 type adopt struct{ RestoredTo *time.Time } // nil: nothing is missing
+
+type setSequence struct {
+	Name    string
+	Highest int64
+}
 
 type around struct {
 	RestoredTo time.Time

@@ -68,6 +68,7 @@ func (q questions) invariants() []invariant {
 		{q.LinksWithoutEffect, Problem, "every link of an event leads to an effect (I4)", "find out which user or program deletes from effects"},
 		{q.DoneWithoutAttempt, Problem, "every effect that is done was confirmed by its receiver (I6)", "check at the receiver whether the effect was applied, and find out which user changes effects manually"},
 		{q.AttemptsBeyondEffect, Problem, "no attempt has a higher number than its effect's latest attempt (I8)", "find out which user changes effects manually, or whether a backup was restored only in part"},
+		{q.SequencesBehind, Problem, "new rows get higher numbers than the stored rows", "logical replication does not copy sequences: stop all processes, and run `hooklatch repair --promoted --yes`"},
 		{q.EventsHeld, Warning, "no event is held as a suspected replay", "list the events with `hooklatch events list --state held`, then run `hooklatch events release` or `hooklatch events drop`, by SOURCE EVENT_ID or by filter"},
 	}
 }

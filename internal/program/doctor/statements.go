@@ -26,6 +26,7 @@ type questions struct {
 	EventsWithoutDelivery statement.Of[shown]
 	EventsWithoutJob      statement.Of[shown]
 	LinksWithoutEffect    statement.Of[shown]
+	SequencesBehind       statement.Of[shown]
 	Server                statement.Bound
 }
 

@@ -1,0 +1,17 @@
+-- Finds sequences whose next numbers stored rows already have. Logical replication copies rows, but
+-- no sequences.
+SELECT count(*) OVER () AS total, s.name || ' is at ' || s.last || ', and the rows are at ' || s.highest AS violation
+FROM (
+    SELECT
+        s.name, s.highest,
+        CASE WHEN has_sequence_privilege(s.name, 'USAGE, SELECT') THEN COALESCE(pg_sequence_last_value(s.name::regclass), 0) END AS last
+    FROM (
+        SELECT 'hooklatch.accept_seq' AS name, (SELECT max(p.accept_seq) FROM hooklatch.processed_events AS p) AS highest
+        UNION ALL
+        SELECT 'hooklatch.effect_id', (SELECT max(e.effect_id) FROM hooklatch.effects AS e)
+        UNION ALL
+        SELECT 'hooklatch.river_job_id_seq', (SELECT max(j.id) FROM hooklatch.river_job AS j)
+    ) AS s
+) AS s
+WHERE s.highest > s.last
+LIMIT :limit

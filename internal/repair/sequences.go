@@ -1,0 +1,59 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hooklatch/hooklatch/internal/sqlstate"
+)
+
+// sequence is a sequence whose next numbers stored rows already have.
+type sequence struct {
+	name    string
+	last    int64 // of the sequence
+	highest int64 // of the rows
+}
+
+// sequences returns the sequences that begin again, as after a move by logical replication. New rows
+// would get the numbers of stored rows. Retention and redaction, which continue after a number, would
+// never reach the new rows. After a promotion, the server has the sequences of the former one, and
+// sequences does not read all rows.
+func (r *Repairer) sequences(ctx context.Context, s State) ([]sequence, error) {
+	if s.Known.SystemID == s.Here.SystemID {
+		var again bool
+		if err := r.sql.BeginsAgain.QueryRow(ctx, r.opts.ReadPool).Scan(&again); err != nil || !again {
+			return nil, err
+		}
+	}
+	rows, err := r.sql.Sequences.Query(ctx, r.opts.ReadPool)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (sequence, error) {
+		var s sequence
+		err := row.Scan(&s.name, &s.last, &s.highest)
+		return s, err
+	})
+}
+
+// setSequences lets sequences continue after the numbers of the stored rows. Only their owner may do
+// this.
+func (r *Repairer) setSequences(ctx context.Context, tx pgx.Tx, all []sequence) error {
+	for _, s := range all {
+		_, err := r.sql.SetSequence.With(setSequence{Name: s.name, Highest: s.highest}).Exec(ctx, tx)
+		if sqlstate.Is(err, sqlstate.InsufficientPrivilege) {
+			var statements strings.Builder
+			for _, s := range all {
+				fmt.Fprintf(&statements, "\n  SELECT setval('%s', %d);", s.name, s.highest)
+			}
+			return fmt.Errorf("new rows would get the numbers of stored rows, and this role may not change that: stop all processes, run these statements as the owner of the tables, and repeat the command:%s\n%w", statements.String(), err)
+		}
+		if err != nil {
+			return fmt.Errorf("set %s: %w", s.name, err)
+		}
+	}
+	return nil
+}
