@@ -24,7 +24,7 @@ func TestTokensOfTheFleet(t *testing.T) {
 		process := onPool(t, b.pool)
 		all.Go(func() {
 			for range each {
-				wait, err := process.fleet.TakeTokens(context.Background(), "app", perSecond, burst, n)
+				wait, _, err := process.fleet.TakeTokens(context.Background(), "app", perSecond, burst, n, time.Hour)
 				if err != nil {
 					t.Errorf("take tokens: %v", err)
 					return
@@ -55,17 +55,17 @@ func TestTokensWithoutALimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for range 3 {
-		wait, err := b.fleet.TakeTokens(t.Context(), "app", 0, 1, 1)
+		wait, _, err := b.fleet.TakeTokens(t.Context(), "app", 0, 1, 1, 48*time.Hour)
 		require.NoError(t, err)
 		require.Zero(t, wait)
 	}
-	wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1)
+	wait, _, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1, 48*time.Hour)
 	require.NoError(t, err)
 	require.Zero(t, wait, "the first token after a quiet time is free")
-	wait, err = b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1)
+	wait, _, err = b.fleet.TakeTokens(t.Context(), "app", 0.001, 1, 1, 48*time.Hour)
 	require.NoError(t, err)
 	require.InDelta(t, 1000, wait.Seconds(), 10)
-	wait, err = b.fleet.TakeTokens(t.Context(), "mail", 0.001, 1, 1)
+	wait, _, err = b.fleet.TakeTokens(t.Context(), "mail", 0.001, 1, 1, 48*time.Hour)
 	require.NoError(t, err)
 	require.Zero(t, wait, "each destination has its own rate")
 }
@@ -76,7 +76,7 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	b := setup(t)
 	take := func() time.Duration {
 		t.Helper()
-		wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.01, 1, 1) // one token every 100 s: a busy machine does not matter
+		wait, _, err := b.fleet.TakeTokens(t.Context(), "app", 0.01, 1, 1, 48*time.Hour) // one token every 100 s: a busy machine does not matter
 		require.NoError(t, err)
 		return wait
 	}
@@ -94,6 +94,30 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	require.Positive(t, take())
 }
 
+// A process that would have to wait too long takes no token: the process that has the job when the
+// token is due takes it.
+func TestTokensThatAreTooFarAheadAreNotTaken(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 2 { // the statement also inserts the row
+		_, taken, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 2, 1, time.Minute)
+		require.NoError(t, err)
+		require.True(t, taken)
+	}
+	for range 3 {
+		wait, taken, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 2, 1, time.Minute)
+		require.NoError(t, err)
+		require.False(t, taken)
+		require.InDelta(t, 1000, wait.Seconds(), 10)
+	}
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destination_rates SET tat = tat - interval '990 seconds'`)
+	require.NoError(t, err)
+	wait, taken, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 2, 1, time.Minute)
+	require.NoError(t, err)
+	require.True(t, taken)
+	require.LessOrEqual(t, wait, 10*time.Second)
+}
+
 // After a quiet period, at most one burst of tokens is available.
 func TestTokensOfAQuietTime(t *testing.T) {
 	t.Parallel()
@@ -104,7 +128,7 @@ func TestTokensOfAQuietTime(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for n := range 4 {
-			wait, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 3, 1)
+			wait, _, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 3, 1, 48*time.Hour)
 			require.NoError(t, err)
 			if n < 3 {
 				require.Zero(t, wait, "token %d", n)

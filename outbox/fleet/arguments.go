@@ -97,9 +97,10 @@ type setPaused struct {
 }
 
 type takeTokens struct {
-	Destination   string
-	TokenSeconds  float64
-	Burst, Tokens int
+	Destination     string
+	TokenSeconds    float64
+	Burst, Tokens   int
+	PatienceSeconds float64
 }
 
 type tellPausesAgain struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
@@ -59,13 +60,13 @@ func ExampleFleet_TakeTokens() {
 
 	const perMinute = 1. / 60
 	for range 2 {
-		wait, err := destinations.TakeTokens(ctx, "crm", perMinute, 1, 1)
+		wait, taken, err := destinations.TakeTokens(ctx, "crm", perMinute, 1, 1, 10*time.Second)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("must wait:", wait > 0)
+		fmt.Println("taken:", taken, "must wait:", wait > 0)
 	}
 	// Output:
-	// must wait: false
-	// must wait: true
+	// taken: true must wait: false
+	// taken: false must wait: true
 }

@@ -47,8 +47,9 @@ type Options struct {
 }
 
 // Take takes n tokens of a destination's rate, which all processes share, and returns the wait
-// until the last of them is valid. See fleet.Fleet.TakeTokens.
-type Take func(ctx context.Context, destination string, perSecond float64, burst, n int) (wait time.Duration, err error)
+// until the last of them is valid. If the wait is longer than patience, nothing is taken. See
+// fleet.Fleet.TakeTokens.
+type Take func(ctx context.Context, destination string, perSecond float64, burst, n int, patience time.Duration) (wait time.Duration, taken bool, err error)
 
 // Lane limits the attempts of one destination in this process. It is safe for concurrent use.
 type Lane struct {

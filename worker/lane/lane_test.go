@@ -15,15 +15,20 @@ import (
 func localRate() Take {
 	var mu sync.Mutex
 	var tat time.Time
-	return func(_ context.Context, _ string, perSecond float64, burst, n int) (time.Duration, error) {
+	return func(_ context.Context, _ string, perSecond float64, burst, n int, patience time.Duration) (time.Duration, bool, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		interval := time.Duration(float64(time.Second) / perSecond)
 		if now := time.Now(); tat.Before(now) {
 			tat = now
 		}
-		tat = tat.Add(time.Duration(n) * interval)
-		return max(0, time.Until(tat)-time.Duration(max(burst, n))*interval), nil
+		next := tat.Add(time.Duration(n) * interval)
+		wait := max(0, time.Until(next)-time.Duration(max(burst, n))*interval)
+		if wait > patience {
+			return wait, false, nil
+		}
+		tat = next
+		return wait, true, nil
 	}
 }
 

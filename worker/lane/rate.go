@@ -29,7 +29,7 @@ const (
 // tokens from the database, for itself and for the jobs that wait with it. More tokens are taken
 // only when these tokens are due.
 type fleetRate struct {
-	take     func(ctx context.Context, n int) (wait time.Duration, err error)
+	take     func(ctx context.Context, n int, patience time.Duration) (wait time.Duration, taken bool, err error)
 	interval time.Duration // between two tokens
 	prefetch int           // maximum number of tokens taken together
 	patience time.Duration // maximum wait of a job for its token
@@ -42,8 +42,8 @@ type fleetRate struct {
 
 func newFleetRate(o Options, take Take) *fleetRate {
 	return &fleetRate{
-		take: func(ctx context.Context, n int) (time.Duration, error) {
-			return take(ctx, o.Name, float64(o.Rate), o.Burst, n)
+		take: func(ctx context.Context, n int, patience time.Duration) (time.Duration, bool, error) {
+			return take(ctx, o.Name, float64(o.Rate), o.Burst, n, patience)
 		},
 		interval: time.Duration(float64(time.Second) / float64(o.Rate)),
 		prefetch: max(1, int(float64(o.Rate)*prefetchSpan.Seconds())),
@@ -104,12 +104,21 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 }
 
 // refill takes tokens for the waiting jobs. The database returns the time at which the last token
-// becomes valid; the other tokens become valid before it, one per interval.
+// becomes valid; the other tokens become valid before it, one per interval. If that takes longer
+// than a job waits, refill takes none and returns a snooze: when the token is due, another process
+// may have the job.
 func (r *fleetRate) refill(ctx context.Context) error {
 	n := min(max(1, int(r.waiting.Load())), r.prefetch)
-	wait, err := r.take(ctx, n)
+	patience := r.patience
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = time.Until(deadline)
+	}
+	wait, taken, err := r.take(ctx, n, patience)
 	if err != nil {
 		return err
+	}
+	if !taken {
+		return river.JobSnooze(wait)
 	}
 	now := time.Now()
 	for i := range n {
