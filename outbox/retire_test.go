@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -31,6 +32,8 @@ func TestRetiredDestinationTakesNothingAndKeepsNothingWaiting(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, added)
 	}
+	doubtful := identity.EffectID{Scope: identity.ScopeOfEnqueue("app"), Key: "one", Generation: 1}
+	b.settle(t, b.granted(t, doubtful, lease), ledger.Settlement{Verdict: ledger.VerdictMaybeApplied})
 	waiting, err := b.fleet.Waiting(t.Context())
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)

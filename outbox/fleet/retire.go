@@ -72,7 +72,9 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 	}
 	by.Reason = cmp.Or(by.Reason, "its destination is retired")
 	run, err := f.runs.Begin(ctx, runs.Order{
-		Action: ledger.ActionParkEffect, Effects: find.Effects{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)},
+		Action:      ledger.ActionParkEffect,
+		Effects:     find.Effects{Destination: destination, States: ledger.StatesFor(ledger.ActionParkEffect)},
+		EffectTerms: runs.EffectTerms{InDoubt: true}, // parking applies nothing
 	}, by)
 	if err != nil {
 		return runs.Run{}, fmt.Errorf("retire %s: park its unfinished effects: %w", destination, err)
