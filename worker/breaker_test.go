@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -92,6 +94,36 @@ func TestBreakerTripsAndRecovers(t *testing.T) {
 			require.Equal(t, 2, b.count(t, `SELECT count(DISTINCT what) FROM hooklatch.minutes WHERE kind = 'timeline' AND name = 'down' AND what IN ('breaker_opened', 'breaker_closed')`))
 		})
 	}
+}
+
+// refusingSender refuses the effects of evt_0 without a status, as a database does.
+type refusingSender struct{ fakeSender }
+
+func (refusingSender) Send(_ context.Context, e *ledger.Effect) destination.Outcome {
+	if e.EffectID.Key == "evt_0" {
+		return destination.Outcome{Verdict: ledger.VerdictRefused, Err: errors.New("duplicate key")}
+	}
+	return destination.Outcome{Verdict: ledger.VerdictDone}
+}
+
+// A probe whose effect is refused without a status does not show whether the destination works. The
+// next probe is soon, not after the wait that follows a failed probe.
+func TestARefusedEffectDoesNotKeepTheBreakerOpen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.opts.Destinations = []DestinationOptions{{Name: "app", Sender: refusingSender{"http"}, Breaker: lane.Breaker{Probe: time.Millisecond, MaxProbe: time.Hour}}}
+	b.opts.Routes = []route.Route{{Name: "all", From: []string{"*"}, To: "app"}}
+	w := b.worker(t)
+	require.NoError(t, w.registerDestinations(t.Context()))
+	require.NoError(t, failure(b.outbox.Fleet().Trip(t.Context(), "app", "it was down", time.Millisecond)))
+	_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.destinations SET opened_at = opened_at - interval '1 day'`)
+	require.NoError(t, err)
+	b.start(t, w)
+	b.take(t, incoming{id: "evt_0", body: `{}`})
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE event_id = 'evt_0' AND state = 'failed'`)
+	b.take(t, incoming{id: "evt_1", body: `{}`})
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE event_id = 'evt_1' AND state = 'done'`)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.destinations WHERE breaker_state <> 'closed'`))
 }
 
 // Attempts that were in flight when the breaker opened fail too, in all processes. The breaker opens
