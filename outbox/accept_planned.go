@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -141,6 +140,7 @@ func (o *Outbox) planEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, ba
 			rows.planWith(batch)
 		}
 		rows.planned[i].of(planned.Dispatch)
+		rows.by = append(rows.by, planned.Configuration)
 		n, weight := planned.weigh()
 		items, size = items+n, size+weight
 	}
@@ -187,18 +187,6 @@ func (r *acceptRows) planWith(batch []arrival) {
 func (r *plannedRow) of(d Dispatch) {
 	r.PlannedOutcome, r.ConfigHash = d.outcome(), d.ConfigHash
 	r.Configuration, r.Routes, r.ForHandlers = d.Configuration.Number, d.Configuration.Routes, d.Configuration.ForHandlers
-}
-
-// oldestConfiguration returns the lowest configuration number of the plans, or the largest int64 if
-// no plan has a number.
-func (r *acceptRows) oldestConfiguration() int64 {
-	oldest := int64(math.MaxInt64)
-	for _, row := range r.planned {
-		if row.Configuration > 0 {
-			oldest = min(oldest, row.Configuration)
-		}
-	}
-	return oldest
 }
 
 // createPlanned creates the effects of the events that T1 stored with their plans. If that fails,

@@ -12,6 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/riverjob"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/internal/statement"
+	"github.com/hooklatch/hooklatch/outbox/fleet"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
@@ -100,9 +101,10 @@ type acceptPlannedArgs struct {
 // acceptRows are the distinct events of a batch, in order of arrival.
 type acceptRows struct {
 	events   []eventRow
-	at       []eventAt       // positions of the events in the batch
-	planned  []plannedRow    // all events, if at least one has a plan
-	inserted []insertedEvent // one for each event; zero for a duplicate
+	at       []eventAt             // positions of the events in the batch
+	planned  []plannedRow          // all events, if at least one has a plan
+	by       []fleet.Configuration // configurations of the plans
+	inserted []insertedEvent       // one for each event; zero for a duplicate
 }
 
 // insertedEvent is an event that T1 stored.
@@ -160,7 +162,7 @@ func (o *Outbox) storing(rows *acceptRows, batch []arrival) statement.Bound {
 	}
 	if rows.planned != nil {
 		return o.sql.AcceptPlanned.With(acceptPlannedArgs{
-			newerThan: configurationsNewerThan(rows.oldestConfiguration()), Events: rows.planned, Deliveries: deliveries,
+			newerThan: configurationsNewerThan(rows.by...), Events: rows.planned, Deliveries: deliveries,
 			Kind: riverjob.KindDispatch, MaxAttempts: riverjob.MaxDispatchAttempts,
 		})
 	}

@@ -169,7 +169,7 @@ func (o *Outbox) FailDispatch(ctx context.Context, e *inbox.Event, by fleet.Conf
 	err = o.db.Do(ctx, "fail_dispatch", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		failed := failDispatch{
 			EventRef: e.EventRef, Generation: e.Generation, Error: column.Reason(reason),
-			newerThan: configurationsNewerThan(by.Number), Routes: by.Routes, ForHandlers: by.ForHandlers,
+			newerThan: configurationsNewerThan(by), Routes: by.Routes, ForHandlers: by.ForHandlers,
 		}
 		return o.sql.FailDispatch.With(failed).QueryRow(ctx, tx).Scan(&left)
 	})
@@ -232,8 +232,17 @@ type newerThan struct {
 	SeenSeconds, PatienceSeconds float64
 }
 
-func configurationsNewerThan(number int64) newerThan {
-	return newerThan{Configuration: number, SeenSeconds: fleet.PresumedGone.Seconds(), PatienceSeconds: fleet.GatewayPatience.Seconds()}
+// configurationsNewerThan returns the arguments for plans of these configurations: a process is
+// selected if its configuration is newer than one of them.
+func configurationsNewerThan(by ...fleet.Configuration) newerThan {
+	than := newerThan{Configuration: math.MaxInt64, PatienceSeconds: fleet.GatewayPatience.Seconds()}
+	for _, c := range by {
+		if c.Number > 0 {
+			than.Configuration = min(than.Configuration, c.Number)
+			than.SeenSeconds = max(than.SeenSeconds, c.CountsFor().Seconds())
+		}
+	}
+	return than
 }
 
 type fenceArgs struct {
@@ -251,7 +260,7 @@ type fenced struct{ passed, left map[identity.EventRef]bool }
 func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (fenced, error) {
 	var planned []fencedRow
 	seen := make(map[identity.EventRef]bool, len(batch))
-	oldest := int64(math.MaxInt64)
+	var by []fleet.Configuration
 	for _, d := range batch {
 		if seen[d.Event.EventRef] {
 			continue
@@ -261,11 +270,9 @@ func (o *Outbox) fence(ctx context.Context, tx pgx.Tx, batch []Dispatch) (fenced
 			EventRef: d.Event.EventRef, Generation: d.Event.Generation, Outcome: d.outcome(), ConfigHash: d.ConfigHash, JobID: d.JobID,
 			Configuration: d.Configuration.Number, Routes: d.Configuration.Routes, ForHandlers: d.Configuration.ForHandlers,
 		})
-		if d.Configuration.Number > 0 {
-			oldest = min(oldest, d.Configuration.Number)
-		}
+		by = append(by, d.Configuration)
 	}
-	rows, err := o.sql.Fence.With(fenceArgs{newerThan: configurationsNewerThan(oldest), Planned: planned}).Query(ctx, tx)
+	rows, err := o.sql.Fence.With(fenceArgs{newerThan: configurationsNewerThan(by...), Planned: planned}).Query(ctx, tx)
 	if err != nil {
 		return fenced{}, fmt.Errorf("fence events: %w", err)
 	}

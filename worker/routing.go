@@ -121,7 +121,7 @@ func (w *Worker) announceRouting(ctx context.Context, next *routing) error {
 func (w *Worker) presenceWith(r *routing) fleet.Presence {
 	p := fleet.Presence{
 		ID: w.opts.ID, Running: time.Since(w.made), ConfigHash: r.table.ConfigHash(), Destinations: w.registered(),
-		Hash: r.routes, Routes: r.routes, Accepts: w.opts.Accepts,
+		Hash: r.routes, Routes: r.routes, Accepts: w.opts.Accepts, Last: w.routing.Load().announced,
 	}
 	if len(w.handlers) > 0 {
 		sum := sha256.New()

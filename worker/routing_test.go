@@ -227,6 +227,42 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	})
 }
 
+// An outage of the database makes the announcements of all processes old. Meanwhile, and until all
+// processes have had the time to announce themselves again, events still wait for the newest
+// configuration. No configuration gets a new number.
+func TestNewestConfigurationDecidesAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	p := newPrograms(t)
+	w := p.run(t, Routing{Sources: []string{"stripe"}, Routes: []route.Route{named("paid", "stripe", "invoice.paid")}})
+	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}
+	newest, err := p.outbox.Fleet().Announce(t.Context(), other)
+	require.NoError(t, err)
+	other.Last = newest
+	for _, table := range []string{"workers", "configurations"} {
+		_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.`+table+` SET seen_at = seen_at - interval '3 minutes'`)
+		require.NoError(t, err)
+	}
+	silent := *w.routing.Load()
+	silent.announced.AnnouncedAt = silent.announced.AnnouncedAt.Add(-3 * time.Minute)
+	w.routing.Store(&silent)
+	p.deliver(t, "stripe", "evt_1", "charge.failed")
+	waits := func(snoozes int) {
+		t.Helper()
+		waitFor(t, p.bundle, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND (metadata ->> 'snoozes')::integer >= $1`, snoozes)
+		require.Equal(t, 1, p.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received'`))
+	}
+	waits(1)
+	w.announceAgain(t.Context())
+	require.Equal(t, silent.announced.Number, w.routing.Load().announced.Number)
+	waits(3)
+	again, err := p.outbox.Fleet().Announce(t.Context(), other)
+	require.NoError(t, err)
+	require.Equal(t, newest.Number, again.Number)
+	waits(4)
+	require.NoError(t, p.outbox.Fleet().Withdraw(t.Context(), "other"))
+	p.settled(t)
+}
+
 // If no process has run a configuration for some time, the configuration counts as new when a
 // deployment rolls back to it.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {

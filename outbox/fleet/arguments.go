@@ -25,6 +25,7 @@ type announceWorker struct {
 	Dispatches     bool
 	Accepts        bool
 	UnusedSeconds  float64 // time after which an unused configuration gets a new number
+	Renewed        bool    // the process has announced the configuration before
 }
 
 type asideRow struct{ Destination, AsideQueue string }

@@ -55,6 +55,8 @@ type Presence struct {
 	GatewayOnly bool
 	// Accepts is true for a process that runs a gateway.
 	Accepts bool
+	// Last is the result of this process's last Announce, or zero before the first.
+	Last Configuration
 }
 
 // Configuration is a process's announced configuration.
@@ -66,6 +68,29 @@ type Configuration struct {
 	// ForHandlers is true if an event waits for handlers of its source: only processes with
 	// such handlers can take it.
 	ForHandlers bool
+
+	// AnnouncedAt is the time of the announcement.
+	AnnouncedAt time.Time
+
+	hash string // Presence.Hash
+	// silentFrom and silentTo are the times of the announcements before and after this process
+	// could not announce itself for longer than PresumedGone.
+	silentFrom, silentTo time.Time
+}
+
+// CountsFor returns the age up to which the announcements of other processes count: PresumedGone,
+// or more while this process cannot announce itself, and for PresumedGone afterwards. An outage of
+// the database makes all announcements old. The announcements that counted before the outage still
+// count until all processes have had the time to announce themselves again.
+func (c Configuration) CountsFor() time.Duration {
+	switch {
+	case c.AnnouncedAt.IsZero():
+	case time.Since(c.AnnouncedAt) > PresumedGone:
+		return time.Since(c.AnnouncedAt) + PresumedGone
+	case time.Since(c.silentTo) < PresumedGone:
+		return time.Since(c.silentFrom) + PresumedGone
+	}
+	return PresumedGone
 }
 
 // Announce registers a running process, its destinations and its sources, and returns its
@@ -77,7 +102,7 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error)
 	for i, d := range p.Destinations {
 		names[i], queues[i] = d.Name, d.Queue
 	}
-	announced := Configuration{Routes: p.Routes}
+	var number int64
 	err := f.db.Statement("announce_worker", func(db pipeline.ByIndex) error {
 		return f.sql.AnnounceWorker.With(announceWorker{
 			ID: p.ID, RunningSeconds: p.Running.Seconds(), ConfigHash: p.ConfigHash, Destinations: names, Queues: queues,
@@ -85,12 +110,18 @@ func (f *Fleet) Announce(ctx context.Context, p Presence) (Configuration, error)
 			Dispatches:    !p.GatewayOnly,
 			Accepts:       p.Accepts || p.GatewayOnly,
 			UnusedSeconds: unusedAfter.Seconds(),
-		}).QueryRow(ctx, db).Scan(&announced.Number)
+			Renewed:       p.Last.hash == p.Hash && p.Last.Number > 0,
+		}).QueryRow(ctx, db).Scan(&number)
 	})
 	if err != nil {
 		return Configuration{}, fmt.Errorf("announce worker: %w", err)
 	}
-	return announced, nil
+	next := p.Last
+	next.Number, next.Routes, next.hash, next.AnnouncedAt = number, p.Routes, p.Hash, time.Now()
+	if last := p.Last.AnnouncedAt; !last.IsZero() && next.AnnouncedAt.Sub(last) > PresumedGone {
+		next.silentFrom, next.silentTo = last, next.AnnouncedAt
+	}
+	return next, nil
 }
 
 // Withdraw removes a stopping process from the running processes. It tries once.
@@ -221,7 +252,7 @@ func (f *Fleet) RendersElsewhere(ctx context.Context, source identity.Source, de
 		return false, nil
 	}
 	asked := rendersElsewhere{
-		Source: source, HasSource: hasSource, Destination: destination, Configuration: by.Number, Routes: by.Routes, SeenSeconds: PresumedGone.Seconds(),
+		Source: source, HasSource: hasSource, Destination: destination, Configuration: by.Number, Routes: by.Routes, SeenSeconds: by.CountsFor().Seconds(),
 	}
 	err = f.db.Statement("renders_elsewhere", func(db pipeline.ByIndex) error {
 		return f.sql.RendersElsewhere.With(asked).QueryRow(ctx, db).Scan(&elsewhere)

@@ -77,9 +77,14 @@ func (a *App) announceGateway(ctx context.Context, p *fleet.Presence) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
 	defer cancel()
-	if _, err := a.outbox.Fleet().Announce(ctx, *p); err != nil {
+	if a.told != nil {
+		p.Last = a.told.Last
+	}
+	announced, err := a.outbox.Fleet().Announce(ctx, *p)
+	if err != nil {
 		return err
 	}
+	p.Last = announced
 	a.told = p
 	return nil
 }

@@ -1,7 +1,8 @@
 -- Announces a process and its configuration, and returns the configuration's number. The server's
 -- clock measures the process's start, so that two processes can be compared. A known configuration
 -- keeps its number. Therefore, a restarted process does not make an older configuration the newest.
--- A configuration that no process has run for :unused_seconds gets a new number.
+-- A configuration that no process has run for :unused_seconds gets a new number, unless a process
+-- renews its announcement.
 WITH announced AS (
     INSERT INTO hooklatch.configurations AS known (hash, began_by)
     VALUES (:configuration, :id)
