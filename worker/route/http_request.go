@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,7 +57,8 @@ func forwardType(e *inbox.Event) string {
 
 // httpRequest is a compiled HTTPRequest.
 type httpRequest struct {
-	method    string
+	method    string                // of the route
+	used      string                // method, or the destination's
 	url, body *expression           // nil if the field is empty
 	text      *expression           // nil if the field is empty
 	messenger destination.Messenger // makes the body from the text
@@ -64,7 +66,10 @@ type httpRequest struct {
 }
 
 func compileHTTP(env *cel.Env, r *HTTPRequest, to destination.Sender, fail failFunc) *httpRequest {
-	compiled := &httpRequest{method: r.Method}
+	compiled := &httpRequest{method: r.Method, used: r.Method}
+	if to != nil {
+		compiled.used = cmp.Or(r.Method, to.FirstRequest(nil).Method)
+	}
 	compile := func(field, text string, want wanted) *expression { return compileField(env, field, text, want, fail) }
 	compiled.url = compile("http.url", r.URL, wantText)
 	compiled.body = compile("http.body", r.Body, wantAny)
@@ -116,7 +121,7 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 			return ledger.Request{}, fmt.Errorf("http.body: %w", err)
 		}
 		request.ContentType = jsonContentType
-	case !mayBeEmpty(r.method):
+	case !mayBeEmpty(r.used):
 		request.FromDelivery = true
 		request.ContentType = forwardType(scope.event)
 	}

@@ -73,6 +73,8 @@ func planTargets(t *testing.T) []Target {
 	t.Helper()
 	app, err := destination.NewHTTP(destination.HTTPOptions{Name: "app", URL: "https://app.example.com/hooks"})
 	require.NoError(t, err)
+	purge, err := destination.NewHTTP(destination.HTTPOptions{Name: "purge", URL: "https://cdn.example.com", Method: "DELETE"})
+	require.NoError(t, err)
 	books, err := destination.NewSQL(destination.SQLOptions{Name: "books", Statements: map[string]string{
 		"credit": "INSERT INTO credits VALUES ($1, $2, $3) -- $4",
 		"note":   "INSERT INTO notes VALUES ('$2', $1)",
@@ -88,6 +90,7 @@ func planTargets(t *testing.T) []Target {
 		{Name: "stream", Queue: "dst_stream", Policy: ledger.AtLeastOnce, Sender: stream},
 		{Name: "chat", Queue: "dst_chat", Policy: ledger.AtLeastOnce, Sender: chat},
 		{Name: "app", Queue: "dst_app", Policy: ledger.AtLeastOnce, Sender: app},
+		{Name: "purge", Queue: "dst_purge", Policy: ledger.AtLeastOnce, Sender: purge},
 		{Name: "mail", Queue: "dst_mail", Policy: ledger.AtMostOnce, Sender: kindOnly("email")},
 		{Name: "books", Queue: "dst_books", Policy: ledger.AtLeastOnce, Sender: books},
 	}
