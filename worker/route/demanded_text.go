@@ -41,13 +41,17 @@ func demanded(e celast.Expr) string {
 	return longest
 }
 
-// plainLiteral returns a string literal that looks the same in JSON, or an empty string.
+// fileHash begins the value of an uploaded file in a form's body: see package payload.
+const fileHash = "sha256:"
+
+// plainLiteral returns a string literal that looks the same in JSON, or an empty string. The hash of
+// an uploaded file is not in the body.
 func plainLiteral(e celast.Expr) string {
 	if e.Kind() != celast.LiteralKind {
 		return ""
 	}
 	text, ok := e.AsLiteral().(types.String)
-	if !ok || len(text) < minDemanded || strings.ContainsFunc(string(text), isNotPlain) {
+	if !ok || len(text) < minDemanded || strings.ContainsFunc(string(text), isNotPlain) || strings.HasPrefix(string(text), fileHash) {
 		return ""
 	}
 	return string(text)

@@ -30,6 +30,7 @@ func TestDemandedText(t *testing.T) {
 		`body[?"customer"].orValue("cus_42") == "cus_42"`:           "",
 		`(body.a == "abc") == true`:                                 "",
 		`body.a == "abc" ? body.b == "def" : body.c == "ghi"`:       "",
+		`body.scan == "sha256:9f86d081884c7d659a2feaa0c55ad015"`:    "",
 		`not an expression`:                                         "",
 	} {
 		compiled, err := CompileCondition(t.Context(), condition)
