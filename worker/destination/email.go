@@ -110,7 +110,7 @@ func (m *Email) attempt(ctx context.Context, e *ledger.Effect) Outcome {
 	}
 	from := m.from
 	if kept := e.Request.Headers[headerFrom]; len(kept) > 0 {
-		if from, err = parseAddress(kept[0]); err != nil {
+		if from, err = parseEncodedAddress(kept[0]); err != nil {
 			return refused("the sender kept with the request " + err.Error())
 		}
 	}

@@ -97,8 +97,19 @@ func (m Message) recipients() ([]*mail.Address, error) {
 // A-labels (RFC 5891), which every server accepts. Its errors do not quote the address, which is
 // personal data.
 func parseAddress(s string) (*mail.Address, error) {
-	if len(s) > maxAddress || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	if len(s) > maxAddress || !isText(s) {
 		return nil, fmt.Errorf("is longer than %d bytes or has characters an address cannot have", maxAddress)
+	}
+	return parseEncodedAddress(s)
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
+
+// parseEncodedAddress parses the mailbox that parseAddress returned. Its text may be longer than
+// maxAddress, because names with non-ASCII characters are encoded (RFC 2047).
+func parseEncodedAddress(s string) (*mail.Address, error) {
+	if !isText(s) {
+		return nil, errors.New("has characters an address cannot have")
 	}
 	address, err := mail.ParseAddress(s)
 	if err != nil {

@@ -313,10 +313,21 @@ func TestEmailAddressesOfOtherCharacters(t *testing.T) {
 	require.Contains(t, server.messages[0], "<info@xn--bcher-kva.example>")
 	require.NotContains(t, strings.ToLower(server.messages[0]), "bücher.example")
 
+	// The address that the first claim stores is longer than an address may be: the name is encoded.
+	e := emailEffect(t)
+	long := newTestEmail(t, port, func(o *EmailOptions) {
+		o.From = "Общество с ограниченной ответственностью «Ромашка» <hook@example.com>"
+	})
+	e.Request = e.Request.CompletedBy(long.FirstRequest(nil))
+	require.Greater(t, len(e.Request.Headers[headerFrom][0]), maxAddress)
+	out = long.Send(t.Context(), e)
+	require.Equal(t, ledger.VerdictDone, out.Verdict, out.Err)
+	require.Equal(t, "hook@example.com", server.from)
+
 	out = send("hook@example.com", "jürgen@example.com")
 	require.Equal(t, ledger.VerdictRefused, out.Verdict)
 	require.EqualError(t, out.Err, "the server does not offer SMTPUTF8, which is needed for the part of an address before the @")
-	require.Len(t, server.messages, 1)
+	require.Len(t, server.messages, 2)
 }
 
 func TestEmailServerFails(t *testing.T) {
