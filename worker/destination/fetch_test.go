@@ -157,5 +157,8 @@ func TestKeyAndHeadersOnTheWire(t *testing.T) {
 	header = <-got
 	require.Equal(t, "msg_1", header.Get("Webhook-Id"))
 	require.Equal(t, "2026-11-21T08:00:00Z", header.Get("Hooklatch-Received-At"))
-	require.Equal(t, ledger.VerdictRefused, signs.Send(t.Context(), e).Verdict, "a destination that signs does not pass on another signature")
+	require.Equal(t, ledger.VerdictDone, signs.Send(t.Context(), e).Verdict)
+	header = <-got
+	require.Equal(t, []string{"hl_rotated"}, header.Values("Webhook-Id"), "a destination that signs replaces a signature from before")
+	require.NotEqual(t, "v1,abc", header.Get("Webhook-Signature"))
 }

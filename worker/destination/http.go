@@ -42,6 +42,7 @@ type HTTP struct {
 	name              string
 	url               *url.URL
 	shownURL          string // replaces url in the ledger
+	hidesURL          bool   // url is a secret, and shownURL only its origin
 	preset            Preset
 	method            string
 	headers           map[string]string // canonical names
@@ -92,7 +93,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 		return nil, fmt.Errorf("http destination %q: %w", o.Name, err)
 	}
 	h := &HTTP{
-		name: o.Name, url: target, shownURL: o.ShownURL(), preset: o.Preset, method: o.Method,
+		name: o.Name, url: target, shownURL: o.ShownURL(), hidesURL: !o.SecretURL.IsZero(), preset: o.Preset, method: o.Method,
 		headers: make(map[string]string, len(o.Headers)), secretHeaders: secretHeaders(o),
 		signer: signer, signOrigins: signOrigins, idempotencyHeader: o.IdempotencyHeader, replayedHeader: o.ReplayedHeader, userAgent: o.UserAgent,
 		retryOn: o.RetryOn,
@@ -266,6 +267,9 @@ func (h *HTTP) exchange(ctx context.Context, e *ledger.Effect, req *http.Request
 	// The status decides the outcome, even if reading the body fails. If the body is read to its end,
 	// the connection can be reused.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(h.maxResponse)+1))
+	if failure := h.preset.failure(body); failure != 0 && out.Verdict == ledger.VerdictDone {
+		out = h.answered(e, failure, resp.Header)
+	}
 	cutOff := err != nil || len(body) > h.maxResponse
 	out.Excerpt = h.redactor.excerpt(body[:min(len(body), h.maxResponse)], cutOff)
 	return out

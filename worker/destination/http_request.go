@@ -133,16 +133,26 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 }
 
 // target returns the URL for a request. The stored URL of the destination is replaced by the
-// configured one, which may be a secret.
+// configured one, which may be a secret. A secret URL is stored as its origin, so another stored
+// origin is that of an earlier secret URL.
 func (h *HTTP) target(stored string) (*url.URL, error) {
-	if stored == h.shownURL {
-		stored = h.url.String()
+	u, err := parseTarget(stored)
+	if stored == h.shownURL || err == nil && h.hidesURL && isOrigin(u) {
+		return parseTarget(h.url.String())
 	}
-	return parseTarget(stored)
+	return u, err
 }
 
 func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, target *url.URL) (http.Header, error) {
-	header, err := requestHeader(r, h.checkHeader)
+	// The destination sets these headers below. A request has its own if it was created before the
+	// destination had them.
+	own := h.OwnHeaders()
+	header, err := requestHeader(r, func(name, value string) error {
+		if slices.Contains(own, http.CanonicalHeaderKey(name)) {
+			return nil
+		}
+		return h.checkHeader(name, value)
+	})
 	if err != nil {
 		return nil, err
 	}

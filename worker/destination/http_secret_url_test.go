@@ -37,6 +37,14 @@ func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	h.Send(t.Context(), e)
 	require.Equal(t, []string{"/services/T0/canary?sig=canary", "/services/T0/canary?sig=canary", "/elsewhere"}, called)
 
+	// The URL moves to another host. Effects that were tried under the old URL follow.
+	called = nil
+	moved := receive(t, func(_ http.ResponseWriter, r *http.Request) { called = append(called, "moved: "+r.RequestURI) })
+	h = newTestHTTP(t, HTTPOptions{SecretURL: secret.New(moved + "/services/T1/canary")})
+	e.Request.URL = origin
+	require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), e).Verdict)
+	require.Equal(t, []string{"moved: /services/T1/canary"}, called)
+
 	h = newTestHTTP(t, HTTPOptions{SecretURL: secret.New("http://127.0.0.1:1/canary")})
 	e.Request.URL = ""
 	out := h.Send(t.Context(), e)

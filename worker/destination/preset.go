@@ -3,7 +3,9 @@ package destination
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hooklatch/hooklatch/internal/rate"
@@ -18,8 +20,9 @@ type preset struct {
 	Name Preset
 	// rate is the rate that the chat service allows for one webhook.
 	rate rate.PerSecond
-	// most is the maximum number of characters in a message.
-	most int
+	// most is the maximum number of characters in a message, and size the maximum size of the body
+	// in bytes, or 0 without one.
+	most, size int
 	// body returns a message with the text. The text comes from a sender, so no part of it may act as
 	// markup that notifies users.
 	body func(text string) any
@@ -31,10 +34,10 @@ type preset struct {
 // discord.com/developers/docs/resources/webhook and /topics/rate-limits.
 func presets() []preset {
 	return []preset{
-		{"slack", 1, 40_000, func(text string) any {
+		{"slack", 1, 40_000, 0, func(text string) any {
 			return map[string]string{"text": strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)}
 		}},
-		{"teams", 2, 20_000, func(text string) any {
+		{"teams", 2, 20_000, 27 << 10, func(text string) any {
 			return map[string]any{"type": "message", "attachments": []any{map[string]any{
 				"contentType": "application/vnd.microsoft.card.adaptive",
 				"content": map[string]any{
@@ -43,7 +46,7 @@ func presets() []preset {
 				},
 			}}}
 		}},
-		{"discord", 2, 2_000, func(text string) any {
+		{"discord", 2, 2_000, 0, func(text string) any {
 			return map[string]any{"content": text, "allowed_mentions": map[string]any{"parse": []string{}}}
 		}},
 	}
@@ -82,12 +85,42 @@ func (name Preset) Message(text string) ([]byte, bool) {
 	if !is {
 		return nil, false
 	}
-	if letters := []rune(text); len(letters) > p.most {
-		text = string(letters[:p.most-1]) + "…"
+	letters := []rune(text)
+	if len(letters) > p.most {
+		letters = append(letters[:p.most-1], '…')
 	}
+	body := p.encode(string(letters))
+	for p.size > 0 && len(body) > p.size {
+		kept := min(len(letters)*p.size/len(body), len(letters)-1)
+		letters = append(letters[:kept-1], '…')
+		body = p.encode(string(letters))
+	}
+	return body, true
+}
+
+func (p preset) encode(text string) []byte {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)     // the body is not HTML, and operators read it in the ledger
 	_ = encoder.Encode(p.body(text)) // a text can always be encoded
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), true
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+}
+
+// teamsFailure is the beginning of the body of a 200 with which an incoming webhook of Teams reports
+// a failure. The status follows:
+// learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using.
+var teamsFailure = regexp.MustCompile(`^Webhook message delivery failed with error: .{0,100} returned HTTP error ([45][0-9]{2})\b`)
+
+// failure returns the status of a failure that the chat service reports in the body of a 2xx
+// response, or 0.
+func (name Preset) failure(body []byte) int {
+	if name != "teams" {
+		return 0
+	}
+	found := teamsFailure.FindSubmatch(body)
+	if found == nil {
+		return 0
+	}
+	status, _ := strconv.Atoi(string(found[1])) // three digits
+	return status
 }
