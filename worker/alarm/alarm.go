@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -174,6 +175,10 @@ func (a *Alarm) enqueue(ctx context.Context, tx pgx.Tx, m *Message) (string, err
 		return "", err
 	}
 	key := m.key(to.Destination)
-	m.created, err = a.opts.Enqueue(ctx, tx, outbox.Enqueue{Destination: to.Destination, Key: identity.Key(key), Request: request, Policy: ledger.AtLeastOnce})
+	m.created, err = a.opts.Enqueue(ctx, tx, outbox.Enqueue{
+		Destination: to.Destination, Key: identity.Key(key), Request: request, Policy: ledger.AtLeastOnce,
+		// After an outage, the end of an incident must not arrive before its beginning.
+		OrderKey: m.incident() + " " + strconv.Itoa(m.target), OnPark: ledger.OnParkSkip,
+	})
 	return key, err
 }

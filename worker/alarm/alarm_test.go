@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ func TestTargetsMayShareADestination(t *testing.T) {
 	pool := pgtest.New(t)
 	var logs bytes.Buffer
 	var sent []string // the bodies of new effects
+	order := map[identity.Key]string{}
 	known := map[identity.Key]bool{}
 	a, err := New(Options{
 		Pool: pool, For: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(&logs, nil)),
@@ -35,16 +38,18 @@ func TestTargetsMayShareADestination(t *testing.T) {
 				return false, nil
 			}
 			known[e.Key] = true
+			order[e.Key] = e.OrderKey
 			sent = append(sent, string(e.Request.Body))
 			return true, nil
 		},
 	})
 	require.NoError(t, err)
+	firing := []Alert{{Name: "breaker_open", Subject: "crm", Severity: Page}}
 	tell := func(before string) {
 		t.Helper()
 		_, err := pool.Exec(t.Context(), `UPDATE hooklatch.alert_states SET `+before)
 		require.NoError(t, err)
-		require.NoError(t, a.tell(t.Context(), []Alert{{Name: "breaker_open", Subject: "crm", Severity: Page}}))
+		require.NoError(t, a.tell(t.Context(), firing))
 	}
 	tell(`target = target`)
 	tell(`target = target`)
@@ -58,4 +63,17 @@ func TestTargetsMayShareADestination(t *testing.T) {
 	tell(`told_at = told_at - interval '1 minute', target = 0`) // as if the last turn had been lost
 	require.Len(t, sent, 2)
 	require.Equal(t, 2, strings.Count(logs.String(), "alert sent"))
+
+	// After an outage, the end does not overtake the beginning on its way to the same target.
+	firing = nil
+	tell(`target = 1, seen_at = seen_at - interval '1 hour'`)
+	require.Len(t, sent, 3)
+	require.Contains(t, sent[2], "resolved: ")
+	orders := map[string]int{}
+	for _, key := range order {
+		require.NotEmpty(t, key)
+		orders[key]++
+	}
+	require.Len(t, orders, 2, "one for each target")
+	require.ElementsMatch(t, []int{1, 2}, slices.Collect(maps.Values(orders)))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/schema"
 	"github.com/hooklatch/hooklatch/worker/alarm"
+	"github.com/hooklatch/hooklatch/worker/destination"
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
@@ -24,6 +25,8 @@ const (
 	alarmQueue = "alerts"
 	// alarmPollEvery is the maximum delay of an alert if the notification of its job was lost.
 	alarmPollEvery = 5 * time.Second
+	// alarmRetryMax is the maximum wait between two attempts to send an alert.
+	alarmRetryMax = 5 * time.Minute
 	// heartbeatTimeout limits the request of one heartbeat. It is short because the next heartbeat
 	// follows soon.
 	heartbeatTimeout = 5 * time.Second
@@ -48,8 +51,20 @@ func (made *destinations) addAlarms(cfg *config.Config) {
 		d.Rate, d.Burst, d.Breaker = 0, 0, lane.Breaker{Off: true}
 		d.Policy, d.KeyTTL = ledger.AtLeastOnce, 0
 		d.PollEvery = alarmPollEvery
+		d.Retry = alarmRetry(d.Retry)
 		made.list = append(made.list, d)
 	}
+}
+
+// alarmRetry shortens the longest wait, because the later messages of an incident wait for the
+// earlier ones. The attempts go on for as long as before.
+func alarmRetry(s destination.Schedule) destination.Schedule {
+	s = s.WithDefaults()
+	if s.Max > alarmRetryMax {
+		s.MaxAttempts *= int(s.Max / alarmRetryMax)
+		s.Max = alarmRetryMax
+	}
+	return s
 }
 
 func (a *App) makeAlarm() (*alarm.Alarm, error) {
@@ -109,12 +124,14 @@ func alarmTarget(cfg *config.Config, to config.AlertTarget) (alarm.Target, error
 	return target, nil
 }
 
-// beat returns a function that requests a URL and requires a 2xx response. Its errors do not
-// contain the URL, which is a secret.
+// beat returns a function that requests a URL and requires a 2xx response. Redirects are not
+// followed: a login page is no heartbeat monitor, and would receive the URL as the referrer. Errors
+// do not contain the URL, which is a secret.
 func beat(address string) func(ctx context.Context) error {
 	client := &http.Client{
-		Timeout:   heartbeatTimeout,
-		Transport: roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}),
+		Timeout:       heartbeatTimeout,
+		Transport:     roundtrip.Bounded(&http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)

@@ -12,8 +12,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
+
+// A heartbeat goes to its URL only: the page to which a proxy sends those who must sign in does not
+// note it.
+func TestAHeartbeatIsNotRedirected(t *testing.T) {
+	t.Parallel()
+	login := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("was called, from %s", r.Referer()) }))
+	t.Cleanup(login.Close)
+	monitor := httptest.NewServer(http.RedirectHandler(login.URL, http.StatusFound))
+	t.Cleanup(monitor.Close)
+	require.EqualError(t, app.Beat(t.Context(), monitor.URL+"/api/push/canary"), "answered 302 Found")
+}
 
 // An alert to a chat has the chat's own format, which is the only one that the chat accepts.
 func TestAnAlertToAChatHasItsFormat(t *testing.T) {

@@ -56,6 +56,9 @@ func (a *App) HoldAcceptPool(ctx context.Context) (giveBack func(), err error) {
 	}, nil
 }
 
+// Beat exports beat.
+func Beat(ctx context.Context, address string) error { return beat(address)(ctx) }
+
 // DeafChecks is the number of checks after which a deaf pool needs a restart.
 const DeafChecks = deafChecks
 
