@@ -76,7 +76,7 @@ func New(opts Options) (*Gateway, error) {
 		}),
 		memory:  newMemory(int64(opts.MaxBuffered)),
 		log:     newDeliveryLog(opts.Logger, opts.Now),
-		nowhere: newTally(opts.Minutes, noSource, 0),
+		nowhere: newTally(opts.Minutes, noSource, nil),
 	}
 	g.acquaintances = newAcquaintances()
 	g.connections = strangers.NewConnections(strangers.ConnectionOptions{

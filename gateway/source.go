@@ -140,7 +140,7 @@ func newSource(s Source, opts Options) *source {
 	if s.Cell != nil {
 		src.cell = *s.Cell
 	}
-	src.tally = newTally(src.cell.Minutes, s.Name, len(s.Secrets))
+	src.tally = newTally(src.cell.Minutes, s.Name, s.Secrets)
 	return src
 }
 

@@ -17,15 +17,15 @@ type tally struct {
 	answered  *measure.Timer
 }
 
-func newTally(counts *measure.Counts, source string, secrets int) tally {
+func newTally(counts *measure.Counts, source string, secrets []Secret) tally {
 	t := tally{
 		counts: counts, source: source,
 		accepted:  counts.Of(measure.OfSource, source, measure.Accepted),
 		duplicate: counts.Of(measure.OfSource, source, measure.Duplicate),
 		answered:  counts.Timer(measure.OfSource, source),
 	}
-	for i := range secrets {
-		t.secrets = append(t.secrets, counts.Of(measure.OfSource, source, measure.Secret(i+1)))
+	for _, s := range secrets {
+		t.secrets = append(t.secrets, counts.Of(measure.OfSource, source, measure.Secret(s.Value.Mark())))
 	}
 	return t
 }

@@ -72,9 +72,9 @@ const refusedPrefix = "refused:"
 // the sender. The reason must be from a bounded set.
 func Retried(reason string) What { return What("retry:" + reason) }
 
-// Secret names the count of deliveries verified by the secret at a position in the configuration,
-// from 1.
-func Secret(position int) What { return What("secret:" + strconv.Itoa(position)) }
+// Secret names the count of deliveries verified by the secret with a mark: see secret.Value.Mark.
+// The secret's position in the configuration changes with each rotation.
+func Secret(mark string) What { return What("secret:" + mark) }
 
 // bounds are the upper ends of the ranges in which a Timer counts durations, in seconds.
 var bounds = [...]float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}

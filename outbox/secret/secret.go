@@ -1,7 +1,11 @@
 // Package secret holds values that must never be printed.
 package secret
 
-import "log/slog"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+)
 
 const text = "<secret>"
 
@@ -17,6 +21,13 @@ func (v Value) Reveal() string { return v.value }
 
 // IsZero reports whether v holds no secret.
 func (v Value) IsZero() bool { return v.value == "" }
+
+// Mark returns four hex digits by which a secret is recognised when its position in a list has
+// changed. Every 65,536th secret has the same mark, so a mark does not help to guess a secret.
+func (v Value) Mark() string {
+	sum := sha256.Sum256([]byte(v.value))
+	return hex.EncodeToString(sum[:2])
+}
 
 // String implements fmt.Stringer.
 func (v Value) String() string { return text }

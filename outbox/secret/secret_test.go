@@ -45,3 +45,10 @@ func TestASecretIsNeverPrinted(t *testing.T) {
 
 	require.Equal(t, canary, value.Reveal())
 }
+
+func TestMark(t *testing.T) {
+	t.Parallel()
+	require.Regexp(t, `^[0-9a-f]{4}$`, New("hunter2").Mark())
+	require.Equal(t, New("hunter2").Mark(), New("hunter2").Mark())
+	require.NotEqual(t, New("hunter2").Mark(), New("hunter3").Mark())
+}

@@ -145,7 +145,11 @@ func consoleSources(cfg *config.Config) []console.Source {
 	var list []console.Source
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		s, path := cfg.Sources[name], "/webhooks/"+name
-		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Secrets: len(s.Secrets), Search: s.Search}
+		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Search: s.Search}
+		secrets, _ := secretsOf(s) // the gateway reports the error
+		for _, key := range secrets {
+			one.Secrets = append(one.Secrets, key.Value.Mark())
+		}
 		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
 			one.URL = public.JoinPath(path).String()
 		}

@@ -181,7 +181,7 @@ func filledAPI(t *testing.T) *bundle {
 	begun(t, b, 2)
 	b.refuse(t, "one", "two")
 	b.seen(t, "accepted")
-	b.seen(t, "secret:2")
+	b.seen(t, "secret:bbbb")
 	return b
 }
 

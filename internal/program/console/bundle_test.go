@@ -80,7 +80,7 @@ func setupOn(t testing.TB, pool *pgxpool.Pool, change ...func(*console.Options))
 		Sources: func() []console.Source {
 			return []console.Source{
 				{Name: "github", Provider: "github", URL: "/webhooks/github"},
-				{Name: "stripe", Provider: "stripe", URL: "https://hooks.example.com/webhooks/stripe", Setup: []string{"Give `{url}` to Stripe & co."}, Secrets: 2},
+				{Name: "stripe", Provider: "stripe", URL: "https://hooks.example.com/webhooks/stripe", Setup: []string{"Give `{url}` to Stripe & co."}, Secrets: []string{"aaaa", "bbbb"}},
 			}
 		},
 		Destinations: func() []console.Destination {

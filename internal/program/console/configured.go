@@ -10,7 +10,7 @@ type Source struct {
 	Setup    []string // steps to take at the sender
 	Notes    []string // pitfalls
 	Docs     string   // URL of the sender's documentation; empty if there is none
-	Secrets  int      // number of secrets
+	Secrets  []string // marks of the secrets: see secret.Value.Mark
 	Search   []string // pointers to the values by which events are found
 }
 

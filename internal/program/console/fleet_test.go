@@ -85,10 +85,22 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	require.Less(t, time.Until(known[0].ProbeAt), time.Second)
 }
 
+// The newest effects of all destinations may include none of a destination that works.
+func TestADestinationWithFewEffectsIsNotCalledIdle(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.pool.Exec(t.Context(), `SET LOCAL session_replication_role = replica;
+		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, attempt, last_attempt_at, finished_at)
+		SELECT 's', i, 'hl_' || i, CASE i WHEN 1 THEN 'app' ELSE 'crm' END, 'q', 'at_least_once', 'done', 1, now(), now()
+		FROM generate_series(1, 2002) AS i`)
+	require.NoError(t, err)
+	require.NotContains(t, b.page(t, "/destinations/app"), "Nothing was attempted")
+}
+
 func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', 'secret:2', now() - interval '3 days')`)
+	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.last_seen (kind, name, what, seen_at) VALUES ('source', 'stripe', 'secret:bbbb', now() - interval '3 days')`)
 	require.NoError(t, err)
 	require.Contains(t, b.page(t, "/sources"), "not seen yet")
 	page := b.page(t, "/sources/stripe")
@@ -96,6 +108,7 @@ func TestASourceSaysHowItIsSetUpAndWhichSecretsMatch(t *testing.T) {
 	require.Contains(t, page, "Give <code>https://hooks.example.com/webhooks/stripe</code> to Stripe &amp; co.")
 	require.Contains(t, page, "has matched no recorded delivery")
 	require.Contains(t, page, "matched 3 days ago")
+	require.Less(t, strings.Index(page, "has matched no recorded delivery"), strings.Index(page, "matched 3 days ago"), "the second secret has matched, wherever it stood then")
 	require.Contains(t, page, "hooklatch send stripe")
 	require.Equal(t, http.StatusNotFound, b.get("/sources/none").Code)
 	b.seen(t, "accepted")

@@ -191,16 +191,16 @@ func noSuchSource(name string) *problem {
 }
 
 func secretsOf(r *request, of Source) ([]secretSeen, error) {
-	if of.Secrets == 0 {
+	if len(of.Secrets) == 0 {
 		return nil, nil
 	}
 	seen, err := r.opts.Measure.LastSeen(r.Context(), measure.OfSource, of.Name)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]secretSeen, of.Secrets)
-	for i := range list {
-		list[i] = secretSeen{Position: i + 1, At: seen[measure.Secret(i+1)]}
+	list := make([]secretSeen, len(of.Secrets))
+	for i, mark := range of.Secrets {
+		list[i] = secretSeen{Position: i + 1, At: seen[measure.Secret(mark)]}
 	}
 	return list, nil
 }
