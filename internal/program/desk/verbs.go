@@ -175,10 +175,16 @@ func Verbs() []Verb {
 	}
 }
 
-// appliedTwice returns the warning before the retry of an at_most_once effect that may have been
-// applied, or "" for any other effect.
+// appliedTwice returns the warning before the retry of an effect that the retry may apply twice, or
+// "" for any other effect. Under at_least_once, an effect that may have been applied is parked if
+// the receiver may no longer recognise its key.
 func appliedTwice(e ledger.Effect) string {
-	if e.Policy != ledger.AtMostOnce || e.MaybeAppliedSince.IsZero() {
+	switch {
+	case e.MaybeAppliedSince.IsZero():
+		return ""
+	case e.Policy == ledger.AtLeastOnce && e.State == ledger.EffectParked:
+		return "An attempt may have been applied, and the receiver may have forgotten its key. A retry may then apply the effect twice."
+	case e.Policy != ledger.AtMostOnce:
 		return ""
 	}
 	return "An attempt was started and its outcome is unknown: the receiver may have applied it. The effect is at_most_once, and a retry may apply it twice."

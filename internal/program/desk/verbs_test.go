@@ -3,6 +3,7 @@ package desk_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,5 +65,31 @@ func TestEveryActionOfARunIsAVerb(t *testing.T) {
 		for _, state := range runs.StatesOfEvents(action) {
 			require.True(t, v.PossibleIn(string(state)), "%s of an event that is %s", action, state)
 		}
+	}
+}
+
+// A retry that may apply an effect twice asks first, whatever the policy of the effect is.
+func TestARetryAsksIfItMayApplyTwice(t *testing.T) {
+	t.Parallel()
+	doubt := desk.By(ledger.ActionRetryEffect).Doubt
+	for _, c := range []struct {
+		policy   ledger.Policy
+		state    ledger.EffectState
+		doubtful bool
+		want     string
+	}{
+		{ledger.AtMostOnce, ledger.EffectParked, true, "its outcome is unknown"},
+		{ledger.AtMostOnce, ledger.EffectParked, false, ""},
+		{ledger.AtLeastOnce, ledger.EffectParked, true, "may have forgotten its key"},
+		{ledger.AtLeastOnce, ledger.EffectParked, false, ""},
+		{ledger.AtLeastOnce, ledger.EffectInDoubt, true, ""},
+	} {
+		e := ledger.Effect{Policy: c.policy, State: c.state}
+		if c.doubtful {
+			e.MaybeAppliedSince = time.Now()
+		}
+		got := doubt(e)
+		require.Equal(t, c.want == "", got == "", c)
+		require.Contains(t, got, c.want)
 	}
 }
