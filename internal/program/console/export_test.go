@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
@@ -85,3 +86,6 @@ func (c *Console) Watched() int {
 	defer c.tails.mu.Unlock()
 	return len(c.tails.of)
 }
+
+// Heading returns the heading of the page that tells about an error.
+func Heading(err error) string { return (&Console{opts: Options{Now: time.Now}}).tell(err).heading }

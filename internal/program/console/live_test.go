@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/console"
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
+	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -143,4 +146,17 @@ func TestLiveSaysThatTheDatabaseIsAway(t *testing.T) {
 	require.Contains(t, got.Body.String(), "The database does not answer")
 	require.Contains(t, got.Body.String(), refreshes)
 	require.NotContains(t, gone.get("/live?pause=1").Body.String(), refreshes)
+}
+
+// A page that takes too long says so. Only if the server does not answer, the page says that.
+func TestOurOwnTimeLimitIsNoOutage(t *testing.T) {
+	t.Parallel()
+	for heading, err := range map[string]error{
+		"The database is too slow":     fmt.Errorf("list events: %w", context.DeadlineExceeded),
+		"The database does not answer": fmt.Errorf("list events: %w: %w", commit.ErrUnavailable, context.DeadlineExceeded),
+	} {
+		require.Equal(t, heading, console.Heading(err))
+	}
+	_, err := pgconn.Connect(t.Context(), "postgres://127.0.0.1:1/none")
+	require.Equal(t, "The database does not answer", console.Heading(err))
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
@@ -62,6 +64,14 @@ func (c *Console) tell(err error) *problem {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotHeld.Error()+": ")
 		return &problem{status: http.StatusConflict, heading: "This event is not held", text: sentence(why)}
 	}
+	// Our own time limits come first: sqlstate.Away counts them too, because the caller cannot tell
+	// whether a server would have answered later.
+	if _, refused := errors.AsType[*pgconn.ConnectError](err); errors.Is(err, context.DeadlineExceeded) && !refused && !errors.Is(err, commit.ErrUnavailable) {
+		return &problem{
+			status: http.StatusServiceUnavailable, cause: err, heading: "The database is too slow",
+			text: fmt.Sprintf("The database did not answer within %s. Narrow the request, or check the server: hooklatch check shows what slows it down.", pageTimeout), command: "hooklatch check",
+		}
+	}
 	if errors.Is(err, commit.ErrUnavailable) || sqlstate.Away(err) {
 		return c.away(err)
 	}
@@ -69,12 +79,6 @@ func (c *Console) tell(err error) *problem {
 		return &problem{
 			status: http.StatusForbidden, cause: err, heading: "This process lacks a database privilege",
 			text: "The database role of a gateway may read and change less than the role of a worker. Use the console of a worker.",
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &problem{
-			status: http.StatusServiceUnavailable, cause: err, heading: "The database is too slow",
-			text: fmt.Sprintf("The database did not answer within %s. Narrow the request, or check the server: hooklatch check shows what slows it down.", pageTimeout), command: "hooklatch check",
 		}
 	}
 	return &problem{

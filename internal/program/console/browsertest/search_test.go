@@ -1,7 +1,10 @@
 package browsertest
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"strconv"
@@ -28,12 +31,18 @@ var rare = "/events?" + url.Values{"when": {`body.customer.endsWith("rare")`}}.E
 // request.
 func manyEvents(t *testing.T) *tab {
 	t.Helper()
+	return openTab(t, withManyEvents(t))
+}
+
+// withManyEvents returns the address of such a system.
+func withManyEvents(t *testing.T) string {
+	t.Helper()
 	s := startSystem(t)
 	text, err := os.ReadFile(filling)
 	require.NoError(t, err)
 	_, err = s.pool.Exec(t.Context(), strings.ReplaceAll(string(text), ":rows", strconv.Itoa(fillRows)))
 	require.NoError(t, err)
-	return openTab(t, s.site)
+	return s.site
 }
 
 const (
@@ -52,6 +61,28 @@ func TestASearchGoesOnByItself(t *testing.T) {
 	require.Equal(t, "5 found", eval[string](t, b, `document.querySelector("#spoken").textContent`))
 	b.press(t, "j")
 	b.focused(t, "evt_5")
+}
+
+// A request of a search that goes on may be answered with an error. The user sees it, and can go on.
+func TestASearchThatFailsKeepsItsLink(t *testing.T) {
+	t.Parallel()
+	site, err := url.Parse(withManyEvents(t))
+	require.NoError(t, err)
+	console := httputil.NewSingleHostReverseProxy(site)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("before") == "" {
+			console.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><title>Busy</title><h1>Another of your searches is running</h1>")
+	}))
+	t.Cleanup(proxy.Close)
+	b := openTab(t, proxy.URL)
+	b.open(t, rare, http.StatusOK)
+	b.has(t, "The search stopped: Another of your searches is running.")
+	require.True(t, eval[bool](t, b, older))
+	require.False(t, eval[bool](t, b, `document.querySelector("#rest").classList.contains("running")`))
 }
 
 func TestASearchIsLedOnByALinkWithoutScripts(t *testing.T) {

@@ -155,8 +155,15 @@ async function more() {
     } catch {
       return rest.classList.remove("running");
     }
+    const next = page.getElementById("rest");
+    if (!next) {
+      // A page of an error: the link stays, so that the user can go on.
+      rest.classList.remove("running");
+      rest.prepend(`The search stopped: ${page.querySelector("h1")?.textContent ?? "no answer"}. `);
+      return;
+    }
     list.append(...(page.querySelector("#list tbody")?.children ?? []));
-    rest.replaceWith(page.getElementById("rest") ?? "");
+    rest.replaceWith(next);
     document.getElementById("nothing")?.toggleAttribute("hidden", list.children.length > 0);
     document.getElementById("list")?.toggleAttribute("hidden", list.children.length === 0);
     say(`${list.children.length} found`);
