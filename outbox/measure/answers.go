@@ -77,6 +77,9 @@ func (r *Reader) Answers(ctx context.Context, destination string) (Answers, erro
 	var said string
 	var lately bool
 	_, err = pgx.ForEachRow(rows, []any{&a.Effect, &a.State, &a.At, &status, &said, &lately, &l.All}, func() error {
+		if a.Effect == "" {
+			return nil // there is no attempt, and this row contains only All
+		}
 		a.Answer = class(column.OrZero(status), a.State, said)
 		l.Attempts = append(l.Attempts, a)
 		if lately {

@@ -62,12 +62,11 @@ func (a Alerts) withDefaults() Alerts {
 	return a
 }
 
-// TeamOf returns the team that owns a source or destination, or "" if none does.
+// TeamOf returns the team that owns a source or destination, or "" if none does. If a destination
+// without a team has the name of a source, as in a two-way integration, the team of the source owns
+// both.
 func (c *Config) TeamOf(name string) string {
-	if d, ok := c.Destinations[name]; ok {
-		return d.Team
-	}
-	return c.Sources[name].Team
+	return cmp.Or(c.Destinations[name].Team, c.Sources[name].Team)
 }
 
 // checkRecipients refuses addresses to which no email can be sent: with such an address, the

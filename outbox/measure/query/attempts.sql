@@ -44,9 +44,10 @@ WITH newest AS MATERIALIZED (
         ) AS whole
 )
 SELECT
-    found.idempotency_key, found.state, found.last_attempt_at, found.response_status, found.said,
-    found.last_attempt_at > now() - make_interval(secs => :window_seconds::float8), whole.whole
-FROM (
+    COALESCE(found.idempotency_key, ''), COALESCE(found.state, ''), COALESCE(found.last_attempt_at, 'epoch'), found.response_status,
+    COALESCE(found.said, ''), COALESCE(found.last_attempt_at > now() - make_interval(secs => :window_seconds::float8), false), whole.whole
+FROM whole
+LEFT JOIN (
     SELECT n.idempotency_key, n.state, n.last_attempt_at, n.response_status, n.said
     FROM newest AS n
     WHERE n.destination = :destination
@@ -56,7 +57,5 @@ FROM (
     TABLE failed
     UNION
     TABLE parked
-) AS found
-CROSS JOIN whole
-WHERE found.last_attempt_at IS NOT NULL
+) AS found ON found.last_attempt_at IS NOT NULL
 ORDER BY found.last_attempt_at DESC, found.idempotency_key
