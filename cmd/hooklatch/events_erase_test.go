@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,17 +71,18 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 func TestTheListOfErasedEventsCanBeReadAgain(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	keys, ids := "", []string{"two\nlines", "end\r", "esc\x1b[31m"}
+	var keys, printed strings.Builder
+	ids := []string{"two\nlines", "end\r", "esc\x1b[31m"}
 	for _, id := range ids {
-		keys += `"` + id + `",` + time.Now().UTC().Format(time.RFC3339) + "\n"
+		keys.WriteString(`"` + id + `",` + time.Now().UTC().Format(time.RFC3339) + "\n")
 	}
 	file := filepath.Join(t.TempDir(), "keys.csv")
-	require.NoError(t, os.WriteFile(file, []byte(keys), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(keys.String()), 0o600))
 	must(t, s.args("import", "keys", "stripe", file, "--yes")...)
-	var list string
 	for _, id := range ids {
-		list += must(t, s.args("events", "erase", "stripe", id, "--yes")...)
+		printed.WriteString(must(t, s.args("events", "erase", "stripe", id, "--yes")...))
 	}
+	list := printed.String()
 	require.Equal(t, `erased "stripe/two\nlines"`+"\n"+`erased "stripe/end\r"`+"\n"+`erased "stripe/esc\x1b[31m"`+"\n", list)
 	again := command{stdin: list}
 	require.Zero(t, again.run(t.Context(), s.args("events", "erase", "--again", "-", "--yes")...), again.stderr.String())

@@ -83,7 +83,7 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	}
 	// Writing in place keeps the file's owner and mode, and links to the file. The process that
 	// reads the file may run as another user.
-	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil { //nolint:gosec // the operator names the file
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	fmt.Fprintf(i.stdout, "added the source %s to %s", provider, path)

@@ -300,13 +300,13 @@ func TestInitsCommandsInstallEveryCredential(t *testing.T) {
 	require.Equal(t, readIn(t, dir, config.DefaultPath), readIn(t, system, config.InstalledPath))
 	conf, err := filepath.Glob(filepath.Join(system, dropIns, "*.conf"))
 	require.NoError(t, err)
-	lines := ""
+	var lines strings.Builder
 	for _, name := range conf {
-		lines += strings.ReplaceAll(readIn(t, "", name), system+"/etc/", "/etc/")
+		lines.WriteString(strings.ReplaceAll(readIn(t, "", name), system+"/etc/", "/etc/"))
 	}
 	for name, value := range firstrun.ReadDotenv(readIn(t, dir, firstrun.Dotenv)) {
 		if name != "DATABASE_URL" && name != "HOOKLATCH_ADMIN_TOKEN" { // the unit itself passes these
-			require.Contains(t, lines, "\n"+firstrun.LoadCredential(name)+"\n")
+			require.Contains(t, lines.String(), "\n"+firstrun.LoadCredential(name)+"\n")
 		}
 		file := filepath.Join(system, "/etc/hooklatch", firstrun.Credential(name))
 		require.Equal(t, value.Reveal(), readIn(t, "", file))
