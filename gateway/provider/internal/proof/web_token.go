@@ -103,7 +103,7 @@ func (w *WebToken) Proven(ctx context.Context, text string, secrets []secret.Val
 		return nil, 0, err
 	}
 	signed := text[:strings.LastIndexByte(text, '.')]
-	index, err := w.Match(ctx, token, signed, signature, secrets, now)
+	index, err := w.Match(ctx, token, signed, signature, secrets)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -154,7 +154,7 @@ func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 
 // Match finds the secret or key that signed a token. It returns the secret's index, or 0 for a
 // key from w.Keys.
-func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, signature []byte, secrets []secret.Value, now time.Time) (int, error) {
+func (w *WebToken) Match(ctx context.Context, token *jwt.Token, signed string, signature []byte, secrets []secret.Value) (int, error) {
 	if w.Keys == nil {
 		return webTokenSecret.Match(secrets, [][]byte{{1}}, func(key []byte) [][]byte {
 			if token.Method.Verify(signed, signature, key) != nil {
