@@ -186,13 +186,17 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	// Forged deliveries first use up all key requests that are allowed for forgeries.
 	b.asked.Store(0)
 	after := b.restarted(t, pool)
+	minute := time.Now().Truncate(time.Minute)
 	for i := range 100 {
 		require.Error(t, after.verify(t, after.forged(t, i, now), now))
 	}
-	require.EqualValues(t, 45, b.asked.Load())
+	asked := b.asked.Load()
+	if time.Now().Truncate(time.Minute).Equal(minute) { // the next minute has its own 45
+		require.EqualValues(t, 45, asked)
+	}
 	b.away.Store(true)
 	require.NoError(t, after.verify(t, after.delivery(t, now), now))
-	require.EqualValues(t, 45, b.asked.Load())
+	require.Equal(t, asked, b.asked.Load())
 
 	// The stored key ages like any other key. After an hour the process requests it again. After a
 	// day the process does not use it unless the sender responds.
@@ -207,9 +211,10 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 	require.Error(t, late.verify(t, late.delivery(t, now), now))
 	b.away.Store(false)
 	for i := range 100 {
-		require.Error(t, late.verify(t, late.forged(t, i, now.Add(time.Minute)), now.Add(time.Minute)))
+		require.Error(t, late.verify(t, late.forged(t, i, now), now))
 	}
-	require.NoError(t, late.verify(t, late.delivery(t, now), now.Add(time.Minute)))
+	// The bank is asked again a moment after the request that failed.
+	require.Eventually(t, func() bool { return late.verify(t, late.delivery(t, now), now) == nil }, 3*time.Minute, 100*time.Millisecond)
 	kept(t, pool, "proven_at > now() - interval '1 hour'")
 }
 
@@ -220,11 +225,14 @@ func TestKeysThatASenderTookBackAreNotKeptAsGood(t *testing.T) {
 	before := b.process(t, pool)
 	require.NoError(t, before.verify(t, before.delivery(t, now), now))
 	kept(t, pool, `document NOT LIKE '%"expired_at":1%'`)
-	b.expired.Store(true)
-	later := now.Add(2 * time.Hour)
-	require.ErrorContains(t, before.verify(t, before.delivery(t, later), later), string(provider.ReasonUnknownKey))
-	kept(t, pool, `document LIKE '%"expired_at":1%'`)
 	before.stop(t)
+	b.expired.Store(true)
+	_, err := pool.Exec(t.Context(), `UPDATE hooklatch.sender_keys SET proven_at = now() - interval '2 hours'`)
+	require.NoError(t, err)
+	later := b.restarted(t, pool)
+	require.ErrorContains(t, later.verify(t, later.delivery(t, now), now), string(provider.ReasonUnknownKey))
+	kept(t, pool, `document LIKE '%"expired_at":1%'`)
+	later.stop(t)
 
 	b.away.Store(true)
 	after := b.restarted(t, pool)
