@@ -138,7 +138,7 @@ func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 // loginInURL and settingInString match the user and the password of a connection URL, and one
 // setting of a connection string that is not a URL, as pgx reads them.
 var (
-	loginInURL      = regexp.MustCompile(`^(postgres(?:ql)?://)[^@/]*@|([?&])(?:user|password)=[^&]*`)
+	loginInURL      = regexp.MustCompile(`^(postgres(?:ql)?://)[^/?#]*@|([?&])(?:user|password)=[^&]*`)
 	settingInString = regexp.MustCompile(`(\w+)\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)\s*`)
 )
 

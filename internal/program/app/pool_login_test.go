@@ -18,6 +18,7 @@ func TestOnlyTheLoginOfAConnectionChanges(t *testing.T) {
 	}{
 		{"postgres://u:p@h:5432/x?a=b", "postgres://u2:p2@h:5432/x?a=b", true},
 		{"postgresql://u:p@h1:5432,h2:5433/x", "postgresql://u:p%40%2F@h1:5432,h2:5433/x", true},
+		{"postgres://u:p@1@h/x", "postgres://u:q@2@h/x", true},
 		{"postgres://h/x?user=u&password=p&a=b", "postgres://h/x?user=u2&password=p2&a=b", true},
 		{"host=h user=u password=p dbname=x", `host=h user=u2 password='p\' 2' dbname=x`, true},
 		{"password=p\\ 1 host=h", "password=p2 host=h", true},
