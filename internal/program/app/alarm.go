@@ -25,8 +25,10 @@ const (
 	alarmQueue = "alerts"
 	// alarmPollEvery is the maximum delay of an alert if the notification of its job was lost.
 	alarmPollEvery = 5 * time.Second
-	// alarmRetryMax is the maximum wait between two attempts to send an alert.
+	// alarmRetryMax is the maximum wait between two attempts to send an alert, without jitter.
 	alarmRetryMax = 5 * time.Minute
+	// mostAlarmAttempts limits the attempts to send an alert.
+	mostAlarmAttempts = 5_000
 	// heartbeatTimeout limits the request of one heartbeat. It is short because the next heartbeat
 	// follows soon.
 	heartbeatTimeout = 5 * time.Second
@@ -56,16 +58,24 @@ func (made *destinations) addAlarms(cfg *config.Config) {
 	}
 }
 
-// alarmRetry shortens the longest wait, because the later messages of an incident wait for the
-// earlier ones. The attempts go on for as long as before.
+// alarmRetry shortens the longest waits, because the later messages of an incident wait for the
+// earlier ones. More attempts with shorter waits go on for as long as before.
 func alarmRetry(s destination.Schedule) destination.Schedule {
 	s = s.WithDefaults()
-	if s.Max > alarmRetryMax {
-		s.MaxAttempts *= int(s.Max / alarmRetryMax)
-		s.Max = alarmRetryMax
+	short := s
+	short.Initial, short.Max = min(s.Initial, alarmRetryMax), min(s.Max, alarmRetryMax)
+	var rest time.Duration
+	for attempt := 1; attempt < min(s.MaxAttempts, mostAlarmAttempts); attempt++ {
+		rest += s.Delay(attempt, 0, middle)
 	}
-	return s
+	for short.MaxAttempts = 1; rest > 0 && short.MaxAttempts < mostAlarmAttempts; short.MaxAttempts++ {
+		rest -= short.Delay(short.MaxAttempts, 0, middle)
+	}
+	return short
 }
+
+// middle makes a wait without jitter.
+func middle() float64 { return 0.5 }
 
 func (a *App) makeAlarm() (*alarm.Alarm, error) {
 	cfg := a.opts.Config

@@ -14,7 +14,25 @@ import (
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
+
+// Alerts are attempted more often, and for as long as their destination says.
+func TestAlertsAreAttemptedForAsLongAsBefore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, want destination.Schedule }{
+		{destination.Schedule{Initial: time.Second, Max: 4 * time.Minute, MaxAttempts: 7}, destination.Schedule{Max: 4 * time.Minute, MaxAttempts: 7}},
+		{destination.Schedule{Initial: time.Second, Max: time.Hour, MaxAttempts: 3}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 3}},
+		{destination.Schedule{Initial: 10 * time.Minute, Max: 20 * time.Minute, MaxAttempts: 3}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 7}},
+		{destination.Schedule{MaxAttempts: 1}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 1}},
+		{destination.Schedule{}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 131}}, // about 10 h 25 min, as with 20 attempts
+	} {
+		got := app.AlarmRetry(c.given)
+		require.NoError(t, got.Validate())
+		require.Equal(t, c.want.Max, got.Max, c)
+		require.Equal(t, c.want.MaxAttempts, got.MaxAttempts, c)
+	}
+}
 
 // A heartbeat goes to its URL only: the page to which a proxy sends those who must sign in does not
 // note it.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
 // AdminHandler returns the admin listener's handler.
@@ -58,6 +60,9 @@ func (a *App) HoldAcceptPool(ctx context.Context) (giveBack func(), err error) {
 
 // Beat exports beat.
 func Beat(ctx context.Context, address string) error { return beat(address)(ctx) }
+
+// AlarmRetry exports alarmRetry.
+func AlarmRetry(s destination.Schedule) destination.Schedule { return alarmRetry(s) }
 
 // DeafChecks is the number of checks after which a deaf pool needs a restart.
 const DeafChecks = deafChecks
