@@ -19,10 +19,10 @@ type sequence struct {
 
 // sequences returns the sequences that begin again, as after a move by logical replication. New rows
 // would get the numbers of stored rows. Retention and redaction, which continue after a number, would
-// never reach the new rows. After a promotion, the server has the sequences of the former one, and
-// sequences does not read all rows.
+// never reach the new rows. After a promotion, which is urgent, the server has the sequences of
+// the former one, and sequences does not read all rows.
 func (r *Repairer) sequences(ctx context.Context, s State) ([]sequence, error) {
-	if s.Known.SystemID == s.Here.SystemID {
+	if s.Withheld && s.Known.SystemID == s.Here.SystemID {
 		var again bool
 		if err := r.sql.BeginsAgain.QueryRow(ctx, r.opts.ReadPool).Scan(&again); err != nil || !again {
 			return nil, err
