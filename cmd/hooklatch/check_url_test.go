@@ -18,7 +18,7 @@ func TestCheckConnectsToTheURLThatDirectURLBypasses(t *testing.T) {
 	for url, want := range map[string]string{
 		direct + "&application_name=pooled":          "",
 		"postgres://nobody@127.0.0.1:1/hooklatch":    "database.url cannot be used: ",
-		pgtest.URL(t, pgtest.New(t)):                 `" of system `,
+		pgtest.URL(t, pgtest.New(t)):                 `" of the server that started at `,
 		pgtest.URL(t, pgtest.New(t, pgtest.Empty())): "database.url cannot be used: ",
 	} {
 		code, found := runCheck(t, "--config", writeText(t, fmt.Sprintf("database: {url: %q, direct_url: %q, allow: [fsync_off]}\n", url, direct)))

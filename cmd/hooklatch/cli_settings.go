@@ -241,11 +241,12 @@ const (
 )
 
 // overridingDatabase returns the URL from the flag or the environment if it overrides the
-// configured URLs, and otherwise an empty value. Only the URLs of the main cell can be overridden.
+// configured URLs, and otherwise an empty value. The flag always does; DATABASE_URL does unless the
+// configuration has the same URL. Only the URLs of the main cell can be overridden.
 func (c *cli) overridingDatabase(cfg *config.Config) secret.Value {
 	elsewhere := c.database.cell != "" && c.database.cell != config.MainCell
 	url := c.givenDatabase()
-	if elsewhere || !cfg.Database.OverriddenBy(url) {
+	if elsewhere || c.database.url == "" && !cfg.Database.OverriddenBy(url) {
 		return secret.Value{}
 	}
 	return url

@@ -69,6 +69,8 @@ func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config
 	if err != nil {
 		return nil, err
 	}
+	// No connection may lead past the embedded server: dev migrates, and processes jobs.
+	cfg.Database.URL, cfg.Database.DirectURL, cfg.Database.ReadURL = database, secret.Value{}, secret.Value{}
 	secrets, err := givenSecrets(d.given, slices.Sorted(maps.Keys(cfg.Sources)))
 	if err != nil {
 		return nil, err

@@ -211,7 +211,8 @@ func TestDevPrintsTheSecretThatForwardsAreSignedWith(t *testing.T) {
 func TestDevRunsAConfigurationOfTheUser(t *testing.T) {
 	t.Parallel()
 	const given = "whsec_of_the_flag_0123456789"
-	path := writeText(t, `database: {url: "${DATABASE_URL}"}
+	// dev does not use the other URLs: nothing answers there.
+	path := writeText(t, `database: {url: "${DATABASE_URL}", direct_url: "postgres://127.0.0.1:1/none", read_url: "postgres://127.0.0.1:1/none"}
 gateway: {listen: "127.0.0.1:0"}
 admin: {listen: "127.0.0.1:0"}
 sources: {payments: {provider: stripe, secrets: [whsec_of_the_file_0123456789]}}
@@ -234,7 +235,7 @@ sources: {payments: {provider: stripe, secrets: [SECRET]}}
 `, "SECRET", given, 1)), "--url", d.url(t, "webhooks")), send.stderr.String())
 	require.Contains(t, send.stdout.String(), "1 accepted")
 	list := command{env: send.env}
-	require.Zero(t, list.run(t.Context(), "events", "list", "--config", path), list.stderr.String())
+	require.Zero(t, list.run(t.Context(), "events", "list", "--config", path, "--database-url", database[1]), list.stderr.String())
 	require.Contains(t, list.stdout.String(), "payments")
 	d.end(t)
 

@@ -116,7 +116,7 @@ func (c *cli) withMigrator(ctx context.Context, f func(*schema.Migrator) error) 
 	if err != nil {
 		return err
 	}
-	pool, err := openPool(ctx, c.databaseOf(cfg))
+	pool, err := c.openDatabase(ctx, cfg)
 	if err != nil {
 		return err
 	}

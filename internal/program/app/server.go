@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
@@ -16,6 +17,15 @@ import (
 // lose, unless the configuration allows it. checkServer logs other findings as warnings.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
+	if !cfg.Database.DirectURL.IsZero() {
+		err := doctor.SameDatabase(ctx, a.pools.work, a.pools.direct, schema.Name(cfg.Database.Schema))
+		if elsewhere, is := errors.AsType[*doctor.ElsewhereError](err); is {
+			return cfg.Problem("database.direct_url", "database.url and database.direct_url must lead to one database: "+elsewhere.Error())
+		}
+		if err != nil && sqlstate.Away(err) {
+			return err
+		}
+	}
 	between, err := doctor.Pooler(ctx, a.pools.direct)
 	if err == nil && between.Level == doctor.Problem && cfg.Database.Listens() {
 		return cfg.Problem("database", between.Message+"; "+between.Fix)

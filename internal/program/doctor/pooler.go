@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -56,22 +57,29 @@ func Pooler(ctx context.Context, pool *pgxpool.Pool) (Finding, error) {
 
 // place identifies the database of a connection: the columns of query/database.sql.
 type place struct {
-	SystemID   int64
+	StartedAt  time.Time
 	Name       string
 	InRecovery bool
 }
 
 // String returns the place as text for an operator.
 func (p place) String() string {
-	text := fmt.Sprintf("database %q of system %d", p.Name, p.SystemID)
+	text := fmt.Sprintf("database %q of the server that started at %s", p.Name, p.StartedAt.UTC().Format(time.RFC3339Nano))
 	if p.InRecovery {
 		text += " on a standby"
 	}
 	return text
 }
 
+// ElsewhereError means that url and direct_url of a configuration lead to different databases.
+type ElsewhereError struct{ URL, Direct string }
+
+func (e *ElsewhereError) Error() string {
+	return "it leads to " + e.URL + ", and direct_url to " + e.Direct
+}
+
 // SameDatabase returns an error unless the pool leads to the same database as direct, which bypasses
-// a pooler.
+// a pooler. Errors: *ElsewhereError.
 func SameDatabase(ctx context.Context, pool, direct *pgxpool.Pool, name schema.Name) error {
 	q, err := loadQuestions(name.OrDefault())
 	if err != nil {
@@ -87,8 +95,8 @@ func SameDatabase(ctx context.Context, pool, direct *pgxpool.Pool, name schema.N
 			return fmt.Errorf("ask for the database: %w", err)
 		}
 	}
-	if places[0] != places[1] {
-		return fmt.Errorf("it leads to %s, and direct_url to %s", places[0], places[1])
+	if a, b := places[0].String(), places[1].String(); a != b {
+		return &ElsewhereError{URL: a, Direct: b}
 	}
 	return nil
 }

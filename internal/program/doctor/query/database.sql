@@ -1,6 +1,5 @@
--- Identifies the database of a connection.
+-- Identifies the database of a connection, for every role, and also before the first migration.
 SELECT
-    s.system_id,
+    pg_postmaster_start_time() AS started_at,
     current_database()::text AS name,
     pg_is_in_recovery() AS in_recovery
-FROM hooklatch.this_server() AS s

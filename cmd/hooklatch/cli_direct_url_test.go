@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/schema/pgtest"
+)
+
+// A command for the database of DATABASE_URL does not change the one of direct_url.
+func TestCommandsRefuseADirectURLOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	here, other := pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t))
+	for direct, want := range map[string]string{
+		here + "&application_name=direct": "",
+		other:                             "DATABASE_URL and database.direct_url lead to different databases: ",
+	} {
+		file := writeText(t, fmt.Sprintf("database: {url: \"${DATABASE_URL}\", direct_url: %q, allow: [fsync_off]}\n", direct))
+		for _, args := range [][]string{{"migrate", "status"}, {"retention", "run"}} {
+			c := command{env: map[string]string{"DATABASE_URL": here}}
+			code := c.run(t.Context(), append(args, "--config", file)...)
+			require.Equal(t, want == "", code == 0, "%v: %s", args, c.stderr.String())
+			require.Contains(t, c.stderr.String(), want)
+		}
+	}
+}
