@@ -99,6 +99,9 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 		if err == nil {
 			err = checkURL(text)
 		}
+		if u, ok := url.Parse(text); ok == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" {
+			text += "/" // a stored URL without a path is a destination's secret URL
+		}
 		if err != nil {
 			return ledger.Request{}, fmt.Errorf("http.url: %w", err)
 		}
