@@ -25,7 +25,7 @@ func newTally(counts *measure.Counts, source string, secrets []Secret) tally {
 		answered:  counts.Timer(measure.OfSource, source),
 	}
 	for _, s := range secrets {
-		t.secrets = append(t.secrets, counts.Of(measure.OfSource, source, measure.Secret(s.Value.Mark())))
+		t.secrets = append(t.secrets, counts.Of(measure.OfSource, source, measure.Secret(s.Value.Mark(source))))
 	}
 	return t
 }

@@ -44,7 +44,7 @@ func TestMinutes(t *testing.T) {
 	require.Equal(t, map[string]int64{
 		"orders accepted":  3,
 		"orders duplicate": 2,
-		"orders secret:" + secret.New(testSecret).Mark(): 4,
+		"orders secret:" + secret.New(testSecret).Mark("orders"): 4,
 		"orders took:0.01":                 3, // the test's clock does not advance
 		"orders refused:no_usable_event":   1,
 		"orders refused:missing_signature": 1,

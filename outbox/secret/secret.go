@@ -22,11 +22,12 @@ func (v Value) Reveal() string { return v.value }
 // IsZero reports whether v holds no secret.
 func (v Value) IsZero() bool { return v.value == "" }
 
-// Mark returns four hex digits by which a secret is recognised when its position in a list has
-// changed. Every 65,536th secret has the same mark, so a mark does not help to guess a secret.
-func (v Value) Mark() string {
-	sum := sha256.Sum256([]byte(v.value))
-	return hex.EncodeToString(sum[:2])
+// Mark returns two hex digits by which a secret of a list is recognised when its position has
+// changed. The mark is no secret: it excludes 255 of 256 guesses, which does not help against a
+// random secret. It depends on the list's name, so it does not show that two lists share a secret.
+func (v Value) Mark(list string) string {
+	sum := sha256.Sum256([]byte(list + "\x00" + v.value))
+	return hex.EncodeToString(sum[:1])
 }
 
 // String implements fmt.Stringer.

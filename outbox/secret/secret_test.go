@@ -48,7 +48,8 @@ func TestASecretIsNeverPrinted(t *testing.T) {
 
 func TestMark(t *testing.T) {
 	t.Parallel()
-	require.Regexp(t, `^[0-9a-f]{4}$`, New("hunter2").Mark())
-	require.Equal(t, New("hunter2").Mark(), New("hunter2").Mark())
-	require.NotEqual(t, New("hunter2").Mark(), New("hunter3").Mark())
+	require.Regexp(t, `^[0-9a-f]{2}$`, New("hunter2").Mark("shop"))
+	require.Equal(t, New("hunter2").Mark("shop"), New("hunter2").Mark("shop"))
+	require.NotEqual(t, New("hunter2").Mark("shop"), New("hunter3").Mark("shop"))
+	require.NotEqual(t, New("hunter2").Mark("shop"), New("hunter2").Mark("crm"))
 }

@@ -148,7 +148,7 @@ func consoleSources(cfg *config.Config) []console.Source {
 		one := console.Source{Name: name, Provider: s.Provider, URL: cmp.Or(s.PublicURL, path), Search: s.Search}
 		secrets, _ := secretsOf(s) // the gateway reports the error
 		for _, key := range secrets {
-			one.Secrets = append(one.Secrets, key.Value.Mark())
+			one.Secrets = append(one.Secrets, key.Value.Mark(name))
 		}
 		if public, err := url.Parse(cfg.Gateway.PublicURL); err == nil && s.PublicURL == "" && cfg.Gateway.PublicURL != "" {
 			one.URL = public.JoinPath(path).String()
