@@ -263,6 +263,40 @@ func TestNewestConfigurationDecidesAfterAnOutage(t *testing.T) {
 	p.settled(t)
 }
 
+// A process that restarts after an outage runs its configuration on, no matter which process
+// announces itself first.
+func TestConfigurationKeepsItsNumberAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"restarted first": "", "newest first": "newest", "older first": "older"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPrograms(t)
+			announce := func(id, configuration string, last fleet.Configuration) fleet.Configuration {
+				t.Helper()
+				announced, err := p.outbox.Fleet().Announce(t.Context(), fleet.Presence{
+					ID: id, Hash: configuration, Routes: configuration, Sources: []string{"stripe"}, Last: last,
+				})
+				require.NoError(t, err)
+				return announced
+			}
+			last := map[string]fleet.Configuration{}
+			for _, configuration := range []string{"older", "newest"} {
+				last[configuration] = announce(configuration, configuration, fleet.Configuration{})
+			}
+			for _, table := range []string{"workers", "configurations"} {
+				_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.`+table+` SET seen_at = seen_at - interval '3 minutes'`)
+				require.NoError(t, err)
+			}
+			if first != "" {
+				require.Equal(t, last[first].Number, announce(first, first, last[first]).Number)
+			}
+			for configuration, before := range last {
+				require.Equal(t, before.Number, announce("restarted_"+configuration, configuration, fleet.Configuration{}).Number, configuration)
+			}
+		})
+	}
+}
+
 // If no process has run a configuration for some time, the configuration counts as new when a
 // deployment rolls back to it.
 func TestConfigurationRolledBackToBeginsAnew(t *testing.T) {

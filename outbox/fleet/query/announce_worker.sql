@@ -2,8 +2,12 @@
 -- clock measures the process's start, so that two processes can be compared. A known configuration
 -- keeps its number. Therefore, a restarted process does not make an older configuration the newest.
 -- A configuration that no process has run for :unused_seconds gets a new number, unless a process
--- renews its announcement.
-WITH announced AS (
+-- renews its announcement, or none could announce anything.
+WITH outage AS (
+    SELECT max(seen_at) AS began_at
+    FROM hooklatch.configurations
+    HAVING max(seen_at) < now() - make_interval(secs => :unused_seconds::float8)
+), announced AS (
     INSERT INTO hooklatch.configurations AS known (hash, began_by)
     VALUES (:configuration, :id)
     ON CONFLICT (hash) DO UPDATE
@@ -13,6 +17,21 @@ WITH announced AS (
         began_at = CASE WHEN {{unused}} THEN now() ELSE known.began_at END,
         began_by = CASE WHEN {{unused}} THEN EXCLUDED.began_by ELSE known.began_by END
     RETURNING known.number, known.began_at
+), resumed AS (
+    -- The first announcement after an outage counts for every configuration that was in use when
+    -- the outage began. A locked row is being announced. Rows are locked after the announced one, so
+    -- that no two processes wait for each other.
+    UPDATE hooklatch.configurations AS c
+    SET seen_at = now()
+    FROM (
+        SELECT stale.hash
+        FROM announced
+        CROSS JOIN outage
+        JOIN hooklatch.configurations AS stale ON stale.seen_at > outage.began_at - make_interval(secs => :unused_seconds::float8)
+        WHERE stale.hash <> :configuration
+        FOR UPDATE OF stale SKIP LOCKED
+    ) AS used
+    WHERE c.hash = used.hash
 )
 INSERT INTO hooklatch.workers (id, started_at, config_hash, destinations, queues, configuration, configured_at, routes, sources, handler_sources, dispatches, accepts)
 SELECT

@@ -1,3 +1,8 @@
--- True if no process has run the known configuration for :unused_seconds. A process that renews its
--- announcement has run it all the time, even if an outage of the database kept it from saying so.
-(NOT :renewed::boolean AND known.seen_at < now() - make_interval(secs => :unused_seconds::float8))
+-- True if processes have run other configurations for :unused_seconds, and none the known one. An
+-- outage of the database, in which no process can announce anything, does not count. A process that
+-- renews its announcement has run its configuration all the time.
+(NOT :renewed::boolean AND EXISTS (
+    SELECT
+    FROM hooklatch.configurations AS other
+    WHERE other.seen_at > known.seen_at + make_interval(secs => :unused_seconds::float8)
+))
