@@ -241,7 +241,7 @@ func TestNewestConfigurationDecidesAfterAnOutage(t *testing.T) {
 	w.presence.cancel() // only the test announces from here on
 	w.presence.done.Wait()
 	for _, table := range []string{"workers", "configurations"} {
-		_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.`+table+` SET seen_at = seen_at - interval '3 minutes'`)
+		_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.`+table+` SET seen_at = seen_at - interval '3 hours'`)
 		require.NoError(t, err)
 	}
 	number := w.routing.Load().announced.Number
@@ -249,18 +249,20 @@ func TestNewestConfigurationDecidesAfterAnOutage(t *testing.T) {
 		w.announcing.Lock()
 		defer w.announcing.Unlock()
 		silent := *w.routing.Load()
-		silent.announced.AnnouncedAt = time.Now().Add(-3 * time.Minute)
+		silent.announced.AnnouncedAt = time.Now().Add(-3 * time.Hour)
 		w.routing.Store(&silent)
 	}
 	// Announcements from before the outage count for half a minute more. A loaded machine may miss it.
 	require.Eventually(t, func() bool {
 		silence()
 		w.announceAgain(t.Context())
-		return w.routing.Load().announced.CountsFor() > 3*time.Minute
+		return w.routing.Load().announced.CountsFor() > 3*time.Hour
 	}, 2*time.Minute, 10*time.Millisecond)
 	require.Equal(t, number, w.routing.Load().announced.Number)
 
 	silence()
+	_, err = p.outbox.Fleet().SyncQueues(t.Context())
+	require.NoError(t, err)
 	p.deliver(t, "stripe", "evt_1", "charge.failed")
 	waits := func(snoozes int) {
 		t.Helper()

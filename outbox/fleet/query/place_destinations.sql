@@ -1,6 +1,6 @@
 -- Assigns each destination the queue in which the most recently started process reads its jobs. A
 -- destination that no process serves keeps its queue. Also deletes processes that were last seen
--- over an hour ago.
+-- over a day ago. After an outage of the database, events wait for the processes that ran before it.
 WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue
     FROM hooklatch.workers AS w
@@ -19,7 +19,7 @@ WITH served AS (
     FOR UPDATE OF d SKIP LOCKED
 ), forgotten AS (
     DELETE FROM hooklatch.workers
-    WHERE seen_at < now() - interval '1 hour'
+    WHERE seen_at < now() - interval '1 day'
 )
 UPDATE hooklatch.destinations AS d
 SET
