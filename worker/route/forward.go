@@ -69,6 +69,7 @@ func (f *Forward) validate() error {
 
 // forwardRequest is a compiled Forward.
 type forwardRequest struct {
+	bodyless bool // the method of the destination has no body unless one is given
 	original bool
 	families map[string][]string // in lower case, by source
 	also     []string            // in lower case
@@ -78,7 +79,7 @@ type forwardRequest struct {
 
 func compileForward(f *Forward, to destination.Sender) *forwardRequest {
 	if f == nil {
-		return &forwardRequest{}
+		return &forwardRequest{bodyless: to != nil && mayBeEmpty(to.FirstRequest(nil).Method)}
 	}
 	compiled := &forwardRequest{
 		original: f.Headers == ForwardOriginalHeaders, taken: map[string]bool{},
@@ -109,6 +110,9 @@ func (f *forwardRequest) build(scope *eventScope) (ledger.Request, error) {
 		FromDelivery: true,
 		ContentType:  forwardType(e),
 		Headers:      map[string][]string{destination.HeaderReceivedAt: {e.ReceivedAt.UTC().Format(time.RFC3339Nano)}},
+	}
+	if f.bodyless {
+		request.FromDelivery, request.ContentType = false, ""
 	}
 	if e.Origin == identity.Backfill {
 		request.Headers[destination.HeaderOrigin] = []string{string(e.Origin)}
