@@ -176,7 +176,7 @@ SELECT date_trunc('hour', minute), kind, name, what, sum(n) FROM hooklatch.minut
 INSERT INTO hooklatch.last_seen (kind, name, what, seen_at)
 SELECT kind, name, what, CASE name WHEN 'slack' THEN max(minute) - interval '3 minutes' ELSE now() - interval '4 seconds' END FROM hooklatch.minutes GROUP BY kind, name, what;
 INSERT INTO hooklatch.last_seen (kind, name, what, seen_at)
-VALUES ('source', 'stripe', 'secret:1', now() - interval '4 seconds'), ('source', 'stripe', 'secret:2', now() - interval '3 days');
+VALUES ('source', 'stripe', 'secret:aaaa', now() - interval '4 seconds'), ('source', 'stripe', 'secret:bbbb', now() - interval '3 days');
 INSERT INTO hooklatch.sizes (day, table_name, rows, bytes)
 SELECT (now() - d * interval '1 day')::date, t.name, t.rows - d * t.rows / 40, t.bytes - d * t.bytes / 40
 FROM generate_series(0, 14) AS d
