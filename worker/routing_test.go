@@ -308,6 +308,12 @@ func TestConfigurationKeepsItsNumberAfterAnOutage(t *testing.T) {
 			for configuration, before := range last {
 				require.Equal(t, before.Number, announce("restarted_"+configuration, configuration, fleet.Configuration{}).Number, configuration)
 			}
+			// The database was away only for the processes of one configuration.
+			for configuration, before := range last {
+				_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.configurations SET seen_at = seen_at - interval '3 minutes' WHERE hash = $1`, configuration)
+				require.NoError(t, err)
+				require.Equal(t, before.Number, announce(configuration, configuration, before).Number, configuration)
+			}
 		})
 	}
 }
