@@ -43,14 +43,14 @@ func (e *Eraser) eraseExported(ctx context.Context, tx pgx.Tx, ref identity.Even
 	if err != nil {
 		return Erased{}, jobsOf{}, err
 	}
-	made, err := e.storedEffects(ctx, tx, found)
+	made, later, err := e.storedEffects(ctx, tx, event, found)
 	if err != nil {
 		return Erased{}, jobsOf{}, err
 	}
 	if err := e.finish(ctx, tx, event, made, order); err != nil {
 		return Erased{}, jobsOf{}, err
 	}
-	came := Erased{Effects: len(found.Event.EffectStates())}
+	came := Erased{Effects: len(found.Event.EffectStates()) + later}
 	if namesPerson(string(ref.EventID), order.Searched) {
 		came.Kept = []Kept{{"event id", string(ref.EventID)}}
 	}
@@ -83,27 +83,35 @@ func exportedEvent(found *export.Found) (lockedEvent, error) {
 	return lockedEvent{ref: found.Event.EventRef, acceptSeq: row.AcceptSeq, deliveryID: row.DeliveryID, receivedAt: row.ReceivedAt, item: row.Item}, nil
 }
 
-// storedEffects returns the effects of an exported event that the database still has.
-func (e *Eraser) storedEffects(ctx context.Context, tx pgx.Tx, found *export.Found) ([]madeEffect, error) {
+// storedEffects returns the effects of an exported event that the database still has, and the number of
+// those that are not in the export: a replay created them after the event's day was exported.
+func (e *Eraser) storedEffects(ctx context.Context, tx pgx.Tx, event lockedEvent, found *export.Found) (made []madeEffect, later int, err error) {
 	created, err := found.Event.Created()
-	if err != nil || len(created) == 0 {
-		return nil, err
-	}
-	asked := make([]storedEffect, len(created))
-	for i, c := range created {
-		asked[i] = storedEffect{c.EffectID, c.RowID}
-	}
-	rows, err := e.sql.StoredEffects.With(storedEffects{Effects: asked}).Query(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("find effects: %w", err)
+		return nil, 0, err
 	}
-	made, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (m madeEffect, err error) {
+	asked := storedEffects{EventRef: event.ref, AcceptSeq: event.acceptSeq, Effects: []storedEffect{}}
+	exported := map[identity.EffectID]bool{}
+	for _, c := range created {
+		asked.Effects = append(asked.Effects, storedEffect{c.EffectID, c.RowID})
+		exported[c.EffectID] = true
+	}
+	rows, err := e.sql.StoredEffects.With(asked).Query(ctx, tx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find effects: %w", err)
+	}
+	made, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m madeEffect, err error) {
 		return m, row.Scan(&m.id.Scope, &m.id.Key, &m.id.Generation, &m.idempotencyKey, &m.state)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("find effects: %w", err)
+		return nil, 0, fmt.Errorf("find effects: %w", err)
 	}
-	return made, nil
+	for _, m := range made {
+		if !exported[m.id] {
+			later++
+		}
+	}
+	return made, later, nil
 }
 
 // eraseFromDelivery erases the part of an exported event from its delivery, if the database keeps the

@@ -107,7 +107,12 @@ type storedItems struct {
 	Events []identity.EventRef
 }
 
-type storedEffects struct{ Effects []storedEffect }
+type storedEffects struct {
+	identity.EventRef
+
+	AcceptSeq int64
+	Effects   []storedEffect
+}
 
 // storedEffect is an effect and its effect_id.
 type storedEffect struct {

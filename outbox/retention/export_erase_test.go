@@ -16,6 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/find"
+	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
@@ -40,11 +42,11 @@ func (w *world) batch(t *testing.T, source string, customers map[string]string, 
 
 // refuse dispatches an event with an effect, and settles the effect as done. The effect's
 // request and response contain the canary.
-func (w *world) refuse(t *testing.T, source, id string) {
+func (w *world) refuse(t *testing.T, source, id string, change ...func(*ledger.NewEffect)) {
 	t.Helper()
-	effect := w.claim(t, w.dispatch(t, source, id, func(e *ledger.NewEffect) {
+	effect := w.claim(t, w.dispatch(t, source, id, append(change, func(e *ledger.NewEffect) {
 		e.Request = ledger.Request{Method: "POST", URL: "https://example.com/" + canary, ContentType: "text/plain", Body: []byte(canary)}
-	}))
+	})...))
 	w.settle(t, ledger.Settlement{Effect: effect, Verdict: ledger.VerdictDone, ResponseStatus: 200, ResponseExcerpt: "hello " + canary})
 }
 
@@ -302,4 +304,44 @@ func TestARedactedBodyIsExported(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.deliveries`))
 	require.NotContains(t, contents(t, dir), "jenny.rosen")
 	require.JSONEq(t, `[{"id":"one","to":"redacted"}]`, string(w.shown(t, "a", "one").Event.Body))
+}
+
+// After an event has left the database, a replay from the export creates effects: with new keys, of a new
+// route, again with the former key, or enqueued by a handler. When the event has left the database again,
+// its erasure erases these effects too.
+func TestAnErasureReachesEffectsOfAReplayFromTheExport(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		days    int
+		newKeys bool
+		change  []func(*ledger.NewEffect)
+		after   string
+		effects int
+	}{
+		"new keys":     {days: 14, newKeys: true, effects: 2},
+		"new route":    {days: 14, change: []func(*ledger.NewEffect){func(e *ledger.NewEffect) { e.Scope, e.Route = identity.ScopeOfRoute("a", "new"), "new" }}, effects: 2},
+		"again":        {days: 25, effects: 1},
+		"by a handler": {days: 14, newKeys: true, after: `UPDATE hooklatch.effects SET source = '', event_id = '' WHERE generation = 2`, effects: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := exporting(t, export.Directory(t.TempDir()))
+			w.done(t, "a", "one")
+			w.passDays(t, test.days)
+			_, err := w.Inbox().Replay(t.Context(), ref("a", "one"), ann, inbox.ReplayOptions{NewKeys: test.newKeys})
+			require.NoError(t, err)
+			w.refuse(t, "a", "one", test.change...)
+			if test.after != "" {
+				w.run(t, test.after)
+			}
+			w.passDays(t, 2)
+			require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+			const has = `SELECT (SELECT count(*) FROM hooklatch.effects WHERE request_url LIKE '%jenny%') + (SELECT count(*) FROM hooklatch.attempts WHERE response_excerpt LIKE '%jenny%')`
+			require.Equal(t, 2, w.count(t, has))
+			came, err := w.Erasure().Event(t.Context(), ref("a", "one"), ann, erasure.Order{})
+			require.NoError(t, err)
+			require.Equal(t, test.effects, came.Effects)
+			require.Zero(t, w.count(t, has))
+		})
+	}
 }
