@@ -29,8 +29,8 @@ func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error
 }
 
 // eraseExported erases an event whose row retention has deleted. It notes the erasure for the export,
-// and erases what the database still has: effects, which retention keeps longer than their events, and
-// the event's part of a delivery that other events need.
+// and erases what the database still has: effects, which retention keeps longer than their events, the
+// event's part of a delivery that other events need, and its copies in other deliveries.
 func (e *Eraser) eraseExported(ctx context.Context, tx pgx.Tx, ref identity.EventRef, by ledger.Operator, order Order) (Erased, jobsOf, error) {
 	found, err := e.export.Find(ctx, ref, order.Received)
 	if err != nil {
@@ -61,6 +61,9 @@ func (e *Eraser) eraseExported(ctx context.Context, tx pgx.Tx, ref identity.Even
 		}
 	}
 	if came.Others, came.Remains, err = e.eraseFromDelivery(ctx, tx, event, found.Line); err != nil {
+		return Erased{}, jobsOf{}, err
+	}
+	if err := e.eraseCopies(ctx, tx, ref); err != nil {
 		return Erased{}, jobsOf{}, err
 	}
 	if err := e.export.NoteErasureTx(ctx, tx, ref, note); err != nil {

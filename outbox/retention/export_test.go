@@ -434,7 +434,7 @@ func TestARunReachesEventsThatOnlyTheExportHas(t *testing.T) {
 }
 
 // Two events share a delivery. The database still keeps the delivery for one of them when it has deleted
-// the row of the other. An erasure removes the other event's part.
+// the row of the other. An erasure removes the other event's part, and its copies in kept deliveries.
 func TestAnErasureReachesADeliveryThatAnotherEventKeeps(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))
@@ -445,13 +445,21 @@ func TestAnErasureReachesADeliveryThatAnotherEventKeeps(t *testing.T) {
 	require.NoError(t, err)
 	w.settle(t, ledger.Settlement{Effect: w.claim(t, w.dispatch(t, "a", "done")), Verdict: ledger.VerdictDone, ResponseStatus: 200})
 	require.NoError(t, w.Ledger().Park(t.Context(), w.dispatch(t, "a", "parked").IdempotencyKey(), ann))
+	// A later delivery, which is kept too, repeats the event.
+	_, err = w.Accept(t.Context(), outbox.Delivery{
+		Source: "a", Provider: "hmac", ContentType: "application/json", Body: []byte(`[{"of":"done"},{"of":"later"}]`),
+		Events: []outbox.Incoming{{ID: "done", Type: "happened", Item: "/0"}, {ID: "later", Type: "happened", Item: "/1"}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, w.Ledger().Park(t.Context(), w.dispatch(t, "a", "later").IdempotencyKey(), ann))
 	w.passDays(t, 14)
-	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
-	require.Equal(t, 1, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
+	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Equal(t, 2, w.count(t, `SELECT count(*) FROM hooklatch.deliveries_kept`))
 	came, err := w.Erasure().Event(t.Context(), ref("a", "done"), ann, erasure.Order{})
 	require.NoError(t, err)
 	require.Equal(t, erasure.Erased{Effects: 1, Others: 1}, came)
 	require.Equal(t, `[null,{"of":"parked"}]`, string(w.loaded(t, "a", "parked").Body))
+	require.Equal(t, `[null,{"of":"later"}]`, string(w.loaded(t, "a", "later").Body))
 }
 
 // While a delivery arrived, the database's clock was three days ahead. The delivery is exported with
