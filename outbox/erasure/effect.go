@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -21,7 +24,7 @@ func (e *OfEventError) Error() string {
 }
 
 // Effect erases the request, responses and errors of an effect that the application enqueued, or whose
-// event is no longer stored.
+// event is neither stored nor in the export.
 // Errors: ErrNotFound, *OfEventError, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
@@ -31,8 +34,14 @@ func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Op
 	if err != nil {
 		return Erased{}, fmt.Errorf("erase: %w", err)
 	}
+	var exported *export.Found
+	if e.export != nil && effect.Event != (identity.EventRef{}) {
+		if exported, err = e.export.Find(ctx, effect.Event, time.Time{}); err != nil {
+			return Erased{}, fmt.Errorf("erase effect %s: %w", effect.IdempotencyKey, err)
+		}
+	}
 	for try := 1; ; try++ {
-		erased, err := e.eraseEffect(ctx, effect, by, order)
+		erased, err := e.eraseEffect(ctx, effect, exported, by, order)
 		if unfinished, is := errors.AsType[*UnfinishedError](err); is && order.Cancel && try < Tries {
 			if err = e.GiveUp(ctx, unfinished, by); err == nil {
 				continue
@@ -48,14 +57,15 @@ func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Op
 	}
 }
 
-func (e *Eraser) eraseEffect(ctx context.Context, effect ledger.Effect, by ledger.Operator, order Order) (Erased, error) {
+// eraseEffect erases an effect. The parameter exported is the effect's event in the export, or nil.
+func (e *Eraser) eraseEffect(ctx context.Context, effect ledger.Effect, exported *export.Found, by ledger.Operator, order Order) (Erased, error) {
 	erased := Erased{Effects: 1}
 	what := ledger.Instruction{Action: ActionEraseEffect, Target: effect.IdempotencyKey, Filter: order.Filter}
 	err := e.ledger.Act(ctx, by, what, func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		var state ledger.EffectState
 		var event identity.EventRef
-		var again bool
-		err := e.sql.LockEffect.With(effect.EffectID).QueryRow(ctx, tx).Scan(&state, &again, &event.Source, &event.EventID)
+		var again, stored bool
+		err := e.sql.LockEffect.With(effect.EffectID).QueryRow(ctx, tx).Scan(&state, &again, &stored, &event.Source, &event.EventID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ledger.Consequence{}, ledger.ErrNotFound
 		}
@@ -64,6 +74,15 @@ func (e *Eraser) eraseEffect(ctx context.Context, effect ledger.Effect, by ledge
 		}
 		if event != (identity.EventRef{}) {
 			return ledger.Consequence{}, &OfEventError{Event: event}
+		}
+		if exported != nil && !stored {
+			reached, err := e.reaches(ctx, tx, exported, effect.EffectID)
+			if err != nil {
+				return ledger.Consequence{}, err
+			}
+			if reached {
+				return ledger.Consequence{}, &OfEventError{Event: exported.Event.EventRef}
+			}
 		}
 		if m := (madeEffect{state: state}); !m.finished() {
 			return ledger.Consequence{}, &UnfinishedError{Effects: []ledger.EffectState{state}, keys: []string{effect.IdempotencyKey}}
@@ -75,4 +94,14 @@ func (e *Eraser) eraseEffect(ctx context.Context, effect ledger.Effect, by ledge
 		return ledger.Consequence{Affected: 1}, nil
 	})
 	return erased, err
+}
+
+// reaches reports whether an erasure of an exported event erases the effect too.
+func (e *Eraser) reaches(ctx context.Context, tx pgx.Tx, exported *export.Found, effect identity.EffectID) (bool, error) {
+	event, err := exportedEvent(exported)
+	if err != nil {
+		return false, err
+	}
+	made, _, err := e.storedEffects(ctx, tx, event, exported)
+	return slices.Contains(idsOf(made), effect), err
 }

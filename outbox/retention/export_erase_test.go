@@ -345,3 +345,30 @@ func TestAnErasureReachesEffectsOfAReplayFromTheExport(t *testing.T) {
 		})
 	}
 }
+
+// An effect is not erased alone while the export has the event that created it: the effect's texts would
+// stay in the export.
+func TestAnEffectOfAnExportedEventIsErasedWithTheEvent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := exporting(t, export.Directory(dir))
+	w.batch(t, "a", map[string]string{"one": "someone"}, "one")
+	w.refuse(t, "a", "one")
+	w.passDays(t, 14)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Contains(t, contents(t, dir), canary)
+	_, err := w.Erasure().Effect(t.Context(), effectOf("a", "one").IdempotencyKey(), ann, erasure.Order{})
+	require.ErrorContains(t, err, "it was created by event a/one: erase the event to erase its effects too")
+
+	// An earlier effect of the event has the key of another route, which the export does not know.
+	w.run(t, `INSERT INTO hooklatch.effects (scope, key, generation, idempotency_key, destination, queue, policy, source, event_id)
+		VALUES ('unknown', 'one', 1, 'unknown', 'app', 'dst_app', 'at_least_once', 'a', 'one')`)
+	require.NoError(t, w.Ledger().Cancel(t.Context(), "unknown", ann))
+	_, err = w.Erasure().Effect(t.Context(), "unknown", ann, erasure.Order{})
+	require.NoError(t, err, "an erasure of the event would not reach the effect")
+
+	_, err = w.Erasure().Event(t.Context(), ref("a", "one"), ann, erasure.Order{})
+	require.NoError(t, err)
+	require.NotContains(t, contents(t, dir), "jenny.rosen")
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.effects WHERE erased_at IS NULL`))
+}

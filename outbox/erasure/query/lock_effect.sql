@@ -1,9 +1,19 @@
--- The state of an effect, whether the effect is erased, and the event that is to be erased instead: an
--- event that is still stored and linked to the effect that it created. Without such an event, an
--- erasure of the event would not reach the effect, so the effect may be erased alone. An effect that a
--- handler enqueued has no event in its row. It may be erased alone, and is also erased with the event
--- that the handler processed.
-SELECT e.state, e.erased_at IS NOT NULL, COALESCE(l.source, ''), COALESCE(l.event_id, '')
+-- The state of an effect, whether the effect is erased, whether the event in its row is stored, and the
+-- event that is to be erased instead: an event that is stored and linked to the effect that it created.
+-- Without such an event, an erasure of the event would not reach the effect, so the effect may be erased
+-- alone. An effect that a handler enqueued has no event in its row. It may be erased alone, and is also
+-- erased with the event that the handler processed.
+SELECT
+    e.state,
+    e.erased_at IS NOT NULL,
+    EXISTS (
+        SELECT
+        FROM hooklatch.processed_events AS p
+        WHERE p.source = e.source
+            AND p.event_id = e.event_id
+    ),
+    COALESCE(l.source, ''),
+    COALESCE(l.event_id, '')
 FROM hooklatch.effects AS e
 LEFT JOIN LATERAL (
     SELECT l.source, l.event_id
