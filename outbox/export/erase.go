@@ -56,8 +56,8 @@ type walk struct {
 	after  time.Time // the last day that was visited; zero: none
 	passed bool      // a visited day was unfinished
 
-	// If part is not 0, the parts of the next day before this one were visited. They are those of a
-	// manifest that the walk published.
+	// If part is not 0, the parts of the next day before this one were visited. They are those of this
+	// manifest, which the walk read or published.
 	part     int
 	manifest string
 }
@@ -73,9 +73,8 @@ func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.Eve
 
 // EraseNoted erases the events of noted erasures in all exported days. It may be repeated: if it
 // fails, the notes stay for a later call. EraseNoted calls the function still before each day, and
-// between parts of a day that it writes again. It returns the error of still, which may be nil. This
-// process's next call then continues there: a large export takes longer to visit than one call may
-// last.
+// between the parts of a day. It returns the error of still, which may be nil. This process's next
+// call then continues there: a large export takes longer to visit than one call may last.
 func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) error) error {
 	if left := a.takeWalk(); left != nil {
 		if err := a.eraseAll(ctx, left, still); err != nil {
@@ -241,7 +240,7 @@ func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes, w *walk, sti
 }
 
 // eraseIn rewrites the parts of a day that contain one of the events. If still returns an error,
-// eraseIn publishes what is written, and sets w.part.
+// eraseIn publishes what it has written, and sets w.part.
 func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes, w *walk, still func(context.Context) error) error {
 	visited := 0
 	if d.Manifest == w.manifest {
@@ -266,7 +265,7 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes, w *walk, stil
 		if i < visited {
 			continue
 		}
-		if rewritten && still(ctx) != nil {
+		if i > visited && still(ctx) != nil {
 			w.part = i
 			break
 		}
@@ -286,6 +285,7 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes, w *walk, stil
 		}
 	}
 	if !rewritten {
+		w.manifest = d.Manifest
 		return nil
 	}
 	again := newManifest(d, changed.Parts, 0)

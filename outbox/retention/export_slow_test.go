@@ -193,6 +193,39 @@ func TestAnErasureContinuesWhereItEnded(t *testing.T) {
 	w.onlyNeeded(t, dir, 4)
 }
 
+// oncePerCall ends an erasure at the second question.
+func oncePerCall() func(context.Context) error {
+	asked := 0
+	return func(context.Context) error {
+		if asked++; asked > 1 {
+			return errFault
+		}
+		return nil
+	}
+}
+
+// An erasure also ends and continues between two parts of a day that has none of the events.
+func TestAnErasureEndsInADayWithoutItsEvents(t *testing.T) {
+	t.Parallel()
+	storage := &counting{Storage: export.Directory(t.TempDir())}
+	w := exporting(t, storage)
+	w.bulk(t, "bulk-", 150)
+	today := w.now(t).UTC().Truncate(day)
+	w.passDays(t, 2)
+	over := func() bool { return true }
+	require.Eventually(t, func() bool { return w.Export().Export(t.Context(), today, over) == nil }, 2*time.Minute, time.Millisecond)
+	w.run(t, `INSERT INTO hooklatch.export_erasures (source, event_id, note, redacting) VALUES ('bulk', 'other', 'erased', false)`)
+	storage.read = nil
+	require.ErrorIs(t, w.Export().EraseNoted(t.Context(), oncePerCall()), errFault)
+	first := storage.read
+	require.Len(t, first, 1)
+	storage.read = nil
+	require.NoError(t, w.Export().EraseNoted(t.Context(), oncePerCall()))
+	require.Len(t, storage.read, 1)
+	require.NotEqual(t, first, storage.read)
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+}
+
 // A redaction is noted every minute. Retention reads no file of the export for an event that is
 // younger than all exported days.
 func TestARedactionOfAYoungEventReadsNoFile(t *testing.T) {
