@@ -141,6 +141,7 @@ func (a *Archive) eraseAll(ctx context.Context, w *walk, still func(context.Cont
 func (a *Archive) visit(ctx context.Context, listed Day, w *walk, still func(context.Context) error) error {
 	noted := w.noted.of(listed)
 	if len(noted) == 0 && listed.Manifest != "" && len(listed.garbage) == 0 {
+		w.part = 0 // it was of a day that is gone
 		return nil
 	}
 	// Other processes may have changed the day since the list was read.

@@ -226,6 +226,32 @@ func TestAnErasureEndsInADayWithoutItsEvents(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 }
 
+// An erasure ends between two parts of a day. Before it continues, the day is gone, and the next day is
+// too old for the events.
+func TestAnErasureContinuesAfterADayThatIsGone(t *testing.T) {
+	t.Parallel()
+	w := exporting(t, export.Directory(t.TempDir()))
+	over := func() bool { return true }
+	for _, prefix := range []string{"old-", "young-"} {
+		w.bulk(t, prefix, 150)
+		today := w.now(t).UTC().Truncate(day)
+		w.pass(t, 10*day)
+		require.Eventually(t, func() bool { return w.Export().Export(t.Context(), today, over) == nil }, 2*time.Minute, time.Millisecond)
+	}
+	w.run(t, `INSERT INTO hooklatch.export_erasures (source, event_id, note, redacting)
+		SELECT source, event_id, 'erased', true FROM hooklatch.processed_events WHERE event_id LIKE 'young-%'`)
+	require.ErrorIs(t, w.Export().EraseNoted(t.Context(), oncePerCall()), errFault)
+	w.run(t, `DELETE FROM hooklatch.exported_days WHERE day = (SELECT max(day) FROM hooklatch.exported_days)`)
+	asked := 0
+	require.NoError(t, w.Export().EraseNoted(t.Context(), func(context.Context) error {
+		if asked++; asked > 20 {
+			return errFault
+		}
+		return nil
+	}))
+	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
+}
+
 // A redaction is noted every minute. Retention reads no file of the export for an event that is
 // younger than all exported days.
 func TestARedactionOfAYoungEventReadsNoFile(t *testing.T) {
