@@ -101,6 +101,10 @@ func isDamage(err error) bool {
 // Verify reads back the files of an exported day that is no longer in its table. The function over
 // reports whether the time limit has been reached. Errors: ErrUnfinished, *CorruptError.
 func (a *Archive) Verify(ctx context.Context, day time.Time, over func() bool) error {
+	return a.noteFailure(ctx, day, a.verifyDay(ctx, day, over))
+}
+
+func (a *Archive) verifyDay(ctx context.Context, day time.Time, over func() bool) error {
 	d, there, err := a.day(ctx, day)
 	if err != nil {
 		return err
@@ -113,7 +117,10 @@ func (a *Archive) Verify(ctx context.Context, day time.Time, over func() bool) e
 	if err != nil {
 		return err
 	}
-	return a.verify(ctx, m.Parts, over)
+	if err := a.verify(ctx, m.Parts, over); err != nil {
+		return err
+	}
+	return a.succeeded(ctx, d)
 }
 
 // begin reads a day of the export, or adds the day if it is missing.

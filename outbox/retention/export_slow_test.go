@@ -153,6 +153,19 @@ func TestADeadlineOfAnExportIsAFailure(t *testing.T) {
 		require.Zero(t, days)
 		require.Zero(t, all)
 	}
+
+	// A day that an earlier run detached from the table is only read back.
+	ctx := late{context.WithoutCancel(t.Context()), make(chan struct{})}
+	w.restart(t, &hanging{Storage: export.Directory(dir), until: ctx})
+	require.ErrorIs(t, w.Export().Verify(ctx, today, nil), context.DeadlineExceeded)
+	days, all := failed()
+	require.Equal(t, 1, days)
+	require.Equal(t, 1, all)
+	w.restart(t, export.Directory(dir))
+	require.NoError(t, w.Export().Verify(t.Context(), today, nil))
+	days, all = failed()
+	require.Zero(t, days)
+	require.Zero(t, all)
 }
 
 // An erasure that takes longer than a run continues where it ended: between two days, and between
