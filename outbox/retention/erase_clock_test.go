@@ -3,11 +3,13 @@ package retention_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/erasure"
 	"github.com/hooklatch/hooklatch/outbox/identity"
+	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
@@ -70,6 +72,51 @@ func TestAnErasureFindsWhatWasWrittenUnderAWrongClock(t *testing.T) {
 	w.pass(t, 10*day)
 	for _, id := range later {
 		erase(id)
+	}
+}
+
+// The clock is three days wrong during the second of three attempts, or during the first of two
+// dispatches. The times in the rows of the event and the effect are right again afterwards. An erasure
+// still finds everything.
+func TestAnErasureFindsWhatWasWrittenMeanwhileUnderAWrongClock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.pass(t, 4*day) // the days before have partitions
+	for _, wrong := range []time.Duration{-3 * day, 3 * day} {
+		attempts := fmt.Sprintf("attempts %v", wrong)
+		w.accept(t, "a", attempts)
+		effect := w.dispatch(t, "a", attempts)
+		for i, jump := range []time.Duration{0, wrong, -wrong} {
+			w.jump(t, jump)
+			w.run(t, `UPDATE hooklatch.effects SET next_attempt_at = now() WHERE key = $1`, attempts)
+			verdict := ledger.VerdictNotApplied
+			if i == 2 {
+				verdict = ledger.VerdictRefused
+			}
+			w.settle(t, ledger.Settlement{Effect: w.claim(t, effect), Verdict: verdict, ResponseStatus: 422, ResponseExcerpt: "canary", Error: "canary"})
+		}
+		require.NoError(t, w.Ledger().Cancel(t.Context(), effect.IdempotencyKey(), ann))
+
+		replayed := fmt.Sprintf("replayed %v", wrong)
+		w.accept(t, "a", replayed)
+		w.jump(t, wrong)
+		for _, jump := range []time.Duration{-wrong, 0} {
+			effect := w.dispatch(t, "a", replayed)
+			w.jump(t, jump)
+			w.run(t, `UPDATE hooklatch.effects SET next_attempt_at = now() WHERE key = $1`, replayed)
+			w.settle(t, ledger.Settlement{Effect: w.claim(t, effect), Verdict: ledger.VerdictDone, ResponseStatus: 200, ResponseExcerpt: "canary"})
+			if jump != 0 {
+				_, err := w.Inbox().Replay(t.Context(), ref("a", replayed), ann, inbox.ReplayOptions{NewKeys: true})
+				require.NoError(t, err)
+			}
+		}
+
+		for id, effects := range map[string]int{attempts: 1, replayed: 2} {
+			came, err := w.Erasure().Event(t.Context(), ref("a", id), ann, erasure.Order{})
+			require.NoError(t, err, id)
+			require.Equal(t, effects, came.Effects, id)
+		}
+		require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.attempts WHERE response_excerpt <> '' OR error <> ''`), wrong)
 	}
 }
 

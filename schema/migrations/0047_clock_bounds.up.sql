@@ -1,7 +1,8 @@
 -- expand
 -- What an event or an effect has in the daily tables is found although the database's clock was set
--- back or forward meanwhile: the bounds enclose all times of the event or effect. An erasure otherwise
--- left attempts, transitions, or whole effects. Redaction notes when it ran, and waits if the clock
+-- back or forward meanwhile: the bounds enclose the times in the row of the event or effect. An erasure
+-- otherwise left attempts, transitions, or whole effects. Its bounds also allow for 7 days of error at
+-- times that the row does not keep: other attempts, and the dispatch before a replay. Redaction notes when it ran, and waits if the clock
 -- seems to have jumped.
 --
 -- Locks: ACCESS EXCLUSIVE on three views and redaction_progress, for the moment it takes to change the
@@ -135,7 +136,7 @@ BEGIN
         RAISE EXCEPTION 'effect %/% generation % is not there, or not finished', the_scope, the_key, the_generation
             USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    since := LEAST(known.created_at, known.first_attempt_at, known.last_attempt_at, known.finished_at, now()) - interval '1 day';
+    since := LEAST(known.created_at, known.first_attempt_at, known.last_attempt_at, known.finished_at, now()) - interval '7 days';
     PERFORM hooklatch.refuse_while_days_leave('{attempts, transitions}', since, now());
     -- No upper bound: a row that was written while the clock was ahead is in a day of the future.
     UPDATE hooklatch.attempts AS a
@@ -178,6 +179,7 @@ AS $$
 DECLARE
     known record;
     made  record;
+    since timestamptz;
 BEGIN
     UPDATE hooklatch.processed_events AS p
     SET
@@ -204,10 +206,21 @@ BEGIN
     WHERE v.accept_seq = known.accept_seq
         AND v.received_at = known.received_at;
     effects := 0;
-    PERFORM hooklatch.refuse_while_days_leave('{links}', LEAST(known.received_at, known.processed_at, now()) - interval '1 day', now());
+    since := LEAST(known.received_at, known.processed_at, now()) - interval '7 days';
+    PERFORM hooklatch.refuse_while_days_leave('{links}', since, now());
     FOR made IN
         SELECT DISTINCT e.scope COLLATE "C" AS scope, e.key COLLATE "C" AS key, e.generation
-        FROM hooklatch.all_links AS l
+        FROM (
+            SELECT l.scope, l.key, l.generation, l.suppressed
+            FROM hooklatch.links AS l
+            WHERE l.accept_seq = known.accept_seq
+                AND l.linked_at >= since
+            UNION ALL
+            SELECT l.scope, l.key, l.generation, l.suppressed
+            FROM hooklatch.effect_events AS l
+            WHERE l.source = the_source
+                AND l.event_id = the_event_id
+        ) AS l
         CROSS JOIN LATERAL (
             SELECT e.scope, e.key, e.generation, e.source, e.event_id
             FROM hooklatch.effects AS e
@@ -216,10 +229,9 @@ BEGIN
                 AND e.generation = l.generation
             OFFSET 0 -- each by a look-up of its own
         ) AS e
-        WHERE l.source = the_source
-            AND l.event_id = the_event_id
-            -- What an earlier event had made is that event's.
-            AND (NOT l.suppressed OR e.source = the_source AND e.event_id = the_event_id)
+        -- What an earlier event had made is that event's.
+        WHERE NOT l.suppressed
+            OR e.source = the_source AND e.event_id = the_event_id
         ORDER BY 1, 2, 3
     LOOP
         PERFORM hooklatch.erase_effect(made.scope, made.key, made.generation, note);
