@@ -74,6 +74,7 @@ func (p place) String() string {
 // ElsewhereError means that url and direct_url of a configuration lead to different databases.
 type ElsewhereError struct{ URL, Direct string }
 
+// Error implements error.
 func (e *ElsewhereError) Error() string {
 	return "it leads to " + e.URL + ", and direct_url to " + e.Direct
 }
