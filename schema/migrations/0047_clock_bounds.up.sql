@@ -1,9 +1,9 @@
 -- expand
--- What an event or an effect has in the daily tables is found although the database's clock was set
--- back or forward meanwhile: the bounds enclose the times in the row of the event or effect. An erasure
--- otherwise left attempts, transitions, or whole effects. Its bounds also allow for 7 days of error at
--- times that the row does not keep: other attempts, and the dispatch before a replay. Redaction notes when it ran, and waits if the clock
--- seems to have jumped.
+-- Views and erasures find the rows of an event or effect in the daily tables, even if the database's
+-- clock was set back or forward meanwhile: their bounds enclose the times in the row of the event or
+-- effect. Before, an erasure left attempts, transitions or whole effects. The bounds of erasures also
+-- allow for 7 days of error at times that the row does not keep: other attempts, and the dispatch
+-- before a replay. Redaction notes when it ran, and waits if the clock seems to have jumped.
 --
 -- Locks: ACCESS EXCLUSIVE on three views and redaction_progress, for the moment it takes to change the
 -- catalogue.

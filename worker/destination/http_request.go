@@ -134,7 +134,7 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 
 // target returns the URL for a request. The stored URL of the destination is replaced by the
 // configured one, which may be a secret. A secret URL is stored as its origin, without a slash, so
-// another stored origin is that of an earlier secret URL. The URL of a route ends with a slash.
+// another stored origin belongs to an earlier secret URL. The URL of a route ends with a slash.
 func (h *HTTP) target(stored string) (*url.URL, error) {
 	u, err := parseTarget(stored)
 	if stored == h.shownURL || err == nil && h.hidesURL && u.Path == "" && isOrigin(u) {

@@ -89,8 +89,7 @@ func TestAClientSecretForAnotherProviderWaits(t *testing.T) {
 	}
 }
 
-// After a reload, the limit of bodies for expressions is that of the gateway, which waits for a
-// restart.
+// Expressions use the gateway's limit of bodies, which does not change before a restart.
 func TestTheLimitOfBodiesIsInEffectAsAWhole(t *testing.T) {
 	t.Parallel()
 	limited := func(limit string) *config.Config {

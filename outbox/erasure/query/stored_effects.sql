@@ -1,5 +1,5 @@
--- Of the effects that an exported event created, the effects that are still stored. The export has the
--- effects of the time at which the event's day was exported. The links also have those of later replays.
+-- The stored effects of an exported event. The export contains the effects that existed when the
+-- event's day was exported. The links also name the effects of later replays.
 SELECT e.scope, e.key, e.generation, e.idempotency_key, e.state
 FROM (
     SELECT asked.scope, asked.key, asked.generation, asked.row_id, NULL::timestamptz AS created_at

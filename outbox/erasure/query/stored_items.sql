@@ -1,5 +1,5 @@
--- Of the events that a delivery has in the export, the positions in its body of the events that are
--- still stored and not erased.
+-- The positions in a delivery's body of its events that are still stored and not erased. The export
+-- names the delivery's events.
 SELECT p.item
 FROM :events AS asked (source text, event_id text)
 CROSS JOIN LATERAL (
