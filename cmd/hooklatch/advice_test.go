@@ -27,9 +27,9 @@ func printed(text string) (commands [][]string) {
 	return commands
 }
 
-// follow runs the commands of a finding as an operator does: the preview first, then the command
+// carryOut runs the commands of a finding as an operator does: the preview first, then the command
 // that it prints. The command that deletes unwanted deliveries is left out.
-func (s *system) follow(t *testing.T, f doctor.Finding) {
+func carryOut(t *testing.T, s *system, f doctor.Finding) {
 	t.Helper()
 	_, advised, found := strings.Cut(f.Fix, "run: ")
 	require.True(t, found, f.Fix)
@@ -109,7 +109,7 @@ func TestPrintedCommandsSetEffectsGoing(t *testing.T) {
 	require.Len(t, findings, 3)
 	for _, f := range findings {
 		require.Equal(t, doctor.Warning, f.Level)
-		right.follow(t, f)
+		carryOut(t, right, f)
 	}
 	require.Eventually(t, func() bool {
 		return right.counts(t, 3, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`)

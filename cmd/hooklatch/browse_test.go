@@ -17,7 +17,7 @@ import (
 )
 
 // sendAll delivers stripe events with these ids and waits until they are done.
-func (s *system) sendAll(t *testing.T, ids ...string) {
+func sendAll(t *testing.T, s *system, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		must(t, s.args("send", "stripe", "--id", id)...)
@@ -31,7 +31,7 @@ var goesOn = regexp.MustCompile(`continue with:\n  \S+ (.*)\n`)
 func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	s.sendAll(t, "evt_1", "evt_2", "evt_3")
+	sendAll(t, s, "evt_1", "evt_2", "evt_3")
 	for _, kind := range []string{"events", "effects"} {
 		var found []string
 		args := s.args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`)
@@ -81,17 +81,17 @@ func TestListsGoOnWhereTheyEnded(t *testing.T) {
 func TestFollowPrintsWhatComes(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	s.sendAll(t, "evt_1")
+	sendAll(t, s, "evt_1")
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	var c command
 	ended := make(chan int)
 	go func() { ended <- c.run(ctx, s.args("events", "list", "--follow", "--json")...) }()
 	for n := 2; c.stdout.String() == ""; n++ { // events from before the first query are not printed
-		s.sendAll(t, fmt.Sprintf("evt_%d", n))
+		sendAll(t, s, fmt.Sprintf("evt_%d", n))
 		require.Less(t, n, 1_000)
 	}
-	s.sendAll(t, "evt_last")
+	sendAll(t, s, "evt_last")
 	require.Eventually(t, func() bool { return strings.Contains(c.stdout.String(), `"evt_last"`) }, patience, tick)
 	end()
 	require.Zero(t, <-ended, c.stderr.String())
@@ -104,7 +104,7 @@ func TestFollowPrintsWhatComes(t *testing.T) {
 func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	s.sendAll(t, "evt_1", "evt_2", "evt_3")
+	sendAll(t, s, "evt_1", "evt_2", "evt_3")
 	s.settle(t)
 	type line struct {
 		inbox.Event
@@ -185,7 +185,7 @@ func TestImportedKeysAreKnown(t *testing.T) {
 func TestShowTellsTheWholeLife(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	s.sendAll(t, "evt_1")
+	sendAll(t, s, "evt_1")
 	must(t, s.args("send", "stripe", "--id", "evt_1")...)
 	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more", "--new-keys")...)
 	s.waitDone(t, "stripe", "evt_1")

@@ -22,7 +22,7 @@ var (
 // crawl fetches, with a token, every page that jobs or the console link to, and the same path below
 // /api. It returns the bodies of all responses. A token other than the admin token may get 403. With
 // the admin token, crawl must reach every GET path in the API document.
-func (s *system) crawl(t *testing.T, token string) (pages []string) {
+func crawl(t *testing.T, s *system, token string) (pages []string) {
 	t.Helper()
 	var next []string
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT array_agg(DISTINCT linked.url)

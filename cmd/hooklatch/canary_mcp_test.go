@@ -21,7 +21,7 @@ import (
 )
 
 // crawlArguments returns the arguments of the calls for every MCP tool, by the tool's name.
-func (s *system) crawlArguments(t *testing.T) map[string][]map[string]any {
+func crawlArguments(t *testing.T, s *system) map[string][]map[string]any {
 	t.Helper()
 	var keys []string
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT array_agg(idempotency_key ORDER BY effect_id) FROM hooklatch.effects`).Scan(&keys))
@@ -152,7 +152,7 @@ func TestNoSecretAndNoMaskedValueGetsOutOfMCP(t *testing.T) {
 			cfg.Admin.Console.Mask = map[string][]string{"stripe": {"/name", "/data"}}
 		},
 	})
-	s.failEverywhere(t)
+	failEverywhere(t, s)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(`{"name": "`+private+`"}`))
 	require.NoError(t, err)
 	r.Close = true
@@ -172,7 +172,7 @@ func TestNoSecretAndNoMaskedValueGetsOutOfMCP(t *testing.T) {
 	var wrong command
 	require.Equal(t, exitMisused, wrong.run(t.Context(), as("viewer", "--allow", "none")...))
 	_, allowed, _ := strings.Cut(strings.SplitN(wrong.stderr.String(), "\n", 2)[0], "allowed: ")
-	calls := s.crawlArguments(t)
+	calls := crawlArguments(t, s)
 	for _, role := range roles {
 		a := assist(t, as(role, "--allow", strings.ReplaceAll(allowed, ", ", ","))...)
 		got := 0

@@ -71,7 +71,7 @@ func repeating(w http.ResponseWriter, r *http.Request) {
 }
 
 // failEverywhere sends an event with the private value, and waits until every route has failed.
-func (s *system) failEverywhere(t *testing.T, flags ...string) {
+func failEverywhere(t *testing.T, s *system, flags ...string) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"id": "evt_1", "type": "order.made", "object": "event", "name": private, "data": map[string]any{"object": map[string]any{"id": private, "mail": private + "@example.com"}}})
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 			"destinations:\n", "destinations:\n  ops: {http: {url: \""+echo.URL+"/alert\"}}\n",
 		).Replace(failing(text, echo.URL))
 	}})
-	s.failEverywhere(t, "--header", "X-Name="+private)
+	failEverywhere(t, s, "--header", "X-Name="+private)
 	// Create a refused delivery and a bulk run, which also contain the private value.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/webhooks/stripe", strings.NewReader(private))
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestNoPayloadGetsToWhoMayNotSeeIt(t *testing.T) {
 	require.Eventually(t, func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, patience, tick)
 	must(t, s.args("effects", "retry", "--state", "failed", "--when", "body.name == '"+private+"'", "--yes")...)
 
-	outputs := s.crawl(t, viewer)
+	outputs := crawl(t, s, viewer)
 	paths := []string{"/metrics", "/readyz", "/api/openapi.json", "/events/stripe/evt_1/raw", "/events?when=body.name.size()>0"}
 	var keys []string
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT array_agg(idempotency_key) FROM hooklatch.effects`).Scan(&keys))

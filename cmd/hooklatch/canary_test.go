@@ -86,7 +86,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 	call("check", "--database-url", "postgres://u:"+canary+"@127.0.0.1:1/x?sslmode=disable", "--config", s.configPath)
 	call("events", "list", "--database-url", "postgres://u:"+canary+"@127.0.0.1:notaport/x")
 	call("events", "list", "--database-url", "host=127.0.0.1 password="+canary+" port=none")
-	s.brokenConfigs(t, call)
+	brokenConfigs(t, s, call)
 
 	for _, path := range []string{"/", "/metrics", "/api/", "/readyz", "/healthz", "/login", "/auth/oidc", "/auth/callback"} {
 		for _, token := range []string{"", s.config.Admin.Token.Reveal()} {
@@ -108,7 +108,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 		outputs = append(outputs, told)
 	}
 	outputs = append(outputs, s.signIn(t, canary+"-grafana"), s.signIn(t, canary))
-	outputs = append(outputs, s.crawl(t, s.config.Admin.Token.Reveal())...)
+	outputs = append(outputs, crawl(t, s, s.config.Admin.Token.Reveal())...)
 	for _, query := range []string{
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.effects AS t`,
 		`SELECT COALESCE(string_agg(t::text, ' '), '') FROM hooklatch.all_attempts AS t`,
@@ -136,7 +136,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 
 // brokenConfigs runs commands with broken configurations, whose errors are the most likely to
 // contain secrets.
-func (s *system) brokenConfigs(t *testing.T, call func(args ...string) string) {
+func brokenConfigs(t *testing.T, s *system, call func(args ...string) string) {
 	t.Helper()
 	text, err := os.ReadFile(s.configPath)
 	require.NoError(t, err)

@@ -40,7 +40,8 @@ func TestCheckSaysHowLongACertificateLasts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			certify(t, dir, now.Add(test.from), now.Add(test.until))
+			_, _, err := selfsigned.Write(dir, now.Add(test.from), now.Add(test.until))
+			require.NoError(t, err)
 			cfg, err := config.Parse(filepath.Join(dir, "hooklatch.yaml"), []byte("gateway: {tls: {cert_file: tls.crt, key_file: tls.key}}"), nil)
 			require.NoError(t, err)
 			c := &checkup{}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +18,7 @@ func TestDeprecatedKeysAreReplaced(t *testing.T) {
 	const before = "# ours\ngateway:\n  drain_limit: 7s # at night\n"
 	require.NoError(t, os.WriteFile(path, []byte(before), 0o640))
 	fix := func(yes bool) (string, error) {
-		var printed syncBuffer
+		var printed strings.Builder
 		cfg, err := config.Load(path, os.LookupEnv, config.DeprecatedKey{Path: "gateway.drain_limit", Key: "drain_timeout", Since: "1.4.0"})
 		require.NoError(t, err)
 		err = (&cli{process: &process{stdout: &printed}}).fix(cfg, yes)
@@ -53,6 +54,11 @@ func TestDeprecatedKeysAreReplaced(t *testing.T) {
 		require.EqualValues(t, 0o640, info.Mode().Perm())
 	}
 
+}
+
+func TestCheckFixesOnlyDeprecatedKeys(t *testing.T) {
+	t.Parallel()
+	path := writeText(t, "gateway:\n  drain_timeout: 7s\n")
 	for _, args := range [][]string{{"check", "--fix"}, {"check", "--fix", "--yes"}} {
 		require.Equal(t, path+": nothing to fix: no key is deprecated\n", must(t, append(args, "--config", path)...))
 	}

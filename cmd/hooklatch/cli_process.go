@@ -29,6 +29,10 @@ type process struct {
 	acceptTimeout time.Duration
 	// reloads returns a channel that receives reload requests until ctx is done.
 	reloads func(ctx context.Context) <-chan struct{}
+	// version is the version that the linker set, or "".
+	version string
+	// licenses are the licences of all software in the binary.
+	licenses string
 
 	started bool  // true if the arguments were correct and the command runs
 	misuse  error // misuse found where no error can be returned

@@ -41,7 +41,7 @@ func TestTheConsoleURLFollowsTheFlag(t *testing.T) {
 		{`{console_url: "https://ops.example.com"}`, ":9000", "https://ops.example.com"},
 		{`{console_url: "http://127.0.0.1:8081"}`, ":9000", "http://127.0.0.1:8081"},
 	} {
-		cfg, err := config.Load(writeText(t, "admin: "+c.configured), func(string) (string, bool) { return "", false })
+		cfg, err := config.Parse("hooklatch.yaml", []byte("admin: "+c.configured), func(string) (string, bool) { return "", false })
 		require.NoError(t, err)
 		(&listenFlags{admin: c.flag}).override(cfg)
 		require.Equal(t, c.flag, cfg.Admin.Listen)

@@ -47,7 +47,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 	pgtest.Kill(server)
 	// The database is unavailable at the start.
 	s := newSystem(t, systemOptions{pool: pool, waitNot: true, change: func(cfg *config.Config) { cfg.Gateway.AcceptTimeout = 2 * time.Second }})
-	s.away(t)
+	away(t, s)
 	require.NoError(t, server.Restart(t.Context()))
 	s.waitPrepared(t)
 	require.NotContains(t, s.logs.String(), `"msg":"not ready"`, "the process was not ready before")
@@ -63,7 +63,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 
 	// The database becomes unavailable later.
 	pgtest.Kill(server)
-	s.away(t)
+	away(t, s)
 	require.NoError(t, server.Restart(t.Context()))
 	require.Eventually(t, func() bool {
 		exit, _ := s.sendJSON(t, "stripe", "--id", "evt_after")
@@ -80,7 +80,7 @@ func TestADatabaseThatIsAwayIs503AndComesBack(t *testing.T) {
 }
 
 // away checks /readyz, /healthz and the responses to deliveries while the database is unavailable.
-func (s *system) away(t *testing.T) {
+func away(t *testing.T, s *system) {
 	t.Helper()
 	code, body := s.ready(t)
 	require.Equal(t, http.StatusServiceUnavailable, code, body)

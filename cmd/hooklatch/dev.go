@@ -171,7 +171,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.App)) error {
 	opts.LargeBody = limitMemory(opts.Config, d.env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true
-	opts.Version, opts.Logger = readBuild().Version, d.logger
+	opts.Version, opts.Logger = d.readBuild().Version, d.logger
 	opts.Outputs = d.outputs
 	opts.Config.Database.Allow = []string{config.AllowFsyncOff} // every database of dev is for development
 	opts.Config.Gateway.AcceptTimeout = cmp.Or(d.acceptTimeout, opts.Config.Gateway.AcceptTimeout)

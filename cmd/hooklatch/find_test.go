@@ -14,7 +14,7 @@ import (
 func TestFindPrintsHitsThenPayloads(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	s.sendAll(t, "evt_1", "evt_2")
+	sendAll(t, s, "evt_1", "evt_2")
 	var c command
 	require.Zero(t, c.run(t.Context(), s.args("find", "evt_1")...), c.stderr.String())
 	lines := strings.Split(strings.TrimSpace(c.stdout.String()), "\n")
@@ -40,7 +40,7 @@ func TestFindPrintsHitsThenPayloads(t *testing.T) {
 func TestFindContinuesWhereItEnded(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, systemOptions{})
-	s.sendAll(t, "evt_1", "evt_2")
+	sendAll(t, s, "evt_1", "evt_2")
 	var c command
 	require.Zero(t, c.run(t.Context(), s.args("find", "--limit", "1", "invoice")...), c.stderr.String())
 	require.Contains(t, c.stdout.String(), "evt_2")
@@ -86,7 +86,7 @@ func TestFindUsesIndexedValues(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Replace(text, "    provider: stripe\n", "    provider: stripe\n    search: [/type, /data/object/id, /none]\n", 1)
 	}})
-	s.sendAll(t, "evt_1", "evt_2")
+	sendAll(t, s, "evt_1", "evt_2")
 	got := must(t, s.args("find", "--exact", "INVOICE.PAID")...)
 	require.Contains(t, got, "indexed value  stripe/evt_1")
 	require.Contains(t, got, "indexed value  stripe/evt_2")

@@ -14,7 +14,7 @@ import (
 )
 
 // withCommand returns the findings with a command to run.
-func (c checked) withCommand() []doctor.Finding {
+func withCommand(c checked) []doctor.Finding {
 	return slices.DeleteFunc(slices.Clone(c.Findings), func(f doctor.Finding) bool { return !strings.Contains(f.Fix, "run: hooklatch ") })
 }
 
@@ -54,9 +54,9 @@ func TestTheHourOfANewUser(t *testing.T) {
 	followed := map[string]bool{}
 	for range 5 {
 		_, found := runCheck(t, right.args()...)
-		for _, f := range found.withCommand() {
+		for _, f := range withCommand(found) {
 			followed[f.Check] = true
-			right.follow(t, f)
+			carryOut(t, right, f)
 		}
 	}
 	for _, check := range []string{"effects_failed", "effects_parked", "paused", "quarantine"} {
@@ -65,7 +65,7 @@ func TestTheHourOfANewUser(t *testing.T) {
 	require.Eventually(t, func() bool { return right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) }, patience, tick)
 	require.True(t, right.counts(t, 9, `SELECT count(*) FROM hooklatch.effects`), "each route was used once for each event")
 	_, found := runCheck(t, right.args()...)
-	require.Empty(t, found.withCommand())
+	require.Empty(t, withCommand(found))
 
 	_, err := right.pool.Exec(t.Context(), `UPDATE hooklatch.installation SET timeline = 0`)
 	require.NoError(t, err)

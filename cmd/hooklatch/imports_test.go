@@ -18,6 +18,9 @@ import (
 
 const module = "github.com/hooklatch/hooklatch"
 
+// checkout is the top directory of the repository.
+const checkout = "../.."
+
 // layer contains packages of the repository and the dependencies that they must not have. The keys
 // of the maps are import paths, which include the packages below them. The values are the reasons.
 type layer struct {
@@ -209,13 +212,13 @@ func TestOnlyTheCatalogNamesSenders(t *testing.T) {
 func TestNothingKnowsOfPlantedBugs(t *testing.T) {
 	t.Parallel()
 	read := 0
-	require.NoError(t, filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(checkout, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir():
 			_, err := os.Stat(filepath.Join(path, "go.mod"))
-			if path != repository && (err == nil || strings.HasPrefix(entry.Name(), ".")) {
+			if path != checkout && (err == nil || strings.HasPrefix(entry.Name(), ".")) {
 				return filepath.SkipDir // another module
 			}
 			return nil
@@ -330,14 +333,14 @@ func listPackages(t *testing.T) map[string]goPackage {
 	t.Helper()
 	// The go command reuses a cached result unless a file that the test itself read has changed.
 	// Files that go list reads do not count.
-	require.NoError(t, filepath.WalkDir(repository, func(path string, _ fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(checkout, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".go" {
 			_, err = os.Stat(path)
 		}
 		return err
 	}))
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-e", "-json=ImportPath,Name,GoFiles,Imports,Deps", "./...")
-	cmd.Dir = repository
+	cmd.Dir = checkout
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

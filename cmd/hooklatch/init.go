@@ -174,7 +174,7 @@ func (i *initial) detect(kept map[string]secret.Value) error {
 	i.migrates = !i.answers.Database.IsZero()
 	var err error
 	i.answers.Given, err = firstrun.KnownSecrets(i.answers.Providers, known)
-	i.answers.Version = releasedVersion()
+	i.answers.Version = i.releasedVersion()
 	return err
 }
 
@@ -214,8 +214,8 @@ func readHidden(ctx context.Context, file *os.File) (string, error) {
 }
 
 // releasedVersion returns the version of the image to run, or "" for a build that was not released.
-func releasedVersion() string {
-	if v := readBuild().Version; strings.HasPrefix(v, "v") && !strings.ContainsAny(v, "-+") {
+func (i *initial) releasedVersion() string {
+	if v := i.readBuild().Version; strings.HasPrefix(v, "v") && !strings.ContainsAny(v, "-+") {
 		return v
 	}
 	return ""

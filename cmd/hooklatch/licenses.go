@@ -1,16 +1,10 @@
 package main
 
 import (
-	_ "embed"
 	"io"
 
 	"github.com/spf13/cobra"
 )
-
-// licenses are the licences of all software in the binary; package notices writes them.
-//
-//go:embed licenses.txt
-var licenses string
 
 func (c *cli) newLicenses() *cobra.Command {
 	return &cobra.Command{
@@ -18,7 +12,7 @@ func (c *cli) newLicenses() *cobra.Command {
 		Short: "Print the licences of the software in this program",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(c.stdout, licenses)
+			_, err := io.WriteString(c.stdout, c.licenses)
 			return err
 		},
 	}

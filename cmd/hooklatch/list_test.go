@@ -32,7 +32,7 @@ func TestAPrintedCommandHasTheFlagsOfItsCommand(t *testing.T) {
 		"effects retry": carriedOut, "effects cancel": carriedOut, "effects park": carriedOut,
 	} {
 		parsed := func(words ...string) *cobra.Command {
-			cmd, _, err := newRoot(&process{name: testName}).Find(strings.Fields(path))
+			cmd, _, err := newRoot(&process{name: programName}).Find(strings.Fields(path))
 			require.NoError(t, err)
 			require.NoError(t, cmd.ParseFlags(words), words)
 			return cmd
@@ -49,8 +49,10 @@ func TestAPrintedCommandHasTheFlagsOfItsCommand(t *testing.T) {
 			for _, value := range values {
 				cmd := parsed("--" + f.Name + "=" + value)
 				line := printed(cmd)
-				words := shellWords(t, line)
-				require.Equal(t, strings.Fields(testName+" "+path), words[:len(strings.Fields(path))+1])
+				out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\0' `+line).Output()
+				require.NoError(t, err, line)
+				words := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+				require.Equal(t, strings.Fields(programName+" "+path), words[:len(strings.Fields(path))+1])
 				again := parsed(words[len(strings.Fields(path))+1:]...)
 				require.Equal(t, cmd.Flags().Lookup(f.Name).Value.String(), again.Flags().Lookup(f.Name).Value.String(), line)
 			}

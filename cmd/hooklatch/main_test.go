@@ -32,7 +32,7 @@ const asProgram = "HOOKLATCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(run())
+		os.Exit(entry("", ""))
 	}
 	flag.Parse()
 	os.Exit(pgtest.Main(m))

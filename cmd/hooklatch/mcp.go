@@ -72,7 +72,7 @@ func (c *cli) serveMCP(ctx context.Context, f mcpFlags) error {
 	}
 	by := operatorFlags{as: f.as}
 	err = mcp.Serve(ctx, mcp.Options{
-		URL: at, Token: token, Name: by.operator().Who, Allow: f.allow, Version: readBuild().Version, In: c.stdin, Out: c.stdout, Logger: logger,
+		URL: at, Token: token, Name: by.operator().Who, Allow: f.allow, Version: c.readBuild().Version, In: c.stdin, Out: c.stdout, Logger: logger,
 	})
 	if wrong, is := errors.AsType[*mcp.UnknownToolError](err); is {
 		return misused("--allow: %s", wrong)

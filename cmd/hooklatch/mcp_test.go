@@ -39,7 +39,7 @@ func newMCPSystem(t *testing.T) *system {
 }
 
 // mcpArgs returns the arguments of the mcp command, with the token of a role.
-func (s *system) mcpArgs(t *testing.T, role string, args ...string) []string {
+func mcpArgs(t *testing.T, s *system, role string, args ...string) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(file, []byte(mcpTokens[role]+"\n"), 0o600))
@@ -121,8 +121,8 @@ type mcpDocument struct {
 	Paths map[string]map[string]json.RawMessage
 }
 
-// expected returns the names of the document's tools: the tools that only read, and the others.
-func (s *system) expected(t *testing.T) (reading, changing []string) {
+// expectedTools returns the names of the document's tools: the tools that only read, and the others.
+func expectedTools(t *testing.T, s *system) (reading, changing []string) {
 	t.Helper()
 	var document mcpDocument
 	status, _, text := s.askWith(t, mcpTokens["admin"], http.MethodGet, "/api/openapi.json", "")
@@ -161,7 +161,7 @@ func (s *system) expected(t *testing.T) (reading, changing []string) {
 func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
-	reading, changing := s.expected(t)
+	reading, changing := expectedTools(t, s)
 	require.Greater(t, len(reading), 10)
 	require.Greater(t, len(changing), 15)
 	plain := func(names []string) []string { // the document has no underscores
@@ -171,7 +171,7 @@ func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 		return names
 	}
 
-	a := assist(t, s.mcpArgs(t, "viewer")...)
+	a := assist(t, mcpArgs(t, s, "viewer")...)
 	require.Empty(t, a.changing(t))
 	all := a.tools(t)
 	names := make([]string, 0, len(all))
@@ -188,14 +188,14 @@ func TestTheToolsOfMCPAreThoseOfTheDocument(t *testing.T) {
 	require.ErrorContains(t, err, "unknown tool")
 
 	var c command
-	require.Equal(t, exitMisused, c.run(t.Context(), s.mcpArgs(t, "viewer", "--allow", "retyr_effect")...))
+	require.Equal(t, exitMisused, c.run(t.Context(), mcpArgs(t, s, "viewer", "--allow", "retyr_effect")...))
 	require.Empty(t, c.stdout.String())
 	_, said, _ := strings.Cut(strings.SplitN(c.stderr.String(), "\n", 2)[0], "allowed: ")
 	allowed := strings.Split(said, ", ")
 	require.Contains(t, allowed, "retry_effect")
 	require.ElementsMatch(t, changing, plain(slices.Clone(allowed)), c.stderr.String())
 
-	everything := assist(t, s.mcpArgs(t, "operator", "--allow", strings.Join(allowed, ","))...)
+	everything := assist(t, mcpArgs(t, s, "operator", "--allow", strings.Join(allowed, ","))...)
 	require.Equal(t, allowed, everything.changing(t))
 	require.Contains(t, everything.InitializeResult().Instructions, "retry_effect")
 	for name, tool := range everything.tools(t) {
@@ -223,7 +223,7 @@ func TestMCPCarriesOutWhatIsAllowed(t *testing.T) {
 	require.Eventually(t, func() bool { return s.isDispatched(t, "stripe", "evt_1") }, patience, tick)
 	must(t, s.args("effects", "park", "--source", "stripe", "--state", "pending", "--yes")...)
 
-	a := assist(t, s.mcpArgs(t, "operator", "--allow", "retry_effect")...)
+	a := assist(t, mcpArgs(t, s, "operator", "--allow", "retry_effect")...)
 	require.Equal(t, []string{"retry_effect"}, a.changing(t))
 	var list struct {
 		Rows []struct {
@@ -261,7 +261,7 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	s.waitDone(t, "stripe", "evt_1")
 	event := map[string]any{"source": "stripe", "id": "evt_1"}
 
-	viewer := assist(t, s.mcpArgs(t, "viewer", "--allow", "replay_event,begin_run")...)
+	viewer := assist(t, mcpArgs(t, s, "viewer", "--allow", "replay_event,begin_run")...)
 	require.Contains(t, viewer.must(t, "event", event), `"event_id":"evt_1"`)
 	text, failed := viewer.call(t, "event_body", event)
 	require.True(t, failed)
@@ -280,7 +280,7 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	require.Contains(t, text, "You may not search payloads")
 	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.event_replays`))
 
-	admin := assist(t, s.mcpArgs(t, "admin")...)
+	admin := assist(t, mcpArgs(t, s, "admin")...)
 	require.Contains(t, admin.must(t, "event_body", event), "customer")
 	require.Contains(t, admin.must(t, "list_actions", map[string]any{"limit": 1}), `"rows"`)
 }
@@ -290,7 +290,7 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 func TestMCPAnswersBadInput(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
-	a := assist(t, s.mcpArgs(t, "admin", "--allow", "retry_effect")...)
+	a := assist(t, mcpArgs(t, s, "admin", "--allow", "retry_effect")...)
 	for _, hostile := range []string{"%", "\x00", "..", "a/b?c#d", "<script>", "\u202eabc", `";DROP`, "_", strings.Repeat("x", 10_000), strings.Repeat("y", 60_000)} {
 		for tool, arguments := range map[string]map[string]any{
 			"event": {"source": hostile, "id": hostile}, "effect": {"key": hostile}, "retry_effect": {"key": hostile, "reason": hostile},
@@ -389,7 +389,7 @@ func TestMCPSaysWhyItDoesNotStart(t *testing.T) {
 func TestMCPAsAProcess(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
-	p := newProgram(t, s.mcpArgs(t, "viewer", "--log-level", "debug")...)
+	p := newProgram(t, mcpArgs(t, s, "viewer", "--log-level", "debug")...)
 	p.cmd.Stdout = nil // the client reads it
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: p.cmd, TerminateDuration: patience}, nil)
 	require.NoError(t, err, p.stderr.String())

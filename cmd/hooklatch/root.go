@@ -86,7 +86,7 @@ Start with: ` + p.name + ` dev`,
 			return refuseEmpty(cmd)
 		},
 		RunE:    needsCommand,
-		Version: readBuild().String(),
+		Version: p.readBuild().String(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(p.stdin)

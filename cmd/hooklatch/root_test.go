@@ -42,7 +42,8 @@ func TestHelpIsAsInTheGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: it changes the directory
+func TestTheProgramKnowsHowItWasInvoked(t *testing.T) {
+	t.Parallel()
 	const name = "go run ./cmd/hooklatch"
 	for arg0, want := range map[string]string{
 		"/x/go-build1234567/b001/exe/hooklatch":                name,
@@ -56,6 +57,10 @@ func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: 
 	} {
 		require.Equal(t, want, invocation(arg0), arg0)
 	}
+}
+
+func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: it changes the directory
+	const name = "go run ./cmd/hooklatch"
 	c := command{name: name}
 	require.Equal(t, exitMisused, c.run(t.Context(), "bogus"))
 	require.Contains(t, c.stderr.String(), name+": unknown command")

@@ -16,7 +16,7 @@ import (
 )
 
 // edited returns the path of a copy of the system's configuration in which a text is replaced.
-func (s *system) edited(t *testing.T, old, instead string) string {
+func edited(t *testing.T, s *system, old, instead string) string {
 	t.Helper()
 	text, err := os.ReadFile(s.configPath)
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	require.Contains(t, text, "\n2 events compared, back to ")
 	require.Contains(t, text, "the effects are the same\n")
 
-	typo := s.edited(t, "key: body.data.object.id", "key: body.data.object.ident")
+	typo := edited(t, s, "key: body.data.object.id", "key: body.data.object.ident")
 	text = diff(exitFailed, typo)
 	require.Contains(t, text, "  route receipts: changed in key\n")
 	require.Contains(t, text, "; 2 routed differently\n")
@@ -62,12 +62,12 @@ func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	require.Contains(t, text, `+ parked: route "receipts": key: no such key: ident`)
 	require.Contains(t, text, "- receipts -> mail, key in_")
 
-	renamed := s.edited(t, "name: everything", "name: all")
+	renamed := edited(t, s, "name: everything", "name: all")
 	text = diff(exitOK, renamed)
 	require.Contains(t, text, "  route everything: renamed to all\n")
 	require.Regexp(t, `\nchanged +2 +all +stripe +invoice.paid +route, key\n`, text)
 
-	moved := s.edited(t, "/effects", "/moved")
+	moved := edited(t, s, "/effects", "/moved")
 	text = diff(exitOK, moved, "--limit", "1")
 	require.Contains(t, text, "  destination app: changed in http.url\n")
 	require.Contains(t, text, "/moved\n")
@@ -105,9 +105,9 @@ func TestADiffOfABadFileSaysWhatIsWrong(t *testing.T) {
 		{exitMisused, "--since \"soon\"", []string{s.configPath, "--since", "soon"}},
 		{exitMisused, "not a cursor of a list", []string{s.configPath, "--cursor", "x"}},
 		{exitFailed, missing, []string{missing}},
-		{exitFailed, "new.yaml:", []string{s.edited(t, "key: body.data.object.id", "key: body.(")}},
-		{exitFailed, `did you mean "mail"`, []string{s.edited(t, "to: mail", "to: mial")}},
-		{exitFailed, "is not valid YAML", []string{s.edited(t, "routes:", "routes: [\x00")}},
+		{exitFailed, "new.yaml:", []string{edited(t, s, "key: body.data.object.id", "key: body.(")}},
+		{exitFailed, `did you mean "mail"`, []string{edited(t, s, "to: mail", "to: mial")}},
+		{exitFailed, "is not valid YAML", []string{edited(t, s, "routes:", "routes: [\x00")}},
 	} {
 		var c command
 		require.Equal(t, test.want, c.run(t.Context(), s.args(append([]string{"routes", "diff"}, test.args...)...)...), test.says)

@@ -24,7 +24,7 @@ func TestARouteIsTestedWithASample(t *testing.T) {
 	require.Contains(t, text, "stripe/evt_9  invoice.paid\n")
 	require.Contains(t, text, "receipts does not match: the route's when is false")
 
-	broken := (&system{configPath: path}).edited(t, "key: body.data.object.id", "key: body.data.object.ident")
+	broken := edited(t, &system{configPath: path}, "key: body.data.object.id", "key: body.data.object.ident")
 	var c command
 	require.Equal(t, exitFailed, c.run(t.Context(), "routes", "test", "stripe", "--type", "invoice.paid", "--config", broken, "--json"))
 	var tested []testedEvent

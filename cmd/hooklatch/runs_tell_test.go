@@ -39,7 +39,7 @@ func TestWhatBecameOfARunIsToldWhole(t *testing.T) {
 func TestOneOfAThingIsInTheSingular(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	c := &cli{process: &process{stdout: &out, name: testName}}
+	c := &cli{process: &process{stdout: &out, name: programName}}
 	c.printRetried(1, 1, nil)
 	require.Equal(t, "1 refused delivery accepted, including 1 duplicate\n", out.String())
 	out.Reset()

@@ -40,12 +40,12 @@ func alone(t *testing.T, n int) *system {
 	return s
 }
 
-func (s *system) retryAll(more ...string) []string {
+func retryAll(s *system, more ...string) []string {
 	return s.args(append([]string{"effects", "retry", "--state", "failed", "--as", "ann"}, more...)...)
 }
 
 // hasBegun returns a function that reports whether a run has changed an effect.
-func (s *system) hasBegun(t *testing.T) func() bool {
+func hasBegun(t *testing.T, s *system) func() bool {
 	return func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.replay_runs WHERE changed > 0`) }
 }
 
@@ -60,9 +60,9 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 	var c command
 	ended := make(chan int)
 	go func() {
-		ended <- c.run(ctx, s.retryAll("--rate", "0.01", "--yes", "--name", "after the fix", "--reason", "it is up")...)
+		ended <- c.run(ctx, retryAll(s, "--rate", "0.01", "--yes", "--name", "after the fix", "--reason", "it is up")...)
 	}()
-	require.Eventually(t, s.hasBegun(t), patience, tick)
+	require.Eventually(t, hasBegun(t, s), patience, tick)
 	interrupt()
 	require.Equal(t, exitFailed, <-ended)
 	require.Equal(t, "1 of 50 effects tried again\n", c.stdout.String())
@@ -95,8 +95,8 @@ func TestARunIsInterruptedAndResumedWithoutAWorker(t *testing.T) {
 func TestADetachedRunIsLeftToWhoeverIsThere(t *testing.T) {
 	t.Parallel()
 	s := alone(t, 5)
-	require.Equal(t, s.printed("run 1: retry effects: state failed\nwatch it with:\n  hooklatch runs show 1\n"), must(t, s.retryAll("--yes", "--detach")...))
-	require.False(t, s.hasBegun(t)())
+	require.Equal(t, s.printed("run 1: retry effects: state failed\nwatch it with:\n  hooklatch runs show 1\n"), must(t, retryAll(s, "--yes", "--detach")...))
+	require.False(t, hasBegun(t, s)())
 	require.Contains(t, must(t, s.args("runs", "show", "1")...), ", waiting for a process\n")
 
 	// Another process carries out the run: the command waits, and an interrupt still pauses the
@@ -133,8 +133,8 @@ func TestARunIsStoppedBehindItsCommand(t *testing.T) {
 			s := alone(t, 100)
 			var c command
 			ended := make(chan int)
-			go func() { ended <- c.run(t.Context(), s.retryAll("--rate", "1", "--yes", "--json")...) }()
-			require.Eventually(t, s.hasBegun(t), patience, tick)
+			go func() { ended <- c.run(t.Context(), retryAll(s, "--rate", "1", "--yes", "--json")...) }()
+			require.Eventually(t, hasBegun(t, s), patience, tick)
 			must(t, s.args("runs", done, "1", "--as", "bob")...)
 			require.Equal(t, exitFailed, <-ended)
 			require.Contains(t, c.stderr.String(), said)
@@ -155,8 +155,8 @@ func TestRunsAreSteeredByCommands(t *testing.T) {
 	require.JSONEq(t, `[]`, must(t, s.args("runs", "list", "--json")...))
 	require.Equal(t, "no runs\n", must(t, s.args("replays", "list")...), "scripts for the previous release use the former name")
 	require.NotContains(t, must(t, "--help"), "replays")
-	must(t, s.retryAll("--yes", "--detach")...)
-	must(t, s.retryAll("--yes", "--detach")...)
+	must(t, retryAll(s, "--yes", "--detach")...)
+	must(t, retryAll(s, "--yes", "--detach")...)
 	order := func(args ...string) string { return must(t, s.args(append([]string{"runs"}, args...)...)...) }
 	refused := func(said string, args ...string) {
 		t.Helper()

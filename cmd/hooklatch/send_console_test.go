@@ -13,7 +13,7 @@ import (
 
 // sendByAPI sends a test event through the console's API, and returns the status and the body of
 // the response.
-func (s *system) sendByAPI(t *testing.T, source, body string) (int, string) {
+func sendByAPI(t *testing.T, s *system, source, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/api/sources/"+source+"/send", strings.NewReader(body))
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 		var code int
 		var body string
 		require.Eventually(t, func() bool { // the console sends at most one test event a second
-			code, body = s.sendByAPI(t, source, `{"reason":"a first try"}`)
+			code, body = sendByAPI(t, s, source, `{"reason":"a first try"}`)
 			return code != http.StatusTooManyRequests
 		}, patience, tick)
 		require.Equal(t, http.StatusOK, code, body)
@@ -57,13 +57,13 @@ func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 func TestTestEventsThatReachNoGateway(t *testing.T) {
 	t.Parallel()
 	away := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = "http://127.0.0.1:1" }})
-	code, body := away.sendByAPI(t, "stripe", `{}`)
+	code, body := sendByAPI(t, away, "stripe", `{}`)
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, body, `"status":0`)
 	require.Contains(t, body, "connection refused")
 	require.NotContains(t, body, "Post ")
 	off := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = config.TestEventsOff }})
-	code, body = off.sendByAPI(t, "stripe", `{}`)
+	code, body = sendByAPI(t, off, "stripe", `{}`)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, body, "The configuration has admin.test_events: off.")
 	require.Zero(t, off.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send'`))

@@ -12,7 +12,7 @@ import (
 // Every verb of the console is also a command, and the command's help has the same text.
 func TestEveryVerbIsACommand(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&process{name: testName})
+	root := newRoot(&process{name: programName})
 	for _, v := range desk.Verbs() {
 		if v.On == desk.Sources || v.Own { // these verbs have separate commands, such as hooklatch backfill
 			continue

@@ -9,9 +9,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is the version of a build without a repository, such as the image. The linker sets it.
-var version string
-
 // build describes the binary.
 type build struct {
 	Version   string `json:"version"`
@@ -22,13 +19,14 @@ type build struct {
 	Platform  string `json:"platform"`
 }
 
-func readBuild() build {
+// readBuild describes the running binary. The version that the linker set takes precedence.
+func (p *process) readBuild() build {
 	b := build{Version: "(devel)", GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	b.Version = cmp.Or(version, info.Main.Version, b.Version)
+	b.Version = cmp.Or(p.version, info.Main.Version, b.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -60,7 +58,7 @@ func (c *cli) newVersion() *cobra.Command {
 		Short: "Print version, commit and Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			b := readBuild()
+			b := c.readBuild()
 			if c.asJSON {
 				return printJSON(c.stdout, b)
 			}
