@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
@@ -90,24 +92,24 @@ const park = `
 func TestPeopleAreToldByMail(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
-	s := newSystem(t, systemOptions{noGateway: true, yaml: func(d *devSettings) string {
-		return databaseYAML(d) + alertsYAML(d.smtp, chat.URL)
+	s := clitest.NewSystem(t, clitest.SystemOptions{NoGateway: true, YAML: func(d *cli.DevSettings) string {
+		return databaseYAML(d) + alertsYAML(d.SMTP, chat.URL)
 	}})
-	second, err := app.New(t.Context(), app.Options{Config: s.config, Worker: true, Version: "test"})
+	second, err := app.New(t.Context(), app.Options{Config: s.Config, Worker: true, Version: "test"})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = second.Stop(context.Background()) })
 	require.NoError(t, second.Start(t.Context()))
-	_, err = s.pool.Exec(t.Context(), `
+	_, err = s.Pool.Exec(t.Context(), `
 		INSERT INTO hooklatch.effects (scope, key, idempotency_key, destination, queue, policy, state, next_attempt_at)
 		SELECT 's', 'mail' || i, 'hl_mail' || i, 'mail', 'dst_mail', 'at_least_once', 'pending', now()
 		FROM generate_series(1, 100000) AS i`)
 	require.NoError(t, err)
-	_, err = s.pool.Exec(t.Context(), park)
+	_, err = s.Pool.Exec(t.Context(), park)
 	require.NoError(t, err)
 	began := time.Now()
 	told := func() []string {
 		var subjects []string
-		for _, one := range s.mail.Seen() {
+		for _, one := range s.Mail.Seen() {
 			if strings.Contains(one.Subject, "effects_parked") {
 				require.Equal(t, []string{"ops@example.com"}, one.To)
 				subjects = append(subjects, one.Subject)
@@ -115,16 +117,16 @@ func TestPeopleAreToldByMail(t *testing.T) {
 		}
 		return subjects
 	}
-	require.Eventually(t, func() bool { return len(told()) > 0 }, alertsAfter+patience, tick)
+	require.Eventually(t, func() bool { return len(told()) > 0 }, alertsAfter+clitest.Patience, clitest.Tick)
 	took := time.Since(began)
 	t.Logf("notified after %.1f s", took.Seconds())
 	require.False(t, os.Getenv("HOOKLATCH_LONG") != "" && took > alertsAfter)
 	require.Equal(t, []string{"[hooklatch] 1 effect to app is parked: retry or cancel (effects_parked)"}, told())
-	require.Contains(t, must(t, "alerts", "list", "--config", s.configPath), "effects_parked")
+	require.Contains(t, clitest.Must(t, "alerts", "list", "--config", s.ConfigPath), "effects_parked")
 
-	_, err = s.pool.Exec(t.Context(), `DELETE FROM hooklatch.effects WHERE state = 'parked'`)
+	_, err = s.Pool.Exec(t.Context(), `DELETE FROM hooklatch.effects WHERE state = 'parked'`)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(told()) > 1 }, alertsAfter+patience, tick)
+	require.Eventually(t, func() bool { return len(told()) > 1 }, alertsAfter+clitest.Patience, clitest.Tick)
 	require.Equal(t, []string{"[hooklatch] 1 effect to app is parked: retry or cancel (effects_parked)", "[hooklatch] resolved: 1 effect to app is parked: retry or cancel (effects_parked)"}, told())
 	require.Empty(t, chat.with("effects_parked"), "the email arrived, so nothing was sent to the chat")
 }
@@ -133,12 +135,12 @@ func TestPeopleAreToldByMail(t *testing.T) {
 func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
 	t.Parallel()
 	chat := newChannel(t)
-	s := newSystem(t, systemOptions{noGateway: true, yaml: func(d *devSettings) string {
+	s := clitest.NewSystem(t, clitest.SystemOptions{NoGateway: true, YAML: func(d *cli.DevSettings) string {
 		return databaseYAML(d) + alertsYAML("127.0.0.1:9", chat.URL) // the discard port, on which no server listens
 	}})
-	_, err := s.pool.Exec(t.Context(), park)
+	_, err := s.Pool.Exec(t.Context(), park)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(chat.with("effects_parked")) > 0 }, alertsAfter+patience, tick)
+	require.Eventually(t, func() bool { return len(chat.with("effects_parked")) > 0 }, alertsAfter+clitest.Patience, clitest.Tick)
 	message := chat.with("effects_parked")[0]
 	require.Contains(t, message, "1 effect to app is parked")
 	require.Contains(t, message, "hooklatch effects list --state parked --destination app")
@@ -148,20 +150,20 @@ func TestTheNextOneIsToldWhenTheFirstIsDown(t *testing.T) {
 // A mute is listed until it ends, and stays in the operator log.
 func TestAMuteIsListed(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{noWorker: true})
-	require.Equal(t, "no alerts\n", must(t, "alerts", "list", "--config", s.configPath))
+	s := clitest.NewSystem(t, clitest.SystemOptions{NoWorker: true})
+	require.Equal(t, "no alerts\n", clitest.Must(t, "alerts", "list", "--config", s.ConfigPath))
 	require.Equal(t, "breaker_open is muted for 2 h 0 min\n",
-		must(t, "alerts", "mute", "breaker_open", "--for", "2h", "--reason", "they deploy", "--config", s.configPath))
-	require.Regexp(t, `(?m)^breaker_open +- +- +- +- +20\S+ \S+ +-$`, must(t, "alerts", "list", "--config", s.configPath))
-	require.Regexp(t, `alert\.mute +breaker_open.*they deploy`, must(t, "audit", "--config", s.configPath))
-	require.Equal(t, "breaker_open is no longer muted\n", must(t, "alerts", "mute", "breaker_open", "--for", "0s", "--config", s.configPath))
-	require.Equal(t, "no alerts\n", must(t, "alerts", "list", "--config", s.configPath))
-	var misspelt command
-	require.Equal(t, 2, misspelt.run(t.Context(), "alerts", "mute", "breaker", "--config", s.configPath))
-	require.Contains(t, misspelt.stderr.String(), "breaker_open")
+		clitest.Must(t, "alerts", "mute", "breaker_open", "--for", "2h", "--reason", "they deploy", "--config", s.ConfigPath))
+	require.Regexp(t, `(?m)^breaker_open +- +- +- +- +20\S+ \S+ +-$`, clitest.Must(t, "alerts", "list", "--config", s.ConfigPath))
+	require.Regexp(t, `alert\.mute +breaker_open.*they deploy`, clitest.Must(t, "audit", "--config", s.ConfigPath))
+	require.Equal(t, "breaker_open is no longer muted\n", clitest.Must(t, "alerts", "mute", "breaker_open", "--for", "0s", "--config", s.ConfigPath))
+	require.Equal(t, "no alerts\n", clitest.Must(t, "alerts", "list", "--config", s.ConfigPath))
+	var misspelt clitest.Command
+	require.Equal(t, 2, misspelt.Run(t.Context(), "alerts", "mute", "breaker", "--config", s.ConfigPath))
+	require.Contains(t, misspelt.Stderr.String(), "breaker_open")
 }
 
 // databaseYAML returns the test's database setting.
-func databaseYAML(d *devSettings) string {
-	return fmt.Sprintf("database: {url: %q, allow: [%s]}\n", d.database.Reveal(), config.AllowFsyncOff)
+func databaseYAML(d *cli.DevSettings) string {
+	return fmt.Sprintf("database: {url: %q, allow: [%s]}\n", d.Database.Reveal(), config.AllowFsyncOff)
 }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -17,6 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
 	"github.com/hooklatch/hooklatch/internal/coverage"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -131,7 +133,7 @@ func (o *octocat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (o *octocat) yaml(d *devSettings) string {
+func (o *octocat) yaml(d *cli.DevSettings) string {
 	return fmt.Sprintf(`
 database: {url: %q, allow: [fsync_off]}
 gateway: {listen: "127.0.0.1:0"}
@@ -145,60 +147,60 @@ destinations:
   app: {http: {url: "http://%s/receiver"}}
 routes:
   - {name: all, from: github, to: app}
-`, d.database.Reveal(), octocatSecret, o.api.URL, d.receiver)
+`, d.Database.Reveal(), octocatSecret, o.api.URL, d.Receiver)
 }
 
 // Without --yes nothing is written. With --yes, missing events are fetched.
 func TestAPersonComparesASourceWithItsList(t *testing.T) {
 	t.Parallel()
 	o := newOctocat(t)
-	s := newSystem(t, systemOptions{yaml: o.yaml, noWorker: true})
-	o.gateway = s.url
+	s := clitest.NewSystem(t, clitest.SystemOptions{YAML: o.yaml, NoWorker: true})
+	o.gateway = s.URL
 	o.happen(3 * time.Hour)
 	o.gateway = ""
 	o.happen(2 * time.Hour)
 	o.happen(time.Minute)
 
 	written := func() int {
-		return s.count(t, `SELECT (SELECT count(*) FROM hooklatch.coverage) + (SELECT count(*) FROM hooklatch.backfill_runs)
+		return s.Count(t, `SELECT (SELECT count(*) FROM hooklatch.coverage) + (SELECT count(*) FROM hooklatch.backfill_runs)
 			+ (SELECT count(*) FROM hooklatch.redeliveries) + (SELECT count(*) FROM hooklatch.processed_events)`)
 	}
 	require.Equal(t, 1, written())
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("backfill", "github", "--since", "6h", "--dry-run", "--json")...), c.stderr.String())
-	var view backfillView
-	require.NoError(t, json.Unmarshal([]byte(c.stdout.String()), &view))
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("backfill", "github", "--since", "6h", "--dry-run", "--json")...), c.Stderr.String())
+	var view cli.BackfillView
+	require.NoError(t, json.Unmarshal([]byte(c.Stdout.String()), &view))
 	require.Len(t, view.Runs, 1)
 	require.Equal(t, []int64{3, 1, 2, 0}, []int64{view.Runs[0].Listed, view.Runs[0].Known, view.Runs[0].Missing, view.Runs[0].Recovered})
 	require.NotEmpty(t, view.Found)
-	shown := must(t, s.args("backfill", "github", "--since", "6h")...)
+	shown := clitest.Must(t, s.Args("backfill", "github", "--since", "6h")...)
 	require.Contains(t, shown, "2 events missing; no events were fetched. Fetch them with the same command and --yes")
-	require.Contains(t, must(t, s.args("backfill", "github", "--since", "30m")...), "1 event missing")
-	require.Contains(t, must(t, s.args("backfill", "github", "--since", "6h", "--types", "issues.*")...), "0 events missing")
+	require.Contains(t, clitest.Must(t, s.Args("backfill", "github", "--since", "30m")...), "1 event missing")
+	require.Contains(t, clitest.Must(t, s.Args("backfill", "github", "--since", "6h", "--types", "issues.*")...), "0 events missing")
 	require.Equal(t, 1, written(), "nothing was written")
 
-	fetched := must(t, s.args("backfill", "github", "--since", "6h", "--via", "pull", "--yes", "--as", "ann")...)
-	require.Regexp(t, `(?m)^.*\bann\b.*\bbackfill\.run\b.*\bgithub\b`, must(t, s.args("audit")...), "it caused real effects")
+	fetched := clitest.Must(t, s.Args("backfill", "github", "--since", "6h", "--via", "pull", "--yes", "--as", "ann")...)
+	require.Regexp(t, `(?m)^.*\bann\b.*\bbackfill\.run\b.*\bgithub\b`, clitest.Must(t, s.Args("audit")...), "it caused real effects")
 	require.Contains(t, fetched, "RECOVERED")
-	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE origin = 'backfill'`))
-	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.backfill_runs WHERE requested_by = 'ann' AND recovered = 2 AND mode = 'ordered'`))
-	require.Zero(t, c.run(t.Context(), s.args("backfill", "github", "--since", "6h", "--dry-run")...))
-	require.Contains(t, must(t, s.args("events", "show", "github", o.deliveries[1].guid)...), "fetched from the provider's list")
+	require.Equal(t, 2, s.Count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE origin = 'backfill'`))
+	require.Equal(t, 1, s.Count(t, `SELECT count(*) FROM hooklatch.backfill_runs WHERE requested_by = 'ann' AND recovered = 2 AND mode = 'ordered'`))
+	require.Zero(t, c.Run(t.Context(), s.Args("backfill", "github", "--since", "6h", "--dry-run")...))
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "github", o.deliveries[1].guid)...), "fetched from the provider's list")
 
-	var lists listsView
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("backfill", "status", "--json")...)), &lists))
+	var lists cli.ListsView
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("backfill", "status", "--json")...)), &lists))
 	require.Len(t, lists.Lists, 1)
 	at := slices.IndexFunc(lists.Passes, func(r coverage.Run) bool { return r.RequestedBy == "ann" })
 	require.EqualValues(t, 2, lists.Passes[at].Recovered)
-	require.Regexp(t, `(?m)github +- +ann +ordered .* complete$`, must(t, s.args("backfill", "status")...))
+	require.Regexp(t, `(?m)github +- +ann +ordered .* complete$`, clitest.Must(t, s.Args("backfill", "status")...))
 
 	for _, wrong := range [][]string{
 		{"backfill", "github", "--dry-run", "--yes"}, {"backfill", "github", "--via", "magic"}, {"backfill", "github", "--since", "yesterday"},
 		{"backfill", "stripe"},
 	} {
-		var c command
-		require.NotZero(t, c.run(t.Context(), s.args(wrong...)...), wrong)
-		require.NotEmpty(t, c.stderr.String(), wrong)
+		var c clitest.Command
+		require.NotZero(t, c.Run(t.Context(), s.Args(wrong...)...), wrong)
+		require.NotEmpty(t, c.Stderr.String(), wrong)
 	}
 }
 
@@ -208,27 +210,27 @@ func TestAPersonComparesASourceWithItsList(t *testing.T) {
 func TestWhatAnAbsentGatewayMissedComesByItself(t *testing.T) {
 	t.Parallel()
 	o := newOctocat(t)
-	worker := newSystem(t, systemOptions{yaml: o.yaml, noGateway: true})
+	worker := clitest.NewSystem(t, clitest.SystemOptions{YAML: o.yaml, NoGateway: true})
 	require.Eventually(t, func() bool {
-		return worker.counts(t, 1, `SELECT count(*) FROM hooklatch.coverage WHERE last_ok_at IS NOT NULL`)
-	}, patience, 100*time.Millisecond, "the list begins")
+		return worker.Counts(t, 1, `SELECT count(*) FROM hooklatch.coverage WHERE last_ok_at IS NOT NULL`)
+	}, clitest.Patience, 100*time.Millisecond, "the list begins")
 	for range 40 {
 		o.happen(0)
 	}
 	func() {
 		o.mu.Lock() // the sender answers no request before it knows the gateway
 		defer o.mu.Unlock()
-		o.gateway = newSystem(t, systemOptions{yaml: o.yaml, noWorker: true, pool: worker.pool}).url
+		o.gateway = clitest.NewSystem(t, clitest.SystemOptions{YAML: o.yaml, NoWorker: true, Pool: worker.Pool}).URL
 	}()
 	require.Eventually(t, func() bool {
-		return worker.counts(t, 40, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'github' AND origin = 'webhook'`)
-	}, patience, 100*time.Millisecond)
+		return worker.Counts(t, 40, `SELECT count(*) FROM hooklatch.processed_events WHERE source = 'github' AND origin = 'webhook'`)
+	}, clitest.Patience, 100*time.Millisecond)
 	require.Eventually(t, func() bool {
-		return worker.counts(t, 40, `SELECT sum(recovered) FROM hooklatch.backfill_runs`)
-	}, patience, 100*time.Millisecond)
-	require.Equal(t, 40, worker.count(t, `SELECT sum(tries) FROM hooklatch.redeliveries`), "each redelivery is requested once, and the next pass finds it")
-	var c command
-	_ = c.run(t.Context(), worker.args("status")...)
-	require.Contains(t, c.stdout.String(), "40 events of github were not delivered by a webhook but are in the provider's list; the oldest occurred")
-	require.Contains(t, c.stdout.String(), worker.printed("hooklatch backfill status"))
+		return worker.Counts(t, 40, `SELECT sum(recovered) FROM hooklatch.backfill_runs`)
+	}, clitest.Patience, 100*time.Millisecond)
+	require.Equal(t, 40, worker.Count(t, `SELECT sum(tries) FROM hooklatch.redeliveries`), "each redelivery is requested once, and the next pass finds it")
+	var c clitest.Command
+	_ = c.Run(t.Context(), worker.Args("status")...)
+	require.Contains(t, c.Stdout.String(), "40 events of github were not delivered by a webhook but are in the provider's list; the oldest occurred")
+	require.Contains(t, c.Stdout.String(), worker.Printed("hooklatch backfill status"))
 }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"bufio"
@@ -13,15 +13,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
 // sendAll delivers stripe events with these ids and waits until they are done.
-func sendAll(t *testing.T, s *system, ids ...string) {
+func sendAll(t *testing.T, s *clitest.System, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		must(t, s.args("send", "stripe", "--id", id)...)
-		s.waitDone(t, "stripe", id)
+		clitest.Must(t, s.Args("send", "stripe", "--id", id)...)
+		s.WaitDone(t, "stripe", id)
 	}
 }
 
@@ -30,22 +32,22 @@ var goesOn = regexp.MustCompile(`continue with:\n  \S+ (.*)\n`)
 // A list prints the command that continues it.
 func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	sendAll(t, s, "evt_1", "evt_2", "evt_3")
 	for _, kind := range []string{"events", "effects"} {
 		var found []string
-		args := s.args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`)
+		args := s.Args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`)
 		for more := true; more; {
-			var c command
-			require.Zero(t, c.run(t.Context(), args...), c.stderr.String())
-			for line := range strings.Lines(c.stdout.String()) {
+			var c clitest.Command
+			require.Zero(t, c.Run(t.Context(), args...), c.Stderr.String())
+			for line := range strings.Lines(c.Stdout.String()) {
 				if id := regexp.MustCompile(`evt_\d`).FindString(line); id != "" {
 					found = append(found, id)
 				}
 			}
 			var next []string
-			if next = goesOn.FindStringSubmatch(c.stderr.String()); next != nil {
-				args = s.args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`, "--cursor", next[1][strings.LastIndex(next[1], " ")+1:])
+			if next = goesOn.FindStringSubmatch(c.Stderr.String()); next != nil {
+				args = s.Args(kind, "list", "--limit", "2", "--source", "stripe", "--when", `event.type != "none"`, "--cursor", next[1][strings.LastIndex(next[1], " ")+1:])
 			}
 			more = next != nil
 		}
@@ -54,58 +56,58 @@ func TestListsGoOnWhereTheyEnded(t *testing.T) {
 		}
 		require.Equal(t, want[kind], found, kind)
 	}
-	require.Contains(t, must(t, s.args("events", "list", "--id", "evt_2")...), "evt_2")
-	require.NotContains(t, must(t, s.args("events", "list", "--id", "evt_2")...), "evt_3")
-	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--when", `body.id == "evt_none"`)...))
-	require.Contains(t, must(t, s.args("events", "list", "--when", `body.id == "evt_2"`)...), "evt_2")
-	require.Contains(t, must(t, s.args("effects", "list", "--when", `body.id == "evt_2"`, "--destination", "app")...), "stripe/evt_2")
-	require.Equal(t, "no events\n", must(t, s.args("events", "list", "--effects", "none")...))
-	require.Contains(t, must(t, s.args("events", "list", "--effects", "pending,started,done")...), "evt_1")
-	require.Regexp(t, `CREATED +EFFECT +ROUTE +DESTINATION +EVENT +TYPE +STATE`, must(t, s.args("effects", "list")...))
+	require.Contains(t, clitest.Must(t, s.Args("events", "list", "--id", "evt_2")...), "evt_2")
+	require.NotContains(t, clitest.Must(t, s.Args("events", "list", "--id", "evt_2")...), "evt_3")
+	require.Equal(t, "no events\n", clitest.Must(t, s.Args("events", "list", "--when", `body.id == "evt_none"`)...))
+	require.Contains(t, clitest.Must(t, s.Args("events", "list", "--when", `body.id == "evt_2"`)...), "evt_2")
+	require.Contains(t, clitest.Must(t, s.Args("effects", "list", "--when", `body.id == "evt_2"`, "--destination", "app")...), "stripe/evt_2")
+	require.Equal(t, "no events\n", clitest.Must(t, s.Args("events", "list", "--effects", "none")...))
+	require.Contains(t, clitest.Must(t, s.Args("events", "list", "--effects", "pending,started,done")...), "evt_1")
+	require.Regexp(t, `CREATED +EFFECT +ROUTE +DESTINATION +EVENT +TYPE +STATE`, clitest.Must(t, s.Args("effects", "list")...))
 
-	var c command
-	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--when", `body.none > 1`)...))
-	require.Equal(t, "no events\n", c.stdout.String())
-	require.Contains(t, c.stderr.String(), "3 left out: --when failed; first error: ")
+	var c clitest.Command
+	require.Zero(t, c.Run(t.Context(), s.Args("events", "list", "--when", `body.none > 1`)...))
+	require.Equal(t, "no events\n", c.Stdout.String())
+	require.Contains(t, c.Stderr.String(), "3 left out: --when failed; first error: ")
 	for _, args := range [][]string{
 		{"events", "list", "--follow", "--since", "1h"},
 		{"events", "list", "--when", "nothing"},
 		{"effects", "list", "--follow", "--cursor", "1.hl_1"},
 		{"events", "list", "--since", "1h", "--until", "2h"},
 	} {
-		c = command{}
-		require.Equal(t, exitMisused, c.run(t.Context(), s.args(args...)...), args)
+		c = clitest.Command{}
+		require.Equal(t, cli.ExitMisused, c.Run(t.Context(), s.Args(args...)...), args)
 	}
 }
 
 func TestFollowPrintsWhatComes(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	sendAll(t, s, "evt_1")
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	var c command
+	var c clitest.Command
 	ended := make(chan int)
-	go func() { ended <- c.run(ctx, s.args("events", "list", "--follow", "--json")...) }()
-	for n := 2; c.stdout.String() == ""; n++ { // events from before the first query are not printed
+	go func() { ended <- c.Run(ctx, s.Args("events", "list", "--follow", "--json")...) }()
+	for n := 2; c.Stdout.String() == ""; n++ { // events from before the first query are not printed
 		sendAll(t, s, fmt.Sprintf("evt_%d", n))
 		require.Less(t, n, 1_000)
 	}
 	sendAll(t, s, "evt_last")
-	require.Eventually(t, func() bool { return strings.Contains(c.stdout.String(), `"evt_last"`) }, patience, tick)
+	require.Eventually(t, func() bool { return strings.Contains(c.Stdout.String(), `"evt_last"`) }, clitest.Patience, clitest.Tick)
 	end()
-	require.Zero(t, <-ended, c.stderr.String())
-	require.NotContains(t, c.stdout.String(), `"evt_1"`)
-	require.Equal(t, 1, strings.Count(c.stdout.String(), `"evt_last"`))
+	require.Zero(t, <-ended, c.Stderr.String())
+	require.NotContains(t, c.Stdout.String(), `"evt_1"`)
+	require.Equal(t, 1, strings.Count(c.Stdout.String(), `"evt_last"`))
 }
 
 // An export that continues from a cursor repeats no event and omits none. With --payload, each line
 // contains the event's body.
 func TestExportGoesOnFromItsLastLine(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	sendAll(t, s, "evt_1", "evt_2", "evt_3")
-	s.settle(t)
+	s.Settle(t)
 	type line struct {
 		inbox.Event
 		Cursor  string
@@ -119,32 +121,32 @@ func TestExportGoesOnFromItsLastLine(t *testing.T) {
 		}
 		return lines
 	}
-	first := read(must(t, s.args("events", "export", "--payload", "--limit", "2")...))
+	first := read(clitest.Must(t, s.Args("events", "export", "--payload", "--limit", "2")...))
 	require.Len(t, first, 2)
 	require.EqualValues(t, "evt_1", first[0].EventID)
 	require.Equal(t, "evt_1", first[0].Payload.ID)
-	rest := read(must(t, s.args("events", "export", "--cursor", first[1].Cursor)...))
+	rest := read(clitest.Must(t, s.Args("events", "export", "--cursor", first[1].Cursor)...))
 	require.Len(t, rest, 1)
 	require.EqualValues(t, "evt_3", rest[0].EventID)
 	require.Empty(t, rest[0].Payload.ID)
-	require.Empty(t, must(t, s.args("events", "export", "--cursor", rest[0].Cursor)...))
+	require.Empty(t, clitest.Must(t, s.Args("events", "export", "--cursor", rest[0].Cursor)...))
 }
 
 // The command import keys reads and checks keys of another system. With --yes, it imports them.
 func TestImportedKeysAreKnown(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	file := filepath.Join(t.TempDir(), "known.csv")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\n\"evt_2\",1790000000\n")
-	require.Equal(t, "2 keys of stripe\nimport them with the same command and --yes\n", must(t, s.args("import", "keys", "stripe", file)...))
-	require.Zero(t, s.count(t, `SELECT count(*) FROM hooklatch.processed_events`))
-	require.Equal(t, "2 keys imported, 0 were already stored\n", must(t, s.args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
-	require.Equal(t, "0 keys imported, 2 were already stored\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
+	require.Equal(t, "2 keys of stripe\nimport them with the same command and --yes\n", clitest.Must(t, s.Args("import", "keys", "stripe", file)...))
+	require.Zero(t, s.Count(t, `SELECT count(*) FROM hooklatch.processed_events`))
+	require.Equal(t, "2 keys imported, 0 were already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
+	require.Equal(t, "0 keys imported, 2 were already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes")...))
 	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\nevt_8,2026-11-01T08:00:00Z\n")
-	require.Equal(t, "1 key imported, 1 was already stored\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...))
+	require.Equal(t, "1 key imported, 1 was already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes")...))
 
-	_, sent := s.sendJSON(t, "stripe", "--id", "evt_1")
+	_, sent := s.SendJSON(t, "stripe", "--id", "evt_1")
 	require.Equal(t, 1, sent.Duplicates)
 	for id, text := range map[string]string{ // spreadsheets begin a file with a byte order mark
 		"evt_marked": "\ufeffevt_marked,2026-11-01T08:00:00Z\n",
@@ -152,18 +154,18 @@ func TestImportedKeysAreKnown(t *testing.T) {
 		"evt_headed": "\ufeff\"event_id\",\"received_at\"\nevt_headed,2026-11-01T08:00:00Z\n",
 	} {
 		write(text)
-		require.Equal(t, "1 key imported, 0 were already stored\n", must(t, s.args("import", "keys", "stripe", file, "--yes")...), id)
-		_, sent := s.sendJSON(t, "stripe", "--id", id)
+		require.Equal(t, "1 key imported, 0 were already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes")...), id)
+		_, sent := s.SendJSON(t, "stripe", "--id", id)
 		require.Equal(t, 1, sent.Duplicates, id)
 	}
-	require.Contains(t, must(t, s.args("events", "list", "--state", "imported")...), "evt_2")
-	text := must(t, s.args("events", "show", "stripe", "evt_1")...)
+	require.Contains(t, clitest.Must(t, s.Args("events", "list", "--state", "imported")...), "evt_2")
+	text := clitest.Must(t, s.Args("events", "show", "stripe", "evt_1")...)
 	require.Contains(t, text, "another system accepted the event, and its key was imported")
 	require.Contains(t, text, "2026-11-01 08:00:00.000Z  received by another system")
-	require.Contains(t, must(t, s.args("audit")...), "we migrate")
-	var c command
-	c.run(t.Context(), s.args("check")...)
-	require.Regexp(t, `ok +events_without_delivery +every event has its delivery`, c.stdout.String())
+	require.Contains(t, clitest.Must(t, s.Args("audit")...), "we migrate")
+	var c clitest.Command
+	c.Run(t.Context(), s.Args("check")...)
+	require.Regexp(t, `ok +events_without_delivery +every event has its delivery`, c.Stdout.String())
 
 	for text, wrong := range map[string]string{
 		"evt_1\n":           "wrong number of fields",
@@ -172,24 +174,24 @@ func TestImportedKeysAreKnown(t *testing.T) {
 		"evt_1,2126-11-01\n":                        `received_at "2126-11-01" is in the future`,
 	} {
 		write(text)
-		c = command{}
-		require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "stripe", file, "--yes")...), text)
-		require.Contains(t, c.stderr.String(), wrong)
+		c = clitest.Command{}
+		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("import", "keys", "stripe", file, "--yes")...), text)
+		require.Contains(t, c.Stderr.String(), wrong)
 	}
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("import", "keys", "strip", file, "--yes")...), "no such source is configured")
-	require.Contains(t, c.stderr.String(), `has no source "strip"; its sources are `)
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("import", "keys", "strip", file, "--yes")...), "no such source is configured")
+	require.Contains(t, c.Stderr.String(), `has no source "strip"; its sources are `)
 }
 
 // One output contains the full lifecycle of an event, as text and as JSON.
 func TestShowTellsTheWholeLife(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	sendAll(t, s, "evt_1")
-	must(t, s.args("send", "stripe", "--id", "evt_1")...)
-	must(t, s.args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more", "--new-keys")...)
-	s.waitDone(t, "stripe", "evt_1")
-	text := must(t, s.args("events", "show", "stripe/evt_1")...)
+	clitest.Must(t, s.Args("send", "stripe", "--id", "evt_1")...)
+	clitest.Must(t, s.Args("events", "replay", "stripe/evt_1", "--as", "bob", "--reason", "once more", "--new-keys")...)
+	s.WaitDone(t, "stripe", "evt_1")
+	text := clitest.Must(t, s.Args("events", "show", "stripe/evt_1")...)
 	require.Contains(t, text, "\nroutes\n")
 	require.Contains(t, text, "everything -> app  matches\n")
 	require.Contains(t, text, "\noperator actions\n")
@@ -210,7 +212,7 @@ func TestShowTellsTheWholeLife(t *testing.T) {
 			Why   string
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "stripe/evt_1", "--json")...)), &shown))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("events", "show", "stripe/evt_1", "--json")...)), &shown))
 	require.Len(t, shown.Replays, 1)
 	require.Equal(t, "bob", shown.Replays[0].By)
 	require.Len(t, shown.Actions, 1)
@@ -222,6 +224,6 @@ func TestShowTellsTheWholeLife(t *testing.T) {
 	require.Equal(t, []string{"everything", "receipts"}, []string{shown.Routes[0].Route, shown.Routes[1].Route})
 	require.True(t, shown.Routes[1].Wants)
 
-	must(t, s.args("send", "github", "--id", "g_1")...)
-	require.Contains(t, must(t, s.args("events", "show", "github", "g_1")...), "receipts -> mail  does not match: its sources are stripe, not github\n")
+	clitest.Must(t, s.Args("send", "github", "--id", "g_1")...)
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "github", "g_1")...), "receipts -> mail  does not match: its sources are stripe, not github\n")
 }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"cmp"
@@ -14,12 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/cells"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 // celledConfig writes a configuration with a second cell, payments. The returned system contains
 // only the path.
-func celledConfig(t *testing.T, first, payments string) *system {
+func celledConfig(t *testing.T, first, payments string) *clitest.System {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	text := fmt.Sprintf(`
@@ -30,53 +33,53 @@ sources:
   pay: {provider: token, secrets: [the-secret-0123456789], event_id: {pointer: /id}, cell: payments}
 `, first, payments)
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return &system{configPath: path}
+	return &clitest.System{ConfigPath: path}
 }
 
 func TestCommandsWorkOnCells(t *testing.T) {
 	t.Parallel()
 	first, payments := pgtest.New(t, pgtest.Empty()), pgtest.New(t, pgtest.Empty())
 	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
-	out := must(t, s.args("migrate", "up")...)
+	out := clitest.Must(t, s.Args("migrate", "up")...)
 	require.Contains(t, out, "  cell main\n")
 	require.Contains(t, out, "  cell payments\n")
 	shown := func(args ...string) string { // ignores the exit code: no worker is running, which needs attention
-		var c command
-		c.run(t.Context(), s.args(args...)...)
-		return c.stdout.String()
+		var c clitest.Command
+		c.Run(t.Context(), s.Args(args...)...)
+		return c.Stdout.String()
 	}
 	out = shown("status")
 	require.Contains(t, out, "cell main\n")
 	require.Contains(t, out, "cell payments\n")
 	imported := filepath.Join(t.TempDir(), "keys.csv")
 	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
-	must(t, s.args("import", "keys", "pay", imported, "--yes", "--cell", "payments")...)
+	clitest.Must(t, s.Args("import", "keys", "pay", imported, "--yes", "--cell", "payments")...)
 	_, err := payments.Exec(t.Context(), "UPDATE hooklatch.processed_events SET outcome = 'failed'")
 	require.NoError(t, err)
 	require.Contains(t, shown("check"), "cell payments: ")
-	replay := cells.Flags{Config: s.configPath, Cell: "payments"}.AddTo("hooklatch events replay --state failed --source pay")
+	replay := cells.Flags{Config: s.ConfigPath, Cell: "payments"}.AddTo("hooklatch events replay --state failed --source pay")
 	require.Contains(t, shown("check"), replay)
 	require.Contains(t, shown("status"), replay)
-	must(t, shellWords(t, replay)[1:]...)
+	clitest.Must(t, clitest.ShellWords(t, replay)[1:]...)
 	out = shown("status", "--cell", "payments")
-	require.Contains(t, out, s.printed("hooklatch send pay"))
-	require.NotContains(t, out, s.printed("hooklatch send shop"))
+	require.Contains(t, out, s.Printed("hooklatch send pay"))
+	require.NotContains(t, out, s.Printed("hooklatch send shop"))
 
-	var c command
-	require.Equal(t, exitMisused, c.run(t.Context(), s.args("events", "list", "--cell", "payment")...))
-	require.Contains(t, c.stderr.String(), "has no such cell; its cells are main, payments")
+	var c clitest.Command
+	require.Equal(t, cli.ExitMisused, c.Run(t.Context(), s.Args("events", "list", "--cell", "payment")...))
+	require.Contains(t, c.Stderr.String(), "has no such cell; its cells are main, payments")
 }
 
 func TestStatusNamesTheCellThatIsAway(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), "postgres://postgres@127.0.0.1:1/none")
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("status")...), "an unavailable cell needs attention")
-	require.Contains(t, c.stdout.String(), "cell main\n")
-	require.Contains(t, c.stdout.String(), "cell payments did not answer: ")
-	var up command
-	require.Equal(t, exitFailed, up.run(t.Context(), s.args("migrate", "up")...))
-	require.Contains(t, up.stderr.String(), "cell payments: ")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("status")...), "an unavailable cell needs attention")
+	require.Contains(t, c.Stdout.String(), "cell main\n")
+	require.Contains(t, c.Stdout.String(), "cell payments did not answer: ")
+	var up clitest.Command
+	require.Equal(t, cli.ExitFailed, up.Run(t.Context(), s.Args("migrate", "up")...))
+	require.Contains(t, up.Stderr.String(), "cell payments: ")
 }
 
 // Every command that lists rows of a database shows the rows of all cells, each with its cell.
@@ -85,8 +88,8 @@ func TestEveryListShowsAllCells(t *testing.T) {
 	first, payments := pgtest.New(t), pgtest.New(t)
 	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
 	var lists [][]string
-	root := newRoot(&process{name: testName})
-	for _, path := range allCommands(root) {
+	root := cli.NewRoot(&cli.Process{Name: clitest.TestName})
+	for _, path := range clitest.AllCommands(root) {
 		words := strings.Fields(path)
 		cmd, _, err := root.Find(words)
 		require.NoError(t, err)
@@ -102,18 +105,18 @@ func TestEveryListShowsAllCells(t *testing.T) {
 	for _, words := range lists {
 		t.Run(strings.Join(words, " "), func(t *testing.T) {
 			t.Parallel()
-			out := must(t, s.args(words...)...)
+			out := clitest.Must(t, s.Args(words...)...)
 			require.Regexp(t, `(?s)^cell main\n.+\ncell payments\n.+`, out)
 		})
 	}
 
 	imported := filepath.Join(t.TempDir(), "keys.csv")
 	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\nevt_2,2026-11-21T08:00:00Z\n"), 0o600))
-	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
-	must(t, s.args("import", "keys", "pay", imported, "--yes", "--cell", "payments")...)
+	clitest.Must(t, s.Args("import", "keys", "shop", imported, "--yes")...)
+	clitest.Must(t, s.Args("import", "keys", "pay", imported, "--yes", "--cell", "payments")...)
 	for _, words := range [][]string{{"events", "list", "--json"}, {"find", "evt_1", "--exact", "--json"}} {
 		var cells []string
-		for decoder := json.NewDecoder(strings.NewReader(must(t, s.args(words...)...))); decoder.More(); {
+		for decoder := json.NewDecoder(strings.NewReader(clitest.Must(t, s.Args(words...)...))); decoder.More(); {
 			type row struct {
 				Cell   string `json:"cell"`
 				Source string `json:"source"`
@@ -137,35 +140,35 @@ func TestEveryListShowsAllCells(t *testing.T) {
 		require.Equal(t, want, cells, words)
 	}
 
-	var c command
-	require.Zero(t, c.run(t.Context(), s.args("events", "list", "--limit", "1")...))
-	require.Contains(t, c.stderr.String(), "events list --cell payments --config ", "the command that continues a list names the cell")
+	var c clitest.Command
+	require.Zero(t, c.Run(t.Context(), s.Args("events", "list", "--limit", "1")...))
+	require.Contains(t, c.Stderr.String(), "events list --cell payments --config ", "the command that continues a list names the cell")
 	for _, args := range [][]string{{"--follow"}, {"--cursor", "x"}} {
-		var c command
-		require.Equal(t, exitMisused, c.run(t.Context(), s.args(append([]string{"events", "list"}, args...)...)...))
-		require.Contains(t, c.stderr.String(), args[0]+" works on one cell: add --cell with one of main, payments")
+		var c clitest.Command
+		require.Equal(t, cli.ExitMisused, c.Run(t.Context(), s.Args(append([]string{"events", "list"}, args...)...)...))
+		require.Contains(t, c.Stderr.String(), args[0]+" works on one cell: add --cell with one of main, payments")
 	}
-	for _, config := range []string{s.configPath, "none.yaml"} { // misuse is reported before other errors
-		var c command
-		require.Equal(t, exitMisused, c.run(t.Context(), "events", "list", "--limit", "0", "--config", config))
-		require.Empty(t, c.stdout.String())
+	for _, config := range []string{s.ConfigPath, "none.yaml"} { // misuse is reported before other errors
+		var c clitest.Command
+		require.Equal(t, cli.ExitMisused, c.Run(t.Context(), "events", "list", "--limit", "0", "--config", config))
+		require.Empty(t, c.Stdout.String())
 	}
 }
 
 // A printed command repeats the flags of the process, if the command declares them.
 func TestPrintedCommandsHaveTheFlagsOfTheProcess(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&process{name: testName})
+	root := cli.NewRoot(&cli.Process{Name: clitest.TestName})
 	ofAll := []string{"migrate up", "migrate down", "migrate status", "status"} // these print a section for each cell
 	unconfigured := []string{"dev", "licenses", "providers", "version"}
 	given := cells.Flags{Config: "its own.yaml", DatabaseURL: "postgres://db1/x?sslmode=disable", Cell: "payments"}
-	for _, path := range allCommands(root) {
+	for _, path := range clitest.AllCommands(root) {
 		cmd, _, err := root.Find(strings.Fields(path))
 		require.NoError(t, err)
 		if !cmd.Runnable() || cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") || strings.HasPrefix(path, "completion") {
 			continue
 		}
-		text := testName + " " + path
+		text := clitest.TestName + " " + path
 		if path == "backfill" {
 			text += " stripe"
 		}
@@ -199,13 +202,13 @@ func TestAListNamesTheCellThatIsAway(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), "postgres://postgres@127.0.0.1:1/none")
 	for _, args := range [][]string{{"events", "list"}, {"events", "list", "--json"}} {
-		var c command
-		require.Equal(t, exitFailed, c.run(t.Context(), s.args(args...)...))
-		require.Contains(t, c.stderr.String(), "cell payments: ")
+		var c clitest.Command
+		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args(args...)...))
+		require.Contains(t, c.Stderr.String(), "cell payments: ")
 		if len(args) == 2 {
-			require.Equal(t, "cell main\nno events\n", c.stdout.String())
+			require.Equal(t, "cell main\nno events\n", c.Stdout.String())
 		} else {
-			require.Equal(t, "[]\n", c.stdout.String())
+			require.Equal(t, "[]\n", c.Stdout.String())
 		}
 	}
 }
@@ -218,56 +221,56 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
 	imported := filepath.Join(t.TempDir(), "keys.csv")
 	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
-	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
+	clitest.Must(t, s.Args("import", "keys", "shop", imported, "--yes")...)
 
 	refused := func(want string, args ...string) {
 		t.Helper()
-		var c command
-		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append([]string{"cells", "move"}, args...)...)...))
-		require.Contains(t, c.stderr.String(), want)
+		var c clitest.Command
+		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args(append([]string{"cells", "move"}, args...)...)...))
+		require.Contains(t, c.Stderr.String(), want)
 	}
 	refused("does not say that the source moves: set cell: payments and moved_from: main for the source shop, and reload all processes", "shop", "--to", "payments", "--yes")
-	var c command
-	require.Equal(t, exitMisused, c.run(t.Context(), s.args("cells", "move", "shop", "--to", "payment", "--yes")...))
-	require.Contains(t, c.stderr.String(), "--to payment: "+s.configPath+" has no such cell; its cells are main, payments")
+	var c clitest.Command
+	require.Equal(t, cli.ExitMisused, c.Run(t.Context(), s.Args("cells", "move", "shop", "--to", "payment", "--yes")...))
+	require.Contains(t, c.Stderr.String(), "--to payment: "+s.ConfigPath+" has no such cell; its cells are main, payments")
 	refused(`has no source "shoe"`, "shoe", "--to", "payments", "--yes")
-	written, err := os.ReadFile(s.configPath)
+	written, err := os.ReadFile(s.ConfigPath)
 	require.NoError(t, err)
 	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, cell: payments, moved_from: main}", 1)
-	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(s.ConfigPath, []byte(text), 0o600))
 	_, err = first.Exec(t.Context(), "INSERT INTO hooklatch.processes (name, kind, version, config_hash, settings) VALUES ('host-1', 'serve', 'v1', 'another', '{}')")
 	require.NoError(t, err)
-	refused("the configuration of some processes differs from "+s.configPath+": host-1; reload them", "shop", "--to", "payments", "--yes")
+	refused("the configuration of some processes differs from "+s.ConfigPath+": host-1; reload them", "shop", "--to", "payments", "--yes")
 	_, err = first.Exec(t.Context(), "DELETE FROM hooklatch.processes")
 	require.NoError(t, err)
-	require.Contains(t, must(t, s.args("cells", "move", "shop", "--to", "payments")...), "with the same command and --yes")
-	require.Contains(t, must(t, s.args("cells", "move", "shop", "--to", "payments", "--abandon")...), "abandon the move of shop from the cell main to the cell payments with the same command and --yes")
+	require.Contains(t, clitest.Must(t, s.Args("cells", "move", "shop", "--to", "payments")...), "with the same command and --yes")
+	require.Contains(t, clitest.Must(t, s.Args("cells", "move", "shop", "--to", "payments", "--abandon")...), "abandon the move of shop from the cell main to the cell payments with the same command and --yes")
 	refused("no such move has begun", "shop", "--to", "payments", "--abandon", "--yes")
 	var known int
 	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events").Scan(&known))
 	require.Zero(t, known)
 
 	for range 2 { // the second call finds that the source has moved
-		require.Equal(t, "shop has moved to the cell payments; its earlier events are still in the cell main\n", must(t, s.args("cells", "move", "shop", "--to", "payments", "--yes", "--as", "ann")...))
+		require.Equal(t, "shop has moved to the cell payments; its earlier events are still in the cell main\n", clitest.Must(t, s.Args("cells", "move", "shop", "--to", "payments", "--yes", "--as", "ann")...))
 	}
 	require.NoError(t, payments.QueryRow(t.Context(), "SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'evt_1'").Scan(&known))
 	require.Equal(t, 1, known)
 	refused("the source has already moved: run the same command without --abandon", "shop", "--to", "payments", "--abandon", "--yes")
-	require.Contains(t, must(t, s.args("audit", "--cell", "payments")...), "moved from the cell main")
-	var status command // no worker is running, which needs attention
-	status.run(t.Context(), s.args("status", "--cell", "main")...)
-	require.NotContains(t, status.stdout.String(), s.printed("hooklatch send shop"))
-	require.Contains(t, must(t, s.args("audit")...), "moved to the cell payments")
+	require.Contains(t, clitest.Must(t, s.Args("audit", "--cell", "payments")...), "moved from the cell main")
+	var status clitest.Command // no worker is running, which needs attention
+	status.Run(t.Context(), s.Args("status", "--cell", "main")...)
+	require.NotContains(t, status.Stdout.String(), s.Printed("hooklatch send shop"))
+	require.Contains(t, clitest.Must(t, s.Args("audit")...), "moved to the cell payments")
 }
 
 // If the configuration lacks only moved_from, the command does not advise setting it to the new cell.
 func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("cells", "move", "pay", "--to", "payments", "--yes")...))
-	require.NotContains(t, c.stderr.String(), "moved_from: payments")
-	require.Contains(t, c.stderr.String(), "moved_from")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("cells", "move", "pay", "--to", "payments", "--yes")...))
+	require.NotContains(t, c.Stderr.String(), "moved_from: payments")
+	require.Contains(t, c.Stderr.String(), "moved_from")
 }
 
 // The new cell of a moved source does not say that another system accepted the events of the old cell.
@@ -276,23 +279,23 @@ func TestAMovedEventIsNotFromAnotherSystem(t *testing.T) {
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
 	imported := filepath.Join(t.TempDir(), "keys.csv")
 	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\n"), 0o600))
-	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
-	written, err := os.ReadFile(s.configPath)
+	clitest.Must(t, s.Args("import", "keys", "shop", imported, "--yes")...)
+	written, err := os.ReadFile(s.ConfigPath)
 	require.NoError(t, err)
 	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, cell: payments, moved_from: main}", 1)
-	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
-	must(t, s.args("cells", "move", "shop", "--to", "payments", "--yes")...)
-	require.Contains(t, must(t, s.args("events", "show", "shop", "evt_1", "--cell", "payments")...), "another cell or another system accepted the event")
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "replay", "shop", "evt_1", "--cell", "payments")...))
-	require.Contains(t, c.stderr.String(), "another cell or another system accepted it")
+	require.NoError(t, os.WriteFile(s.ConfigPath, []byte(text), 0o600))
+	clitest.Must(t, s.Args("cells", "move", "shop", "--to", "payments", "--yes")...)
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "shop", "evt_1", "--cell", "payments")...), "another cell or another system accepted the event")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("events", "replay", "shop", "evt_1", "--cell", "payments")...))
+	require.Contains(t, c.Stderr.String(), "another cell or another system accepted it")
 }
 
 // The command that send prints finds the event in the cell of its source.
 func TestSendNamesTheCellOfTheEvent(t *testing.T) {
 	t.Parallel()
 	payments := pgtest.URL(t, pgtest.New(t))
-	s := newSystem(t, systemOptions{yaml: func(d *devSettings) string {
+	s := clitest.NewSystem(t, clitest.SystemOptions{YAML: func(d *cli.DevSettings) string {
 		return fmt.Sprintf(`
 database: {url: %s}
 cells: {payments: {url: %s, allow: [fsync_off]}}
@@ -303,19 +306,19 @@ sources:
   pay: {provider: stripe, secrets: [the-secret-0123456789], cell: payments}
 destinations: {app: {http: {url: "http://127.0.0.1:9/"}}}
 routes: [{name: app, from: "*", to: app}]
-`, scalar(d.database.Reveal()), scalar(payments))
+`, firstrun.Scalar(d.Database.Reveal()), firstrun.Scalar(payments))
 	}})
 	for _, source := range []string{"shop", "pay"} {
 		var out string
 		require.Eventually(t, func() bool { // one cell may start later than the other
-			var c command
-			code := c.run(t.Context(), s.args("send", source)...)
-			out = c.stdout.String()
-			return code == exitOK
-		}, patience, tick)
+			var c clitest.Command
+			code := c.Run(t.Context(), s.Args("send", source)...)
+			out = c.Stdout.String()
+			return code == cli.ExitOK
+		}, clitest.Patience, clitest.Tick)
 		_, command, found := strings.Cut(out, "show it with: hooklatch ")
 		require.True(t, found, out)
-		require.Contains(t, must(t, strings.Fields(command)...), source+"/evt_")
+		require.Contains(t, clitest.Must(t, strings.Fields(command)...), source+"/evt_")
 	}
 }
 
@@ -324,12 +327,12 @@ func TestACommandOnASourceOfAnotherCellNamesTheCell(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
 	for _, args := range []string{"events show pay evt_1", "events replay pay evt_1", "events release pay evt_1", "events drop pay evt_1", "events erase pay evt_1", "events erase pay evt_1 --yes", "backfill pay"} {
-		var c command
-		require.Equal(t, exitFailed, c.run(t.Context(), s.args(strings.Fields(args)...)...), args)
-		require.Contains(t, c.stderr.String(), "--cell payments", args)
-		c = command{}
-		require.Equal(t, exitFailed, c.run(t.Context(), s.args(append(strings.Fields(args), "--cell", "payments")...)...), args)
-		require.NotContains(t, c.stderr.String(), "--cell payments", args)
+		var c clitest.Command
+		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args(strings.Fields(args)...)...), args)
+		require.Contains(t, c.Stderr.String(), "--cell payments", args)
+		c = clitest.Command{}
+		require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args(append(strings.Fields(args), "--cell", "payments")...)...), args)
+		require.NotContains(t, c.Stderr.String(), "--cell payments", args)
 	}
 }
 
@@ -344,11 +347,11 @@ func TestACommandOnOneOfManyCellsNamesTheCell(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, args := range []string{"destinations pause app", "destinations resume app", "destinations probe app", "alerts mute breaker_open", "alerts mute breaker_open --for 0s"} {
-		require.Contains(t, must(t, s.args(strings.Fields(args)...)...), " in the cell main", args)
-		require.Contains(t, must(t, s.args(append(strings.Fields(args), "--cell", "payments")...)...), " in the cell payments", args)
-		require.NotContains(t, must(t, append(strings.Fields(args), "--config", writeConfig(t, pgtest.URL(t, first)))...), "cell", args)
+		require.Contains(t, clitest.Must(t, s.Args(strings.Fields(args)...)...), " in the cell main", args)
+		require.Contains(t, clitest.Must(t, s.Args(append(strings.Fields(args), "--cell", "payments")...)...), " in the cell payments", args)
+		require.NotContains(t, clitest.Must(t, append(strings.Fields(args), "--config", clitest.WriteConfig(t, pgtest.URL(t, first)))...), "cell", args)
 	}
-	require.Contains(t, must(t, s.args("destinations", "retire", "app")...), "app is retired in the cell main")
+	require.Contains(t, clitest.Must(t, s.Args("destinations", "retire", "app")...), "app is retired in the cell main")
 }
 
 // If a command does not find an effect or a refused delivery in its cell, the error says how to
@@ -358,16 +361,16 @@ func TestWhatIsNotFoundMayBeInAnotherCell(t *testing.T) {
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
 	for _, args := range []string{"effects show hl_1", "effects retry hl_1", "effects erase hl_1", "quarantine show 0197b2c4-0000-7000-8000-000000000000", "quarantine drop 0197b2c4-0000-7000-8000-000000000000"} {
 		for _, cell := range [][]string{nil, {"--cell", "payments"}} {
-			var c command
-			require.Equal(t, exitFailed, c.run(t.Context(), s.args(append(strings.Fields(args), cell...)...)...), args)
-			_, advised, found := strings.Cut(strings.TrimSpace(c.stderr.String()), "search all cells with: hooklatch ")
-			require.True(t, found, c.stderr.String())
-			require.Contains(t, must(t, s.args(shellWords(t, advised)...)...), "cell payments\n", "it searches all cells")
+			var c clitest.Command
+			require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args(append(strings.Fields(args), cell...)...)...), args)
+			_, advised, found := strings.Cut(strings.TrimSpace(c.Stderr.String()), "search all cells with: hooklatch ")
+			require.True(t, found, c.Stderr.String())
+			require.Contains(t, clitest.Must(t, s.Args(clitest.ShellWords(t, advised)...)...), "cell payments\n", "it searches all cells")
 		}
 	}
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), "effects", "show", "hl_1", "--config", writeConfig(t, pgtest.URL(t, pgtest.New(t)))))
-	require.NotContains(t, c.stderr.String(), "cell")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), "effects", "show", "hl_1", "--config", clitest.WriteConfig(t, pgtest.URL(t, pgtest.New(t)))))
+	require.NotContains(t, c.Stderr.String(), "cell")
 }
 
 // An erasure works on one cell, and names the other cells that may have the data.
@@ -377,11 +380,11 @@ func TestAnErasureNamesTheCellsThatItLeavesOut(t *testing.T) {
 	s := celledConfig(t, pgtest.URL(t, first), pgtest.URL(t, payments))
 	imported := filepath.Join(t.TempDir(), "keys.csv")
 	require.NoError(t, os.WriteFile(imported, []byte("evt_1,2026-11-21T08:00:00Z\nevt_2,2026-11-21T08:00:00Z\n"), 0o600))
-	must(t, s.args("import", "keys", "shop", imported, "--yes")...)
+	clitest.Must(t, s.Args("import", "keys", "shop", imported, "--yes")...)
 	erase := func(args ...string) (told string) {
-		var c command
-		require.Zero(t, c.run(t.Context(), s.args(append([]string{"events", "erase"}, args...)...)...), args)
-		return c.stderr.String()
+		var c clitest.Command
+		require.Zero(t, c.Run(t.Context(), s.Args(append([]string{"events", "erase"}, args...)...)...), args)
+		return c.Stderr.String()
 	}
 	const others = "this command works on the cell main only; the cell payments may have the data too: repeat the command with --cell payments"
 	require.Contains(t, erase("--contains", "ada@example.com"), others)
@@ -391,10 +394,10 @@ func TestAnErasureNamesTheCellsThatItLeavesOut(t *testing.T) {
 	require.NotContains(t, erase("--source", "shop", "--yes"), "repeat the command", "the source is in one cell")
 
 	// The events of a source that has moved are in the former cell, and the new cell knows only their ids.
-	written, err := os.ReadFile(s.configPath)
+	written, err := os.ReadFile(s.ConfigPath)
 	require.NoError(t, err)
 	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, moved_from: payments}", 1)
-	require.NoError(t, os.WriteFile(s.configPath, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(s.ConfigPath, []byte(text), 0o600))
 	require.Contains(t, erase("shop", "evt_1", "--yes"), others)
 	require.Contains(t, erase("--source", "shop"), others)
 }

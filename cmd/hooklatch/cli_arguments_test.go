@@ -1,10 +1,13 @@
-package main
+package main_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 )
 
 func TestWrongArgumentsAreAnsweredWithTheUsage(t *testing.T) {
@@ -22,33 +25,33 @@ func TestWrongArgumentsAreAnsweredWithTheUsage(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			var c command
-			require.Equal(t, exitMisused, c.run(t.Context(), strings.Fields(args)...), c.stdout.String())
-			require.Empty(t, c.stdout.String())
-			require.Contains(t, c.stderr.String(), "hooklatch: "+want)
-			require.NotContains(t, c.stderr.String(), "arg(s)")
+			var c clitest.Command
+			require.Equal(t, cli.ExitMisused, c.Run(t.Context(), strings.Fields(args)...), c.Stdout.String())
+			require.Empty(t, c.Stdout.String())
+			require.Contains(t, c.Stderr.String(), "hooklatch: "+want)
+			require.NotContains(t, c.Stderr.String(), "arg(s)")
 		})
 	}
 }
 
 func TestHelpAfterAnArgument(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, must(t, "init", "--help"), must(t, "init", "stripe", "--help"))
-	require.Equal(t, must(t, "backfill", "--help"), must(t, "backfill", "stripe", "--help"))
+	require.Equal(t, clitest.Must(t, "init", "--help"), clitest.Must(t, "init", "stripe", "--help"))
+	require.Equal(t, clitest.Must(t, "backfill", "--help"), clitest.Must(t, "backfill", "stripe", "--help"))
 }
 
 func TestVersionFlag(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, must(t, "version"), must(t, "--version"))
+	require.Equal(t, clitest.Must(t, "version"), clitest.Must(t, "--version"))
 }
 
 func TestValuesComplete(t *testing.T) {
 	t.Parallel()
-	path := writeConfig(t, "postgres://nobody@127.0.0.1:1/none")
+	path := clitest.WriteConfig(t, "postgres://nobody@127.0.0.1:1/none")
 	for args, want := range map[string][]string{
-		"send":                         devSourceNames(),
+		"send":                         cli.DevSourceNames(),
 		"destinations pause":           {"app", "mail"},
-		"events list --source":         devSourceNames(),
+		"events list --source":         cli.DevSourceNames(),
 		"events list --state":          {"received", "skipped", "held"},
 		"events list --type":           {"invoice.paid"},
 		"send stripe --type":           {"invoice.paid"},
@@ -67,7 +70,7 @@ func TestValuesComplete(t *testing.T) {
 			if !strings.Contains(args, "--config") {
 				words = append([]string{"--config", path}, words...)
 			}
-			out := must(t, append(append([]string{"__complete"}, words...), "")...)
+			out := clitest.Must(t, append(append([]string{"__complete"}, words...), "")...)
 			for _, word := range want {
 				require.Regexp(t, `(?m)^`+word+`(\s|$)`, out)
 			}

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -17,12 +18,12 @@ func TestCommandsRefuseADirectURLOfAnotherDatabase(t *testing.T) {
 		here + "&application_name=direct": "",
 		other:                             "DATABASE_URL and database.direct_url lead to different databases: ",
 	} {
-		file := writeText(t, fmt.Sprintf("database: {url: \"${DATABASE_URL}\", direct_url: %q, allow: [fsync_off]}\n", direct))
+		file := clitest.WriteText(t, fmt.Sprintf("database: {url: \"${DATABASE_URL}\", direct_url: %q, allow: [fsync_off]}\n", direct))
 		for _, args := range [][]string{{"migrate", "status"}, {"retention", "run"}} {
-			c := command{env: map[string]string{"DATABASE_URL": here}}
-			code := c.run(t.Context(), append(args, "--config", file)...)
-			require.Equal(t, want == "", code == 0, "%v: %s", args, c.stderr.String())
-			require.Contains(t, c.stderr.String(), want)
+			c := clitest.Command{Env: map[string]string{"DATABASE_URL": here}}
+			code := c.Run(t.Context(), append(args, "--config", file)...)
+			require.Equal(t, want == "", code == 0, "%v: %s", args, c.Stderr.String())
+			require.Contains(t, c.Stderr.String(), want)
 		}
 	}
 }

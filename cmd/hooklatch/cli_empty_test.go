@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -18,7 +20,7 @@ import (
 func TestAnEmptyFilterIsMisuse(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
-	path := writeConfig(t, pgtest.URL(t, pool))
+	path := clitest.WriteConfig(t, pgtest.URL(t, pool))
 	tried := map[string]bool{}
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -26,7 +28,7 @@ func TestAnEmptyFilterIsMisuse(t *testing.T) {
 			walk(sub)
 		}
 		line := strings.Fields(cmd.CommandPath())[1:]
-		if onlyGroups(cmd) || cmd.InheritedFlags().Lookup("cell") == nil && cmd.Flags().Lookup("cell") == nil {
+		if cli.OnlyGroups(cmd) || cmd.InheritedFlags().Lookup("cell") == nil && cmd.Flags().Lookup("cell") == nil {
 			return
 		}
 		for _, arg := range []string{"one", "two", "three"} { // until the command accepts the number of arguments
@@ -41,28 +43,28 @@ func TestAnEmptyFilterIsMisuse(t *testing.T) {
 			}
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) || slices.Contains(mayBeEmpty, f.Name) {
+			if !slices.Contains([]string{"string", "stringSlice", "stringArray"}, f.Value.Type()) || slices.Contains(cli.MayBeEmpty, f.Name) {
 				return
 			}
 			args := append(slices.Clone(line), "--"+f.Name, "")
 			if f.Name != "config" {
 				args = append(args, "--config", path)
 			}
-			var c command
-			require.Equal(t, exitMisused, c.run(t.Context(), args...), "%q: %s", args, c.stderr.String())
-			require.Contains(t, c.stderr.String(), fmt.Sprintf("hooklatch: --%s is empty: give a value or omit the flag\n", f.Name), "%q", args)
-			require.Empty(t, c.stdout.String())
+			var c clitest.Command
+			require.Equal(t, cli.ExitMisused, c.Run(t.Context(), args...), "%q: %s", args, c.Stderr.String())
+			require.Contains(t, c.Stderr.String(), fmt.Sprintf("hooklatch: --%s is empty: give a value or omit the flag\n", f.Name), "%q", args)
+			require.Empty(t, c.Stdout.String())
 			tried[cmd.CommandPath()+" --"+f.Name] = true
 		})
 	}
-	walk(newRoot(&process{name: testName}))
+	walk(cli.NewRoot(&cli.Process{Name: clitest.TestName}))
 	for _, known := range []string{
 		"events erase --contains", "events list --has", "events replay --route", "events export --since", "effects cancel --destination", "effects retry --as-of", "effects list --state",
 		"quarantine drop --source", "quarantine retry --refused-for", "quarantine list --source", "runs list --cell", "audit --until", "find --source", "status --team", "routes diff --when", "backfill status --config",
 	} {
-		require.True(t, tried[testName+" "+known], known)
+		require.True(t, tried[clitest.TestName+" "+known], known)
 	}
-	requireMisused(t, "events", "list", "--state", "failed", "--effects", "failed,", "--config", path)
+	clitest.RequireMisused(t, "events", "list", "--state", "failed", "--effects", "failed,", "--config", path)
 	var stored int
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM hooklatch.replay_runs) + (SELECT count(*) FROM hooklatch.operator_log)`).Scan(&stored))
 	require.Zero(t, stored, "nothing was carried out")

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
@@ -32,28 +33,28 @@ func TestCommandsThatListReadFromTheStandby(t *testing.T) {
 	}
 	reading := func(args ...string) (stdout, stderr string) {
 		t.Helper()
-		c := command{env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary)}} // the URL of the file overrides nothing
-		require.Zero(t, c.run(t.Context(), append(args, "--config", path)...), c.stderr.String())
-		return c.stdout.String(), c.stderr.String()
+		c := clitest.Command{Env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary)}} // the URL of the file overrides nothing
+		require.Zero(t, c.Run(t.Context(), append(args, "--config", path)...), c.Stderr.String())
+		return c.Stdout.String(), c.Stderr.String()
 	}
 	accept("evt_1")
 	for _, args := range [][]string{{"events", "list"}, {"events", "show", "stripe", "evt_1"}, {"effects", "list"}, {"find", "evt_1"}, {"audit"}, {"runs", "list"}, {"routes", "list"}} {
 		require.Eventually(t, func() bool {
 			_, stderr := reading(args...)
 			return stderr == "Read from the standby, 0.0 s behind the primary.\n" || args[0] == "find" && len(stderr) > 0
-		}, patience, tick, args)
+		}, clitest.Patience, clitest.Tick, args)
 	}
 	require.Eventually(t, func() bool {
 		checked, _ := reading("check")
 		return strings.Contains(checked, "Read from the standby")
-	}, patience, tick)
+	}, clitest.Patience, clitest.Tick)
 
-	other := command{env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary) + "&application_name=other"}}
-	require.Zero(t, other.run(t.Context(), "events", "list", "--config", path), other.stderr.String())
-	require.Empty(t, other.stderr.String(), "another URL overrides read_url")
-	require.Zero(t, other.run(t.Context(), "check", "--config", path), other.stderr.String())
-	require.Contains(t, other.stdout.String(), "database.read_url: is not used")
-	require.NotContains(t, other.stdout.String(), "Read from the standby")
+	other := clitest.Command{Env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary) + "&application_name=other"}}
+	require.Zero(t, other.Run(t.Context(), "events", "list", "--config", path), other.Stderr.String())
+	require.Empty(t, other.Stderr.String(), "another URL overrides read_url")
+	require.Zero(t, other.Run(t.Context(), "check", "--config", path), other.Stderr.String())
+	require.Contains(t, other.Stdout.String(), "database.read_url: is not used")
+	require.NotContains(t, other.Stdout.String(), "Read from the standby")
 
 	onStandby, err := pgxpool.New(t.Context(), at)
 	require.NoError(t, err)
@@ -64,17 +65,17 @@ func TestCommandsThatListReadFromTheStandby(t *testing.T) {
 		var paused bool
 		err := onStandby.QueryRow(t.Context(), "SELECT pg_get_wal_replay_pause_state() = 'paused'").Scan(&paused)
 		return err == nil && paused
-	}, patience, tick)
+	}, clitest.Patience, clitest.Tick)
 	accept("evt_2")
 	require.Eventually(t, func() bool { // a busy standby does not answer in time
 		listed, note := reading("events", "list")
 		return !strings.Contains(listed, "evt_2") && regexp.MustCompile(`^Read from the standby, \d+\.\d s behind the primary\.\n$`).MatchString(note)
-	}, patience, tick)
+	}, clitest.Patience, clitest.Tick)
 	require.Eventually(t, func() bool {
 		shown, note := reading("events", "show", "stripe", "evt_2")
 		require.Contains(t, shown, "evt_2")
 		return note == "Read from the primary: the standby could not answer.\n"
-	}, patience, tick)
+	}, clitest.Patience, clitest.Tick)
 
 	pgtest.Kill(follower)
 	listed, note := reading("events", "list")

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -8,28 +8,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
 func TestTheBodyOfAnEffectIsShownAsItIsSent(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	const sent = "{\"id\":\"evt_1\",  \"type\":\"ping\",\"odd\":\"\\u0000\"}\n"
 	file := filepath.Join(t.TempDir(), "event.json")
 	require.NoError(t, os.WriteFile(file, []byte(sent), 0o600))
-	must(t, s.args("send", "stripe", file)...)
-	s.waitDone(t, "stripe", "evt_1")
+	clitest.Must(t, s.Args("send", "stripe", file)...)
+	s.WaitDone(t, "stripe", "evt_1")
 
 	var effects []ledger.Effect
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/evt_1", "--json")...)), &effects))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("effects", "list", "--event", "stripe/evt_1", "--json")...)), &effects))
 	require.Len(t, effects, 1)
-	require.Equal(t, sent, must(t, s.args("effects", "show", effects[0].IdempotencyKey, "--body")...))
+	require.Equal(t, sent, clitest.Must(t, s.Args("effects", "show", effects[0].IdempotencyKey, "--body")...))
 
-	var c command
-	require.Equal(t, exitMisused, c.run(t.Context(), s.args("effects", "show", "x", "--body", "--json")...))
-	_, err := s.pool.Exec(t.Context(), `DELETE FROM hooklatch.deliveries`)
+	var c clitest.Command
+	require.Equal(t, cli.ExitMisused, c.Run(t.Context(), s.Args("effects", "show", "x", "--body", "--json")...))
+	_, err := s.Pool.Exec(t.Context(), `DELETE FROM hooklatch.deliveries`)
 	require.NoError(t, err)
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", effects[0].IdempotencyKey, "--body")...))
-	require.Contains(t, c.stderr.String(), "is the body of the delivery of stripe/evt_1, which is no longer stored")
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("effects", "show", effects[0].IdempotencyKey, "--body")...))
+	require.Contains(t, c.Stderr.String(), "is the body of the delivery of stripe/evt_1, which is no longer stored")
 }

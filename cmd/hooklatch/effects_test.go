@@ -15,7 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/freeport"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/doctor"
+	"github.com/hooklatch/hooklatch/internal/program/firstrun"
 	"github.com/hooklatch/hooklatch/internal/program/life"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
@@ -75,7 +78,7 @@ func TestEffectsOfBadReceivers(t *testing.T) {
 		{"hangs", server.URL + "/hangs", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 0, "maybe applied   since"},
 		{"resets", server.URL + "/resets", ledger.AtLeastOnce, ledger.EffectInDoubt, "unknown", 0, "maybe applied   since"},
 	}
-	s := newSystem(t, systemOptions{yaml: func(settings *devSettings) string {
+	s := clitest.NewSystem(t, clitest.SystemOptions{YAML: func(settings *cli.DevSettings) string {
 		var text, routes strings.Builder
 		fmt.Fprintf(&text, `
 database: {url: %s}
@@ -83,27 +86,27 @@ gateway: {listen: "127.0.0.1:0"}
 admin: {listen: "localhost:0"}
 sources: {stripe: {provider: stripe, secrets: [%s]}}
 destinations:
-`, scalar(settings.database.Reveal()), scalar(settings.secrets["stripe"].Reveal()))
+`, firstrun.Scalar(settings.Database.Reveal()), firstrun.Scalar(settings.Secrets["stripe"].Reveal()))
 		routes.WriteString("routes:\n")
 		for _, c := range cases {
 			timeout := "1m" // so that no response is late on a busy machine
 			if c.name == "hangs" {
 				timeout = "500ms"
 			}
-			fmt.Fprintf(&text, "  %s: {http: {url: %s}, timeout: %s, policy: %s, retry: {initial: 10m, max: 1h}}\n", c.name, scalar(c.url), timeout, c.policy)
+			fmt.Fprintf(&text, "  %s: {http: {url: %s}, timeout: %s, policy: %s, retry: {initial: 10m, max: 1h}}\n", c.name, firstrun.Scalar(c.url), timeout, c.policy)
 			fmt.Fprintf(&routes, "  - {name: %s, from: stripe, to: %s}\n", c.name, c.name)
 		}
 		return text.String() + routes.String()
 	}})
-	_, sent := s.sendJSON(t, "stripe")
+	_, sent := s.SendJSON(t, "stripe")
 	require.Equal(t, 1, sent.Accepted)
 	require.Eventually(t, func() bool {
-		return s.counts(t, len(cases), `SELECT count(*) FROM hooklatch.effects WHERE attempt = 1 AND state <> 'started'`)
-	}, patience, tick, "every effect was attempted once")
+		return s.Counts(t, len(cases), `SELECT count(*) FROM hooklatch.effects WHERE attempt = 1 AND state <> 'started'`)
+	}, clitest.Patience, clitest.Tick, "every effect was attempted once")
 
 	keys := map[string]string{}
 	var listed []ledger.Effect
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "list", "--event", "stripe/"+sent.EventID, "--json")...)), &listed))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("effects", "list", "--event", "stripe/"+sent.EventID, "--json")...)), &listed))
 	require.Len(t, listed, len(cases))
 	for _, e := range listed {
 		keys[e.Destination] = e.IdempotencyKey
@@ -114,7 +117,7 @@ destinations:
 				ledger.Effect
 				life.History
 			}
-			require.NoError(t, json.Unmarshal([]byte(must(t, s.args("effects", "show", keys[c.name], "--json")...)), &e))
+			require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("effects", "show", keys[c.name], "--json")...)), &e))
 			require.Equal(t, c.state, e.State)
 			require.Equal(t, c.status, e.ResponseStatus)
 			require.Len(t, e.Attempts, 1)
@@ -124,7 +127,7 @@ destinations:
 			if c.name == "busy" {
 				require.GreaterOrEqual(t, e.NextAttemptAt.Sub(e.Attempts[0].FinishedAt), 2*time.Minute)
 			}
-			text := must(t, s.args("effects", "show", keys[c.name])...)
+			text := clitest.Must(t, s.Args("effects", "show", keys[c.name])...)
 			require.Contains(t, text, c.text)
 			require.Contains(t, text, "attempt 1, ")
 			require.Contains(t, text, "applied: "+c.applied+", then "+string(c.state))
@@ -133,19 +136,19 @@ destinations:
 
 	// An operator can retry a failed effect and cancel a pending effect, but not retry one in
 	// doubt.
-	require.Equal(t, keys["refuses"]+" is tried again\n", must(t, s.args("effects", "retry", keys["refuses"])...))
+	require.Equal(t, keys["refuses"]+" is tried again\n", clitest.Must(t, s.Args("effects", "retry", keys["refuses"])...))
 	require.Eventually(t, func() bool {
-		return s.counts(t, 2, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"])
-	}, patience, tick)
-	require.Equal(t, keys["down"]+" is cancelled\n", must(t, s.args("effects", "cancel", keys["down"], "--reason", "no longer needed")...))
-	require.Contains(t, must(t, s.args("effects", "show", keys["down"])...), "no longer needed")
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "retry", keys["error"])...))
-	require.Contains(t, c.stderr.String(), "the effect is in doubt: it will be attempted anyway")
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("effects", "show", "hl_none")...))
-	require.Contains(t, c.stderr.String(), "no effect has the key hl_none")
-	require.Contains(t, must(t, s.args("effects", "list", "--state", "parked")...), "error-once")
-	_, found := runCheck(t, "--config", s.configPath)
-	require.Equal(t, doctor.Warning, found.of("effects_parked")[0].Level)
+		return s.Counts(t, 2, `SELECT attempt FROM hooklatch.effects WHERE idempotency_key = $1 AND state = 'failed'`, keys["refuses"])
+	}, clitest.Patience, clitest.Tick)
+	require.Equal(t, keys["down"]+" is cancelled\n", clitest.Must(t, s.Args("effects", "cancel", keys["down"], "--reason", "no longer needed")...))
+	require.Contains(t, clitest.Must(t, s.Args("effects", "show", keys["down"])...), "no longer needed")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("effects", "retry", keys["error"])...))
+	require.Contains(t, c.Stderr.String(), "the effect is in doubt: it will be attempted anyway")
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("effects", "show", "hl_none")...))
+	require.Contains(t, c.Stderr.String(), "no effect has the key hl_none")
+	require.Contains(t, clitest.Must(t, s.Args("effects", "list", "--state", "parked")...), "error-once")
+	_, found := clitest.RunCheck(t, "--config", s.ConfigPath)
+	require.Equal(t, doctor.Warning, found.Of("effects_parked")[0].Level)
 }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
@@ -17,7 +19,7 @@ import (
 // check finds the event. It has effects only if an operator releases it.
 func TestHeldEventsWaitForAPerson(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) {
+	s := clitest.NewSystem(t, clitest.SystemOptions{Change: func(cfg *config.Config) {
 		github := cfg.Sources["github"]
 		github.ReplayGuard = config.ReplayHold
 		cfg.Sources["github"] = github
@@ -25,57 +27,57 @@ func TestHeldEventsWaitForAPerson(t *testing.T) {
 	body := filepath.Join(t.TempDir(), "body.json")
 	require.NoError(t, os.WriteFile(body, []byte(`{"zen":"Keep it logically awesome."}`), 0o600))
 	for i, event := range []string{"push", "release", "push", "deployment", "star"} {
-		must(t, s.args("send", "github", body, "--id", fmt.Sprintf("id-%d", i+1), "--header", "X-GitHub-Event="+event)...)
+		clitest.Must(t, s.Args("send", "github", body, "--id", fmt.Sprintf("id-%d", i+1), "--header", "X-GitHub-Event="+event)...)
 	}
-	s.waitDone(t, "github", "id-1")
+	s.WaitDone(t, "github", "id-1")
 	held := func() int {
-		return s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'held'`)
+		return s.Count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'held'`)
 	}
 	require.Equal(t, 4, held())
-	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.effects`))
+	require.Equal(t, 1, s.Count(t, `SELECT count(*) FROM hooklatch.effects`))
 
-	require.Contains(t, must(t, s.args("events", "list", "--state", "held")...), "id-4")
-	require.Contains(t, must(t, s.args("events", "show", "github", "id-2")...), s.printed("until an operator decides: hooklatch events release"))
-	var c command
-	c.run(t.Context(), s.args("check")...)
-	require.Contains(t, c.stdout.String(), "no event is held as a suspected replay; 4 found")
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "replay", "github", "id-2")...))
-	require.Contains(t, c.stderr.String(), "a replay guard holds it until it is released or dropped")
-	require.Regexp(t, `^1 event selected\n(?s:.*)\nreplay them with the same command and --yes\n$`, must(t, s.args("events", "replay", "--source", "github")...))
+	require.Contains(t, clitest.Must(t, s.Args("events", "list", "--state", "held")...), "id-4")
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "github", "id-2")...), s.Printed("until an operator decides: hooklatch events release"))
+	var c clitest.Command
+	c.Run(t.Context(), s.Args("check")...)
+	require.Contains(t, c.Stdout.String(), "no event is held as a suspected replay; 4 found")
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("events", "replay", "github", "id-2")...))
+	require.Contains(t, c.Stderr.String(), "a replay guard holds it until it is released or dropped")
+	require.Regexp(t, `^1 event selected\n(?s:.*)\nreplay them with the same command and --yes\n$`, clitest.Must(t, s.Args("events", "replay", "--source", "github")...))
 
 	require.Equal(t, "github/id-2 is released: it is waiting to be dispatched\n",
-		must(t, s.args("events", "release", "github", "id-2", "--as", "ann", "--reason", "asked the team")...))
-	s.waitDone(t, "github", "id-2")
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "release", "github", "id-2", "--yes", "--json")...), "a release that changes nothing is accepted")
-	require.Contains(t, c.stderr.String(), "the event is not held")
-	require.Equal(t, "github/id-3 is dropped: it causes no effects\n", must(t, s.args("events", "drop", "github/id-3", "--as", "ann")...))
-	require.Contains(t, must(t, s.args("events", "show", "github", "id-3")...), "dropped by ann")
-	require.Regexp(t, `^2 events selected\n(?s:.*)\ndrop them with the same command and --yes\n$`, must(t, s.args("events", "drop", "--source", "github")...))
-	require.JSONEq(t, `{"action":"event.drop","preview":true,"selected":2}`, only(t, must(t, s.args("events", "drop", "--source", "github", "--json")...), "action", "preview", "selected"))
+		clitest.Must(t, s.Args("events", "release", "github", "id-2", "--as", "ann", "--reason", "asked the team")...))
+	s.WaitDone(t, "github", "id-2")
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("events", "release", "github", "id-2", "--yes", "--json")...), "a release that changes nothing is accepted")
+	require.Contains(t, c.Stderr.String(), "the event is not held")
+	require.Equal(t, "github/id-3 is dropped: it causes no effects\n", clitest.Must(t, s.Args("events", "drop", "github/id-3", "--as", "ann")...))
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "github", "id-3")...), "dropped by ann")
+	require.Regexp(t, `^2 events selected\n(?s:.*)\ndrop them with the same command and --yes\n$`, clitest.Must(t, s.Args("events", "drop", "--source", "github")...))
+	require.JSONEq(t, `{"action":"event.drop","preview":true,"selected":2}`, only(t, clitest.Must(t, s.Args("events", "drop", "--source", "github", "--json")...), "action", "preview", "selected"))
 	require.Equal(t, 2, held())
-	require.Equal(t, "1 event dropped\n", must(t, s.args("events", "drop", "--type", "star", "--yes")...))
-	require.Regexp(t, `dropped by \S+: \(run \d+\)`, must(t, s.args("events", "show", "github", "id-5")...))
-	require.Equal(t, "1 event released\n", must(t, s.args("events", "release", "--source", "github", "--since", "1h", "--yes")...))
-	s.waitDone(t, "github", "id-4")
+	require.Equal(t, "1 event dropped\n", clitest.Must(t, s.Args("events", "drop", "--type", "star", "--yes")...))
+	require.Regexp(t, `dropped by \S+: \(run \d+\)`, clitest.Must(t, s.Args("events", "show", "github", "id-5")...))
+	require.Equal(t, "1 event released\n", clitest.Must(t, s.Args("events", "release", "--source", "github", "--since", "1h", "--yes")...))
+	s.WaitDone(t, "github", "id-4")
 
 	require.JSONEq(t, `{"action":"event.release","target":"github/id-3","result":"released: it is waiting to be dispatched"}`,
-		must(t, s.args("events", "release", "github", "id-3", "--json")...))
-	s.waitDone(t, "github", "id-3")
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "drop", "github", "id-4")...))
-	require.Contains(t, c.stderr.String(), "the event is not held: it is dispatched")
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("events", "drop", "github", "id-9")...))
-	require.Contains(t, c.stderr.String(), "no event is stored as github/id-9")
+		clitest.Must(t, s.Args("events", "release", "github", "id-3", "--json")...))
+	s.WaitDone(t, "github", "id-3")
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("events", "drop", "github", "id-4")...))
+	require.Contains(t, c.Stderr.String(), "the event is not held: it is dispatched")
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("events", "drop", "github", "id-9")...))
+	require.Contains(t, c.Stderr.String(), "no event is stored as github/id-9")
 
-	audit := must(t, s.args("audit")...)
+	audit := clitest.Must(t, s.Args("audit")...)
 	require.Contains(t, audit, "event.release")
 	require.Contains(t, audit, "event.drop")
 	require.Contains(t, audit, "asked the team")
-	require.Equal(t, 5, s.count(t, `SELECT count(*) FROM hooklatch.operator_log`))
-	require.Equal(t, 2, s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
+	require.Equal(t, 5, s.Count(t, `SELECT count(*) FROM hooklatch.operator_log`))
+	require.Equal(t, 2, s.Count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE filter <> '{}'`))
 }
 
 // only removes all members but the named ones from a JSON object.

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
@@ -15,26 +16,26 @@ import (
 // reused.
 func TestEventsShowTellsOfRetriesAndReplays(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
-	must(t, s.args("send", "slack", "--id", "Ev1", "--header", "X-Slack-Retry-Num=2", "--header", "X-Slack-Retry-Reason=http_timeout")...)
-	must(t, s.args("send", "slack", "--id", "Ev2")...)
-	text := must(t, s.args("events", "show", "slack", "Ev1")...)
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
+	clitest.Must(t, s.Args("send", "slack", "--id", "Ev1", "--header", "X-Slack-Retry-Num=2", "--header", "X-Slack-Retry-Reason=http_timeout")...)
+	clitest.Must(t, s.Args("send", "slack", "--id", "Ev2")...)
+	text := clitest.Must(t, s.Args("events", "show", "slack", "Ev1")...)
 	require.Contains(t, text, "retry         number 2 according to the sender, http_timeout\n")
 	require.NotContains(t, text, "suspect")
-	require.NotContains(t, must(t, s.args("events", "show", "slack", "Ev2")...), "retry  ")
+	require.NotContains(t, clitest.Must(t, s.Args("events", "show", "slack", "Ev2")...), "retry  ")
 
 	body := filepath.Join(t.TempDir(), "body.json")
 	require.NoError(t, os.WriteFile(body, []byte(`{"zen":"Keep it logically awesome."}`), 0o600))
 	for _, id := range []string{"one", "two"} {
-		must(t, s.args("send", "github", body, "--id", id)...)
+		clitest.Must(t, s.Args("send", "github", body, "--id", id)...)
 	}
-	require.NotContains(t, must(t, s.args("events", "show", "github", "one")...), "suspect")
-	require.Contains(t, must(t, s.args("events", "show", "github", "two")...), "suspect       its signature was used before under another id")
+	require.NotContains(t, clitest.Must(t, s.Args("events", "show", "github", "one")...), "suspect")
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "github", "two")...), "suspect       its signature was used before under another id")
 
 	var shown inbox.Event
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "github", "two", "--json")...)), &shown))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("events", "show", "github", "two", "--json")...)), &shown))
 	require.True(t, shown.ReplaySuspect)
-	require.NoError(t, json.Unmarshal([]byte(must(t, s.args("events", "show", "slack", "Ev1", "--json")...)), &shown))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args("events", "show", "slack", "Ev1", "--json")...)), &shown))
 	require.Equal(t, 2, shown.RetryNumber)
 	require.Equal(t, "http_timeout", shown.RetryReason)
 }

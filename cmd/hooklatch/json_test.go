@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/plainjson"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/life"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/fleet"
@@ -26,18 +28,18 @@ import (
 // Programs read the --json output, so its members must stay as in the golden files.
 func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
-	must(t, s.args("send", "stripe", "--id", "evt_1")...)
-	s.waitDone(t, "stripe", "evt_1")
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
+	clitest.Must(t, s.Args("send", "stripe", "--id", "evt_1")...)
+	s.WaitDone(t, "stripe", "evt_1")
 	var listed []identity.EffectID
-	effects := must(t, s.args("effects", "list", "--destination", "app", "--json")...)
+	effects := clitest.Must(t, s.Args("effects", "list", "--destination", "app", "--json")...)
 	require.NoError(t, json.Unmarshal([]byte(effects), &listed))
 	matchesGolden(t, "effects_list", effects)
-	matchesGolden(t, "effects_show", must(t, s.args("effects", "show", listed[0].IdempotencyKey(), "--json")...))
-	matchesGolden(t, "events_list", must(t, s.args("events", "list", "--json")...))
-	matchesGolden(t, "events_show", must(t, s.args("events", "show", "stripe", "evt_1", "--json")...))
-	must(t, s.args("destinations", "pause", "app", "--reason", "they move house")...)
-	matchesGolden(t, "destinations_list", must(t, s.args("destinations", "list", "--json")...))
+	matchesGolden(t, "effects_show", clitest.Must(t, s.Args("effects", "show", listed[0].IdempotencyKey(), "--json")...))
+	matchesGolden(t, "events_list", clitest.Must(t, s.Args("events", "list", "--json")...))
+	matchesGolden(t, "events_show", clitest.Must(t, s.Args("events", "show", "stripe", "evt_1", "--json")...))
+	clitest.Must(t, s.Args("destinations", "pause", "app", "--reason", "they move house")...)
+	matchesGolden(t, "destinations_list", clitest.Must(t, s.Args("destinations", "list", "--json")...))
 }
 
 func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
@@ -102,7 +104,7 @@ func TestJSONOfEveryFieldIsAsPublished(t *testing.T) {
 		"destination_empty": plainjson.Joined{fleet.DestinationState{}, fleet.Unsuccessful{}},
 	} {
 		var text bytes.Buffer
-		require.NoError(t, printJSON(&text, value))
+		require.NoError(t, cli.PrintJSON(&text, value))
 		matchesGolden(t, name, text.String())
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // an image from scratch has no certificates
+
+	"github.com/hooklatch/hooklatch/internal/program/cli"
 )
 
 // version is the version of a build without a repository, such as the image. The linker sets it.
@@ -17,4 +19,4 @@ var version string
 //go:embed licenses.txt
 var licenses string
 
-func main() { os.Exit(entry(version, licenses)) }
+func main() { os.Exit(cli.Main(version, licenses)) }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"bytes"
@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 )
 
 //go:generate go test . -run ^TestThePageOfCommandsIsTheHelp$ -update
@@ -42,7 +45,7 @@ func completions() map[string]func(root *cobra.Command, w *bytes.Buffer) error {
 // writeManual writes man pages and completion scripts. Their bytes do not depend on the current
 // time or on the machine.
 func writeManual(dir string, at time.Time) error {
-	root := newRoot(&process{name: programName})
+	root := cli.NewRoot(&cli.Process{Name: cli.ProgramName})
 	root.DisableAutoGenTag = true // the tag contains the current date
 	pages := filepath.Join(dir, "man")
 	if err := os.MkdirAll(pages, 0o755); err != nil {
@@ -89,8 +92,8 @@ func TestManual(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, writeManual(dir, at))
-	for _, path := range allCommands(newRoot(&process{name: programName})) {
-		page := strings.Join(append([]string{programName}, strings.Fields(path)...), "-") + ".1"
+	for _, path := range clitest.AllCommands(cli.NewRoot(&cli.Process{Name: cli.ProgramName})) {
+		page := strings.Join(append([]string{cli.ProgramName}, strings.Fields(path)...), "-") + ".1"
 		text, err := os.ReadFile(filepath.Join(dir, "man", page))
 		require.NoError(t, err)
 		require.Contains(t, string(text), at.Format(`"Jan 2006"`), page)
@@ -124,13 +127,13 @@ Commands that the program prints, such as the advice of ` + "`hooklatch check`" 
 that prints them, so that they work in the same shell and directory. They omit the password of ` + "`--database-url`" + `: set ` + "`PGPASSWORD`" + ` to run
 them.
 `)
-	for _, path := range allCommands(newRoot(&process{name: testName})) {
+	for _, path := range clitest.AllCommands(cli.NewRoot(&cli.Process{Name: clitest.TestName})) {
 		args := strings.Fields(path)
-		help := must(t, append(args, "--help")...)
+		help := clitest.Must(t, append(args, "--help")...)
 		if path != "" {
 			help = globalFlags.ReplaceAllString(help, "")
 		}
-		fmt.Fprintf(&b, "\n##%s %s\n\n```\n%s\n```\n", strings.Repeat("#", max(0, len(args)-1)), strings.TrimSpace(testName+" "+path), strings.TrimSpace(help))
+		fmt.Fprintf(&b, "\n##%s %s\n\n```\n%s\n```\n", strings.Repeat("#", max(0, len(args)-1)), strings.TrimSpace(clitest.TestName+" "+path), strings.TrimSpace(help))
 	}
 	page := filepath.Join("..", "..", "docs", "cli.md")
 	if *update {

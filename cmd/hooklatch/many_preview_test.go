@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
@@ -17,17 +19,17 @@ import (
 // With --json, a command that needs --yes prints its preview as JSON too.
 func TestAPreviewIsJSON(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{change: func(cfg *config.Config) { // changes only the gateway; the commands have the right secret
+	s := clitest.NewSystem(t, clitest.SystemOptions{Change: func(cfg *config.Config) { // changes only the gateway; the commands have the right secret
 		stripe := cfg.Sources["stripe"]
 		stripe.Secrets = []config.Secret{{Value: secret.New("whsec_not_the_right_one_0123")}}
 		cfg.Sources["stripe"] = stripe
 	}})
-	var refused command
-	require.Equal(t, exitFailed, refused.run(t.Context(), s.args("send", "stripe")...))
-	must(t, s.args("send", "github", "--id", "id-1")...)
-	s.waitDone(t, "github", "id-1")
-	require.Eventually(t, func() bool { return s.counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, patience, tick)
-	key := s.text(t, `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`)
+	var refused clitest.Command
+	require.Equal(t, cli.ExitFailed, refused.Run(t.Context(), s.Args("send", "stripe")...))
+	clitest.Must(t, s.Args("send", "github", "--id", "id-1")...)
+	s.WaitDone(t, "github", "id-1")
+	require.Eventually(t, func() bool { return s.Counts(t, 1, `SELECT count(*) FROM hooklatch.rejected_deliveries`) }, clitest.Patience, clitest.Tick)
+	key := s.Text(t, `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`)
 	list := filepath.Join(t.TempDir(), "list")
 	require.NoError(t, os.WriteFile(list, []byte(key+"\n"), 0o600))
 	previews := map[string][]string{
@@ -55,20 +57,20 @@ func TestAPreviewIsJSON(t *testing.T) {
 		if cmd.Flags().Lookup("yes") == nil || cmd.Flags().Lookup("json") == nil {
 			return
 		}
-		path := strings.TrimPrefix(cmd.CommandPath(), testName+" ")
+		path := strings.TrimPrefix(cmd.CommandPath(), clitest.TestName+" ")
 		_, known := previews[path]
 		require.True(t, known, path)
 		for _, line := range previews[path] {
-			var c command
-			require.NotEqual(t, exitMisused, c.run(t.Context(), s.args(append(strings.Fields(line), "--json")...)...), "%s: %s", line, c.stderr.String())
-			require.True(t, json.Valid([]byte(c.stdout.String())), "%s:\n%s", line, c.stdout.String())
+			var c clitest.Command
+			require.NotEqual(t, cli.ExitMisused, c.Run(t.Context(), s.Args(append(strings.Fields(line), "--json")...)...), "%s: %s", line, c.Stderr.String())
+			require.True(t, json.Valid([]byte(c.Stdout.String())), "%s:\n%s", line, c.Stdout.String())
 		}
 	}
-	walk(newRoot(&process{name: testName}))
+	walk(cli.NewRoot(&cli.Process{Name: clitest.TestName}))
 
-	previewed := must(t, s.args("quarantine", "drop", "--json")...)
+	previewed := clitest.Must(t, s.Args("quarantine", "drop", "--json")...)
 	require.JSONEq(t, `{"action":"quarantine.drop","preview":true,"selected":1}`, only(t, previewed, "action", "preview", "selected"))
 	require.Contains(t, previewed, `"wrong_signature"`)
-	require.JSONEq(t, `{"action":"quarantine.retry","preview":true,"selected":0,"shares":[]}`, must(t, s.args("quarantine", "retry", "--source", "github", "--json")...))
-	require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
+	require.JSONEq(t, `{"action":"quarantine.retry","preview":true,"selected":0,"shares":[]}`, clitest.Must(t, s.Args("quarantine", "retry", "--source", "github", "--json")...))
+	require.Equal(t, 1, s.Count(t, `SELECT count(*) FROM hooklatch.rejected_deliveries`))
 }

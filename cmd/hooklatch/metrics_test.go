@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"io/fs"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -86,16 +88,16 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 		UPDATE hooklatch.processed_events SET source = 'elsewhere' WHERE source = 'github' AND outcome = 'received';
 		UPDATE hooklatch.destinations SET operator_paused = false; DELETE FROM hooklatch.river_leader`)
 	require.NoError(t, err)
-	s := newSystem(t, systemOptions{pool: pool, change: func(cfg *config.Config) { cfg.Database.SizeBudget = 1 << 40 }})
-	must(t, s.args("send", "github", "--id", "push-1", "--times", "2")...)
-	s.waitDone(t, "github", "push-1")
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
+	s := clitest.NewSystem(t, clitest.SystemOptions{Pool: pool, Change: func(cfg *config.Config) { cfg.Database.SizeBudget = 1 << 40 }})
+	clitest.Must(t, s.Args("send", "github", "--id", "push-1", "--times", "2")...)
+	s.WaitDone(t, "github", "push-1")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("send", "github", "--header", "X-GitHub-Delivery=")...))
 	// The same signed body is sent under another id, as an attacker who captured it would do.
 	body := filepath.Join(t.TempDir(), "push.json")
 	require.NoError(t, os.WriteFile(body, []byte(`{"ref":"refs/heads/main"}`), 0o600))
 	for _, id := range []string{"push-2", "push-3"} {
-		must(t, s.args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
+		clitest.Must(t, s.Args("send", "github", body, "--id", id, "--header", "X-GitHub-Delivery="+id)...)
 	}
 
 	// These metrics need a fault, a shared duplicate cache, a provider's list, a sender's retry, Go
@@ -108,8 +110,8 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 	}
 	// A refused delivery is stored after the response, or skipped while the machine is busy.
 	require.Eventually(t, func() bool {
-		_ = new(command).run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...)
-		shown := shownMetrics(getBody(t, get(t, s.admin+"/metrics").Body))
+		_ = new(clitest.Command).Run(t.Context(), s.Args("send", "github", "--header", "X-GitHub-Delivery=")...)
+		shown := shownMetrics(clitest.GetBody(t, clitest.Get(t, s.Admin+"/metrics").Body))
 		for name, one := range shown {
 			require.Equal(t, documented[name], one, name)
 		}
@@ -119,15 +121,15 @@ func TestTheMetricsOfARunningProgramAreThoseOfThePage(t *testing.T) {
 		})
 		t.Logf("not shown yet: %v", missing)
 		return len(missing) == 0
-	}, patience, tick)
+	}, clitest.Patience, clitest.Tick)
 }
 
 // Prometheus takes a counter's first value as its start. If the counter did not exist before, the
 // first failures after a start would not count.
 func TestCountersThatAlertsAskForBeginAtZero(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
-	text := getBody(t, get(t, s.admin+"/metrics").Body)
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
+	text := clitest.GetBody(t, clitest.Get(t, s.Admin+"/metrics").Body)
 	for _, line := range []string{
 		`hooklatch_rejected_total{reason="wrong_signature",source="stripe"} 0`,
 		`hooklatch_rejected_total{reason="missing_token",source="twilio"} 0`,

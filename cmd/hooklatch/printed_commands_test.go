@@ -1,11 +1,10 @@
-package main
+package main_test
 
 import (
 	"bufio"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"html"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -18,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 )
 
 // The program accepts every command in a page, a help text, an error, an alert or the console: its
@@ -25,7 +26,7 @@ import (
 func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	var all []printedCommand
+	var all []clitest.PrintedCommand
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 			}
 			return nil
 		}
-		var found []printedCommand
+		var found []clitest.PrintedCommand
 		switch {
 		case strings.HasSuffix(path, "_test.go"), path == filepath.Join(root, "CHANGELOG.md"): // the changelog describes the past
 		case path == filepath.Join(root, "docs", "cli.md"): // generated from help texts, which are checked in the source files
@@ -52,8 +53,8 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 	}))
 	require.Greater(t, len(all), 300, "the test no longer finds the commands")
 	for _, c := range all {
-		if wrong := c.refused(t); wrong != "" {
-			t.Errorf("%s: hooklatch %s\n\t%s", c.where, c.text, wrong)
+		if wrong := c.Refused(t); wrong != "" {
+			t.Errorf("%s: hooklatch %s\n\t%s", c.Where, c.Text, wrong)
 		}
 	}
 }
@@ -62,7 +63,7 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 // every form field.
 func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	values := map[string]string{
 		"destination": "app", "source": "stripe", "route": "app", "type": "invoice.*", "event": "stripe/evt_1", "id": "evt_1", "has": "duplicates", "effects": "failed",
 		"since": "-24h", "until": "2026-11-21", "policy": "at_most_once", "contains": "it's", "when": `body.name == "O'Neil"`, "state": "failed", "reason": "wrong_signature", "address": "10.0.0.1",
@@ -73,7 +74,7 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 		"/effects":    {"/effects?", "/runs/new?of=effects&action=retry&", "/runs/new?of=effects&action=park&", "/runs/new?of=effects&action=cancel&"},
 		"/quarantine": {"/quarantine?"},
 	} {
-		_, _, form := s.ask(t, http.MethodGet, list, "")
+		_, _, form := s.Ask(t, http.MethodGet, list, "")
 		fields := field.FindAllStringSubmatch(form, -1)
 		require.NotEmpty(t, fields, list)
 		for _, page := range pages {
@@ -81,30 +82,16 @@ func TestEveryCommandOfAFilterIsTaken(t *testing.T) {
 			for _, f := range fields {
 				require.Contains(t, values, f[1], "the filter has no example value")
 				path := page + url.Values{f[1]: {values[f[1]]}}.Encode()
-				status, _, text := s.ask(t, http.MethodGet, path, "")
+				status, _, text := s.Ask(t, http.MethodGet, path, "")
 				if status == http.StatusBadRequest { // some lists do not have this field
 					continue
 				}
 				require.Equal(t, http.StatusOK, status, path)
-				taken += requireTaken(t, path, text)
+				taken += clitest.RequireTaken(t, path, text)
 			}
 			require.Greater(t, taken, len(fields)/2, page)
 		}
 	}
-}
-
-// requireTaken requires that the program accepts the commands on a console page, and returns their
-// number.
-func requireTaken(t *testing.T, path, page string) (taken int) {
-	t.Helper()
-	shown := regexp.MustCompile(`(?s)<(?:pre id="command-[^>]*|code class="command")>(.*?)</`)
-	for _, command := range shown.FindAllStringSubmatch(page, -1) {
-		for _, c := range commandsIn(path, html.UnescapeString(command[1]), false) {
-			require.Empty(t, c.refused(t), "%s: hooklatch %s", c.where, c.text)
-			taken++
-		}
-	}
-	return taken
 }
 
 // A wrong command is found in every kind of text.
@@ -122,7 +109,7 @@ func TestAMisspeltCommandIsNoticed(t *testing.T) {
 		"repair --restored-to TIME, or --promotd":  true,
 		"backfill SOURCE --since 6h --dry-run --x": true,
 	} {
-		require.NotEmpty(t, printedCommand{text: text, prose: prose}.refused(t), text)
+		require.NotEmpty(t, clitest.PrintedCommand{Text: text, Prose: prose}.Refused(t), text)
 	}
 	for text, prose := range map[string]bool{
 		"check shows what slows it down":                 true,
@@ -133,12 +120,12 @@ func TestAMisspeltCommandIsNoticed(t *testing.T) {
 		"effects list --state failed | jq .":             false,
 		"events list --when 'body.amount > 0' --limit 1": false,
 	} {
-		require.Empty(t, printedCommand{text: text, prose: prose}.refused(t), text)
+		require.Empty(t, clitest.PrintedCommand{Text: text, Prose: prose}.Refused(t), text)
 	}
 }
 
 // inPage returns the commands in a Markdown page's code.
-func inPage(t *testing.T, path string) (found []printedCommand) {
+func inPage(t *testing.T, path string) (found []clitest.PrintedCommand) {
 	t.Helper()
 	code := regexp.MustCompile("`([^`]+)`")
 	fenced, continued := false, ""
@@ -155,12 +142,12 @@ func inPage(t *testing.T, path string) (found []printedCommand) {
 			line = strings.TrimPrefix(line, "$ ")
 			if words := strings.Fields(line); len(words) > 0 && strings.HasSuffix(words[0], "hooklatch") || strings.HasPrefix(line, "go run ./cmd/hooklatch ") {
 				line, remark, _ := strings.Cut(line, " # ")
-				found = append(append(found, commandsIn(where, line, false)...), commandsIn(where, remark, true)...)
+				found = append(append(found, clitest.CommandsIn(where, line, false)...), clitest.CommandsIn(where, remark, true)...)
 			}
 		default:
 			for _, span := range code.FindAllStringSubmatch(line, -1) {
 				if strings.HasPrefix(span[1], "hooklatch ") || strings.HasPrefix(span[1], "go run ./cmd/hooklatch ") {
-					found = append(found, commandsIn(where, span[1], false)...)
+					found = append(found, clitest.CommandsIn(where, span[1], false)...)
 				}
 			}
 		}
@@ -168,11 +155,11 @@ func inPage(t *testing.T, path string) (found []printedCommand) {
 	return found
 }
 
-func inLines(t *testing.T, path string) (found []printedCommand) {
+func inLines(t *testing.T, path string) (found []clitest.PrintedCommand) {
 	t.Helper()
 	tag := regexp.MustCompile(`</?[a-z][^>]*>`)
 	eachLine(t, path, func(where, line string) {
-		found = append(found, commandsIn(where, tag.ReplaceAllString(line, "\n"), true)...)
+		found = append(found, clitest.CommandsIn(where, tag.ReplaceAllString(line, "\n"), true)...)
 	})
 	return found
 }
@@ -192,7 +179,7 @@ func eachLine(t *testing.T, path string, visit func(where, line string)) {
 
 // inStrings returns the commands in a Go file's texts: in constants, formats and concatenations of
 // both.
-func inStrings(t *testing.T, path string) (found []printedCommand) {
+func inStrings(t *testing.T, path string) (found []clitest.PrintedCommand) {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
@@ -205,15 +192,15 @@ func inStrings(t *testing.T, path string) (found []printedCommand) {
 		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && selects(call.Fun, "command") {
 			if text, whole := literalOf(call.Args[0]); whole { // cli.command adds the name of the program
 				at := files.Position(call.Pos())
-				found = append(found, commandsIn(path+":"+strconv.Itoa(at.Line), testName+" "+verb.ReplaceAllString(text, unknown), true)...)
+				found = append(found, clitest.CommandsIn(path+":"+strconv.Itoa(at.Line), clitest.TestName+" "+clitest.Verb.ReplaceAllString(text, clitest.Unknown), true)...)
 				return false
 			}
 		}
 		text, whole := literalOf(e)
 		if whole {
 			at := files.Position(e.Pos())
-			text = verb.ReplaceAllString(text, unknown)
-			found = append(found, commandsIn(path+":"+strconv.Itoa(at.Line), text, true)...)
+			text = clitest.Verb.ReplaceAllString(text, clitest.Unknown)
+			found = append(found, clitest.CommandsIn(path+":"+strconv.Itoa(at.Line), text, true)...)
 		}
 		return !whole
 	})
@@ -255,25 +242,8 @@ func literalOf(e ast.Expr) (text string, ok bool) {
 func nameOf(e ast.Expr) string {
 	if s, ok := e.(*ast.SelectorExpr); ok && s.Sel.Name == "name" {
 		if x, ok := s.X.(*ast.Ident); ok && (x.Name == "c" || x.Name == "p") {
-			return testName
+			return clitest.TestName
 		}
 	}
-	return unknown
-}
-
-func commandsIn(where, text string, prose bool) (found []printedCommand) {
-	for line := range strings.Lines(text) {
-		for {
-			at := named.FindStringSubmatchIndex(line)
-			if at == nil {
-				break
-			}
-			rest := line[at[2]:]
-			// An example is on a separate line.
-			alone := strings.HasPrefix(line, " ") && strings.TrimSpace(line[:at[2]]) == testName
-			found = append(found, printedCommand{where, strings.TrimSpace(rest), prose && !alone})
-			line = rest
-		}
-	}
-	return found
+	return clitest.Unknown
 }

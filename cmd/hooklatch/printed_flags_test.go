@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"net/url"
@@ -10,13 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/cells"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/safetext"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
-
-// printed returns a text as the program prints it with the system's configuration: --config is added
-// to the commands in the text.
-func (s *system) printed(text string) string { return cells.Flags{Config: s.configPath}.AddTo(text) }
 
 // withoutPassword returns the connection URL of a test database without its password, and the
 // password.
@@ -33,16 +31,16 @@ func withoutPassword(t *testing.T, database string) (bare, password string) {
 // password.
 func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	for _, id := range []string{"id-1", "id-2", "id-3"} {
-		must(t, s.args("send", "github", "--id", id)...)
-		s.waitDone(t, "github", id)
+		clitest.Must(t, s.Args("send", "github", "--id", id)...)
+		s.WaitDone(t, "github", id)
 	}
-	require.NoError(t, s.app.Stop(t.Context()))
+	require.NoError(t, s.App.Stop(t.Context()))
 	sql := func(statements ...string) {
 		t.Helper()
 		for _, one := range statements {
-			_, err := s.pool.Exec(t.Context(), one)
+			_, err := s.Pool.Exec(t.Context(), one)
 			require.NoError(t, err)
 		}
 	}
@@ -51,19 +49,19 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 		DELETE FROM hooklatch.effects WHERE event_id = 'id-2';
 		RESET session_replication_role`,
 		`UPDATE hooklatch.processed_events SET outcome = 'held' WHERE event_id = 'id-2'`)
-	key := s.text(t, `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`)
+	key := s.Text(t, `SELECT idempotency_key FROM hooklatch.effects LIMIT 1`)
 	file := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	body := file("body.json", "{}")
-	written, err := os.ReadFile(s.configPath)
+	written, err := os.ReadFile(s.ConfigPath)
 	require.NoError(t, err)
 	changed := file("changed.yaml", strings.Replace(string(written), "name: everything", "name: all", 1))
 	broken := file("broken.yaml", string(written)+"  - {name: broken, from: \"*\", to: app, when: \"body.data >\"}\n")
 	missing := filepath.Join(t.TempDir(), "its own.yaml")
-	full, empty := pgtest.URL(t, s.pool), pgtest.URL(t, pgtest.New(t, pgtest.Empty()))
+	full, empty := pgtest.URL(t, s.Pool), pgtest.URL(t, pgtest.New(t, pgtest.Empty()))
 
 	prints := func(config, database string, args ...string) {
 		t.Helper()
@@ -73,9 +71,9 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 			args = append(args, "--database-url", database)
 			given.DatabaseURL, password = withoutPassword(t, database)
 		}
-		var c command
-		require.NotEqual(t, exitMisused, c.run(t.Context(), args...), "%s: %s", args, c.stderr.String())
-		out := c.stdout.String() + c.stderr.String()
+		var c clitest.Command
+		require.NotEqual(t, cli.ExitMisused, c.Run(t.Context(), args...), "%s: %s", args, c.Stderr.String())
+		out := c.Stdout.String() + c.Stderr.String()
 		if password != "" {
 			require.NotContains(t, out, password, args)
 		}
@@ -91,24 +89,24 @@ func TestPrintedCommandsRepeatTheFlags(t *testing.T) {
 		{"destinations", "pause", "nobody"}, {"destinations", "retire", "nobody"}, {"logins", "end", "nobody"},
 		{"routes", "show", "none"}, {"routes", "diff", changed, "--limit", "1"},
 	} {
-		prints(s.configPath, full, args...)
+		prints(s.ConfigPath, full, args...)
 	}
-	must(t, s.args("destinations", "pause", "app")...)
-	prints(s.configPath, full, "destinations", "probe", "app")
-	prints(s.configPath, full, "audit", "--limit", "1")
+	clitest.Must(t, s.Args("destinations", "pause", "app")...)
+	prints(s.ConfigPath, full, "destinations", "probe", "app")
+	prints(s.ConfigPath, full, "audit", "--limit", "1")
 	prints(broken, full, "check")
 	prints(broken, full, "events", "show", "github", "id-1")
 	prints(missing, "", "init", "add", "github")
 
 	sql(`UPDATE hooklatch.installation SET timeline = 0`)
 	for _, args := range [][]string{{"repair"}, {"repair", "--promoted"}, {"repair", "--restored-to", "2026-11-21T08:00:00Z"}, {"check"}, {"status"}} {
-		prints(s.configPath, full, args...)
+		prints(s.ConfigPath, full, args...)
 	}
 	sql(`DELETE FROM hooklatch.retention_progress`,
 		`UPDATE hooklatch.processed_events SET outcome = 'dispatched', received_at = now() - interval '200 days', processed_at = now() - interval '200 days'`)
-	prints(s.configPath, full, "retention", "run")
+	prints(s.ConfigPath, full, "retention", "run")
 
-	served := writeServedConfig(t, empty)
+	served := clitest.WriteServedConfig(t, empty)
 	for _, args := range [][]string{{"check"}, {"events", "list"}, {"worker"}, {"serve"}} {
 		prints(served, empty, args...)
 	}
@@ -127,13 +125,13 @@ func TestACommandOfCheckWorksWhereCheckWasRun(t *testing.T) {
 	t.Chdir(here)
 	t.Setenv("PGPASSWORD", password) // the printed command omits it
 
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), "check", "--config", elsewhere, "--database-url", database))
-	_, fix, found := strings.Cut(c.stdout.String(), "-> run: hooklatch ")
-	require.True(t, found, c.stdout.String())
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), "check", "--config", elsewhere, "--database-url", database))
+	_, fix, found := strings.Cut(c.Stdout.String(), "-> run: hooklatch ")
+	require.True(t, found, c.Stdout.String())
 	fix, _, _ = strings.Cut(fix, "\n")
 	require.Contains(t, fix, safetext.Shell(bare))
-	require.Contains(t, must(t, shellWords(t, fix)...), "up    hooklatch 0001_inbox")
+	require.Contains(t, clitest.Must(t, clitest.ShellWords(t, fix)...), "up    hooklatch 0001_inbox")
 	var tables int
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'apart' AND tablename = 'effects'").Scan(&tables))
 	require.Equal(t, 1, tables, "the migrations are in the configured schema")

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"net"
@@ -7,31 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
-)
 
-// allCommands returns the paths of a command and of all visible commands below it.
-func allCommands(cmd *cobra.Command) []string {
-	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), testName), " ")
-	paths := []string{path}
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
-			paths = append(paths, allCommands(c)...)
-		}
-	}
-	return paths
-}
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
+)
 
 func TestHelpIsAsInTheGoldenFiles(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&process{name: testName})
-	for _, path := range allCommands(root) {
+	root := cli.NewRoot(&cli.Process{Name: clitest.TestName})
+	for _, path := range clitest.AllCommands(root) {
 		args := strings.Fields(path)
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			got := must(t, append(args, "--help")...)
-			golden := filepath.Join("testdata", "help", strings.Join(append([]string{testName}, args...), "-")+".txt")
+			got := clitest.Must(t, append(args, "--help")...)
+			golden := filepath.Join("testdata", "help", strings.Join(append([]string{clitest.TestName}, args...), "-")+".txt")
 			if *update {
 				require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
@@ -42,39 +32,22 @@ func TestHelpIsAsInTheGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestTheProgramKnowsHowItWasInvoked(t *testing.T) {
-	t.Parallel()
-	const name = "go run ./cmd/hooklatch"
-	for arg0, want := range map[string]string{
-		"/x/go-build1234567/b001/exe/hooklatch":                name,
-		"/Users/ann/.cache/go-build/ab/abcdef01-d/hooklatch":   name,
-		"/var/folders/x/T/go-build99/b001/exe/hooklatch":       name,
-		"/usr/local/bin/hooklatch":                             "hooklatch",
-		"./latch":                                              "latch",
-		"hooklatch":                                            "hooklatch",
-		"/Users/ann/src/go-builder-is-not-it/../bin/hooklatch": name, // harmless: only the hint differs
-		"": "hooklatch",
-	} {
-		require.Equal(t, want, invocation(arg0), arg0)
-	}
-}
-
 func TestCommandsPrintTheNameTheyWereInvokedBy(t *testing.T) { // not parallel: it changes the directory
 	const name = "go run ./cmd/hooklatch"
-	c := command{name: name}
-	require.Equal(t, exitMisused, c.run(t.Context(), "bogus"))
-	require.Contains(t, c.stderr.String(), name+": unknown command")
-	require.Contains(t, c.stderr.String(), "Run '"+name+" --help' for usage.")
+	c := clitest.Command{Name: name}
+	require.Equal(t, cli.ExitMisused, c.Run(t.Context(), "bogus"))
+	require.Contains(t, c.Stderr.String(), name+": unknown command")
+	require.Contains(t, c.Stderr.String(), "Run '"+name+" --help' for usage.")
 
-	c = command{name: name}
-	require.Zero(t, c.run(t.Context(), "send", "--help"))
-	require.Contains(t, c.stdout.String(), name+" send SOURCE [FILE]")
+	c = clitest.Command{Name: name}
+	require.Zero(t, c.Run(t.Context(), "send", "--help"))
+	require.Contains(t, c.Stdout.String(), name+" send SOURCE [FILE]")
 
 	// The hint about a missing configuration contains the name, too.
-	c = command{name: name}
+	c = clitest.Command{Name: name}
 	t.Chdir(t.TempDir())
-	require.Equal(t, exitFailed, c.run(t.Context(), "send", "stripe"))
-	require.Contains(t, c.stderr.String(), "or create one with: "+name+" dev")
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), "send", "stripe"))
+	require.Contains(t, c.Stderr.String(), "or create one with: "+name+" dev")
 }
 
 func TestMisuseIsExitCode2(t *testing.T) {
@@ -97,18 +70,9 @@ func TestMisuseIsExitCode2(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			requireMisused(t, strings.Fields(args)...)
+			clitest.RequireMisused(t, strings.Fields(args)...)
 		})
 	}
-}
-
-func requireMisused(t *testing.T, args ...string) {
-	t.Helper()
-	var c command
-	require.Equal(t, exitMisused, c.run(t.Context(), args...), c.stderr.String())
-	require.Empty(t, c.stdout.String())
-	require.Contains(t, c.stderr.String(), "hooklatch: ")
-	require.Contains(t, c.stderr.String(), "--help' for usage.")
 }
 
 // Misuse is found before the program opens a port, reads a file or queries the database. So a
@@ -120,20 +84,20 @@ func TestMisuseIsFoundBeforeAnythingIsTouched(t *testing.T) {
 	t.Cleanup(func() { _ = taken.Close() })
 	dir := filepath.Join(t.TempDir(), "none")
 	for _, flag := range []string{"--listen", "--admin-listen", "--receiver-listen", "--smtp-listen"} {
-		requireMisused(t, "dev", "--dir", dir, flag, taken.Addr().String(), "--secret", "x")
+		clitest.RequireMisused(t, "dev", "--dir", dir, flag, taken.Addr().String(), "--secret", "x")
 	}
 	require.NoDirExists(t, dir)
 	missing := filepath.Join(dir, "hooklatch.yaml")
 	for _, process := range []string{"serve", "gateway", "worker", "dev"} {
-		requireMisused(t, process, "--config", missing, "--log-level", "loud")
+		clitest.RequireMisused(t, process, "--config", missing, "--log-level", "loud")
 	}
-	for _, path := range allCommands(newRoot(&process{name: testName})) {
-		requireMisused(t, append(strings.Fields(path), "--config", missing, "--bogus")...)
+	for _, path := range clitest.AllCommands(cli.NewRoot(&cli.Process{Name: clitest.TestName})) {
+		clitest.RequireMisused(t, append(strings.Fields(path), "--config", missing, "--bogus")...)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, must(t, "version"), "hooklatch ")
-	require.Contains(t, must(t, "version", "--json"), `"go_version"`)
+	require.Contains(t, clitest.Must(t, "version"), "hooklatch ")
+	require.Contains(t, clitest.Must(t, "version", "--json"), `"go_version"`)
 }

@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -8,34 +8,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
 // sendByAPI sends a test event through the console's API, and returns the status and the body of
 // the response.
-func sendByAPI(t *testing.T, s *system, source, body string) (int, string) {
+func sendByAPI(t *testing.T, s *clitest.System, source, body string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.admin+"/api/sources/"+source+"/send", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Admin+"/api/sources/"+source+"/send", strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Origin", s.admin)
+	r.Header.Set("Origin", s.Admin)
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
-	return response.StatusCode, getBody(t, response.Body)
+	return response.StatusCode, clitest.GetBody(t, response.Body)
 }
 
 // The console signs as every provider does: the gateway verifies and stores the event, and the
 // worker dispatches it like any other. The command `events show` lists the operator action.
 func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
-	for _, source := range devSourceNames() {
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
+	for _, source := range cli.DevSourceNames() {
 		var code int
 		var body string
 		require.Eventually(t, func() bool { // the console sends at most one test event a second
 			code, body = sendByAPI(t, s, source, `{"reason":"a first try"}`)
 			return code != http.StatusTooManyRequests
-		}, patience, tick)
+		}, clitest.Patience, clitest.Tick)
 		require.Equal(t, http.StatusOK, code, body)
 		var sent struct {
 			EventID string `json:"event_id"`
@@ -46,25 +48,25 @@ func TestTheConsoleSendsATestEventOfEveryProvider(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(body), &sent))
 		require.Equal(t, "accepted", sent.Result, "%s: %s", source, body)
 		require.NotEmpty(t, sent.EventID, source)
-		s.waitDone(t, source, sent.EventID)
-		require.Contains(t, must(t, s.args("events", "show", source, sent.EventID)...), "source.send", source)
+		s.WaitDone(t, source, sent.EventID)
+		require.Contains(t, clitest.Must(t, s.Args("events", "show", source, sent.EventID)...), "source.send", source)
 	}
-	require.Equal(t, len(devSourceNames()), s.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send' AND reason = 'a first try'`))
+	require.Equal(t, len(cli.DevSourceNames()), s.Count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send' AND reason = 'a first try'`))
 }
 
 // The response says that the gateway cannot be reached, or that the configuration turns test events
 // off.
 func TestTestEventsThatReachNoGateway(t *testing.T) {
 	t.Parallel()
-	away := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = "http://127.0.0.1:1" }})
+	away := clitest.NewSystem(t, clitest.SystemOptions{NoGateway: true, Change: func(cfg *config.Config) { cfg.Admin.TestEvents = "http://127.0.0.1:1" }})
 	code, body := sendByAPI(t, away, "stripe", `{}`)
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, body, `"status":0`)
 	require.Contains(t, body, "connection refused")
 	require.NotContains(t, body, "Post ")
-	off := newSystem(t, systemOptions{noGateway: true, change: func(cfg *config.Config) { cfg.Admin.TestEvents = config.TestEventsOff }})
+	off := clitest.NewSystem(t, clitest.SystemOptions{NoGateway: true, Change: func(cfg *config.Config) { cfg.Admin.TestEvents = config.TestEventsOff }})
 	code, body = sendByAPI(t, off, "stripe", `{}`)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, body, "The configuration has admin.test_events: off.")
-	require.Zero(t, off.count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send'`))
+	require.Zero(t, off.Count(t, `SELECT count(*) FROM hooklatch.operator_log WHERE action = 'source.send'`))
 }

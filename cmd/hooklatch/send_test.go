@@ -1,4 +1,4 @@
-package main
+package main_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/catalog"
+	"github.com/hooklatch/hooklatch/internal/program/cli"
+	"github.com/hooklatch/hooklatch/internal/program/cli/clitest"
 	"github.com/hooklatch/hooklatch/internal/program/demo"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
@@ -23,33 +25,33 @@ import (
 // each of its effects is attempted once.
 func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	eventTypes := map[string]string{"stripe": "invoice.paid"}
-	for _, source := range devSourceNames() { //nolint:paralleltest // each test already sends 64 in parallel
+	for _, source := range cli.DevSourceNames() { //nolint:paralleltest // each test already sends 64 in parallel
 		t.Run(source, func(t *testing.T) {
 			args := []string{"send", source, "--times", "340", "--parallel", "64", "--json"}
 			if eventType := eventTypes[source]; eventType != "" {
 				args = append(args, "--type", eventType)
 			}
-			var r report
-			require.NoError(t, json.Unmarshal([]byte(must(t, s.args(args...)...)), &r))
+			var r cli.Report
+			require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, s.Args(args...)...)), &r))
 			require.Equal(t, 340, r.Answers)
-			require.Equal(t, map[string]int{accepted2xx: 340}, r.ByStatus)
+			require.Equal(t, map[string]int{"2xx": 340}, r.ByStatus)
 			require.Equal(t, 1, r.Accepted)
 			require.Equal(t, 339, r.Duplicates)
 			require.Positive(t, r.P50)
 
-			s.waitDone(t, source, r.EventID)
-			require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1`, source))
+			s.WaitDone(t, source, r.EventID)
+			require.Equal(t, 1, s.Count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE source = $1`, source))
 			require.Eventually(t, func() bool {
-				return s.counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed' AND args ->> 'source' = $1`, source)
-			}, patience, tick)
-			require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1`, source),
+				return s.Counts(t, 1, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND state = 'completed' AND args ->> 'source' = $1`, source)
+			}, clitest.Patience, clitest.Tick)
+			require.Equal(t, 1, s.Count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND args ->> 'source' = $1`, source),
 				"one job went with the dispatch; another would have found nothing to do, and still be there")
-			require.Equal(t, 1, s.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE source = $1`, source))
-			require.Equal(t, 0, s.count(t, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND attempt <> 1`, source))
+			require.Equal(t, 1, s.Count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE source = $1`, source))
+			require.Equal(t, 0, s.Count(t, `SELECT count(*) FROM hooklatch.effects WHERE source = $1 AND attempt <> 1`, source))
 			var seen []demo.Seen
-			for _, one := range s.receiver.Seen() {
+			for _, one := range s.Receiver.Seen() {
 				if one.Source == source {
 					seen = append(seen, one)
 				}
@@ -57,8 +59,8 @@ func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 			require.Len(t, seen, 1)
 			require.Equal(t, 1, seen[0].Times)
 			if source == "stripe" {
-				require.Len(t, s.mail.Seen(), 1)
-				require.Equal(t, 1, s.mail.Seen()[0].Times)
+				require.Len(t, s.Mail.Seen(), 1)
+				require.Equal(t, 1, s.Mail.Seen()[0].Times)
 			}
 		})
 	}
@@ -66,46 +68,46 @@ func TestSendManyTimesIsOneEventAndOneEffect(t *testing.T) {
 
 func TestSendReportsForPeople(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
-	out := must(t, s.args("send", "github", "--times", "3", "--show")...)
-	require.Contains(t, out, "POST "+s.url+"/webhooks/github\n")
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
+	out := clitest.Must(t, s.Args("send", "github", "--times", "3", "--show")...)
+	require.Contains(t, out, "POST "+s.URL+"/webhooks/github\n")
 	require.Contains(t, out, "X-Hub-Signature-256: sha256=")
 	require.Regexp(t, `3 responses: 3 x 2xx; 1 accepted, 2 duplicates; p50 \d+(\.\d)? ms, p99 \d+(\.\d)? ms\n`, out)
 	require.Regexp(t, `show it with: hooklatch events show --config \S+/dev.yaml github \S+\n`, out)
 
-	out = must(t, s.args("send", "github", "--times", "3", "--new-ids")...)
+	out = clitest.Must(t, s.Args("send", "github", "--times", "3", "--new-ids")...)
 	require.Contains(t, out, "3 x 2xx; 3 accepted, 0 duplicates;")
-	require.NotContains(t, s.logs.String(), "its proof was used before", "three events, no replay")
-	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
+	require.NotContains(t, s.Logs.String(), "its proof was used before", "three events, no replay")
+	out = clitest.Must(t, s.Args("send", "stripe", "--id", "evt_mine")...)
 	require.Contains(t, out, "1 response: 1 x 2xx; 1 accepted, 0 duplicates;")
-	out = must(t, s.args("send", "stripe", "--id", "evt_mine")...)
+	out = clitest.Must(t, s.Args("send", "stripe", "--id", "evt_mine")...)
 	require.Contains(t, out, "0 accepted, 1 duplicate;")
 
 	// A refused delivery is shown, and the exit code is 1.
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "github", "--header", "X-GitHub-Delivery=")...))
-	require.Contains(t, c.stdout.String(), "1 response: 1 x 422; 0 accepted, 0 duplicates")
-	require.Contains(t, c.stdout.String(), "  422: {\"error\":")
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("send", "github", "--header", "X-GitHub-Delivery=")...))
+	require.Contains(t, c.Stdout.String(), "1 response: 1 x 422; 0 accepted, 0 duplicates")
+	require.Contains(t, c.Stdout.String(), "  422: {\"error\":")
 
-	c = command{}
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "nobody")...))
-	require.Contains(t, c.stderr.String(), `has no source "nobody"; its sources are github, hmac, shopify`)
+	c = clitest.Command{}
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("send", "nobody")...))
+	require.Contains(t, c.Stderr.String(), `has no source "nobody"; its sources are github, hmac, shopify`)
 }
 
 func TestSendWithoutAGatewaySaysWhereItTried(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
-	require.NoError(t, s.app.Stop(t.Context()))
-	var c command
-	require.Equal(t, exitFailed, c.run(t.Context(), s.args("send", "stripe")...))
-	require.Equal(t, "hooklatch: no gateway listens at "+s.url+"/webhooks/stripe; start one with: hooklatch dev\n", c.stderr.String())
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
+	require.NoError(t, s.App.Stop(t.Context()))
+	var c clitest.Command
+	require.Equal(t, cli.ExitFailed, c.Run(t.Context(), s.Args("send", "stripe")...))
+	require.Equal(t, "hooklatch: no gateway listens at "+s.URL+"/webhooks/stripe; start one with: hooklatch dev\n", c.Stderr.String())
 }
 
 // Bodies that break JSON columns, parsers and logs are returned unchanged, and do not disturb other
 // events in the same batch.
 func TestPoisonComesBackByteForByte(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	bodies := map[string]string{
 		"nul":        `{"id":"evt_nul","type":"poison","data":"a\u0000b"}`,
 		"surrogate":  `{"id":"evt_surrogate","type":"poison","data":"\ud800 \udfff \ud83d"}`,
@@ -122,33 +124,33 @@ func TestPoisonComesBackByteForByte(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600))
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				require.Contains(t, must(t, s.args("send", "stripe", filepath.Join(dir, name))...), "1 accepted")
+				require.Contains(t, clitest.Must(t, s.Args("send", "stripe", filepath.Join(dir, name))...), "1 accepted")
 			})
 		}
 	})
 	for name, body := range bodies {
-		require.Equal(t, body, must(t, s.args("events", "show", "stripe/evt_"+name, "--raw")...), name)
-		s.waitDone(t, "stripe", "evt_"+name)
+		require.Equal(t, body, clitest.Must(t, s.Args("events", "show", "stripe/evt_"+name, "--raw")...), name)
+		s.WaitDone(t, "stripe", "evt_"+name)
 	}
-	for _, seen := range s.receiver.Seen() {
+	for _, seen := range s.Receiver.Seen() {
 		require.Equal(t, len(bodies[strings.TrimPrefix(seen.EventID, "evt_")]), seen.Bytes, seen.EventID)
 	}
-	require.Len(t, s.receiver.Seen(), len(bodies))
+	require.Len(t, s.Receiver.Seen(), len(bodies))
 	// The text output is valid for these bodies, too.
-	require.Contains(t, must(t, s.args("events", "list")...), "evt_large")
-	require.Contains(t, must(t, s.args("events", "show", "stripe", "evt_nul")...), "dispatched")
+	require.Contains(t, clitest.Must(t, s.Args("events", "list")...), "evt_large")
+	require.Contains(t, clitest.Must(t, s.Args("events", "show", "stripe", "evt_nul")...), "dispatched")
 }
 
 func TestSlackChallengeStoresNothing(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, systemOptions{})
+	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	slack, err := catalog.New("slack", provider.Options{})
 	require.NoError(t, err)
-	endpoint, err := url.Parse(s.url + "/webhooks/slack")
+	endpoint, err := url.Parse(s.URL + "/webhooks/slack")
 	require.NoError(t, err)
 	const body = `{"type":"url_verification","token":"x","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
 	signed := &provider.Request{Method: http.MethodPost, URL: endpoint, Body: []byte(body), Header: http.Header{"Content-Type": {"application/json"}}}
-	require.NoError(t, slack.Sign(signed, s.config.Sources["slack"].Secrets[0].Value, time.Now()))
+	require.NoError(t, slack.Sign(signed, s.Config.Sources["slack"].Secrets[0].Value, time.Now()))
 	r, err := http.NewRequestWithContext(t.Context(), signed.Method, endpoint.String(), strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header = signed.Header
@@ -156,21 +158,21 @@ func TestSlackChallengeStoresNothing(t *testing.T) {
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Equal(t, "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", getBody(t, response.Body))
+	require.Equal(t, "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", clitest.GetBody(t, response.Body))
 
 	file := filepath.Join(t.TempDir(), "challenge.json")
 	require.NoError(t, os.WriteFile(file, []byte(body), 0o600))
-	require.Contains(t, must(t, s.args("send", "slack", file)...), "0 accepted, 0 duplicates, 1 without an event;")
+	require.Contains(t, clitest.Must(t, s.Args("send", "slack", file)...), "0 accepted, 0 duplicates, 1 without an event;")
 	for _, table := range []string{"processed_events", "deliveries", "river_job WHERE kind = 'dispatch'"} {
-		require.Zero(t, s.count(t, "SELECT count(*) FROM hooklatch."+table), table)
+		require.Zero(t, s.Count(t, "SELECT count(*) FROM hooklatch."+table), table)
 	}
 }
 
 // A gateway and a worker share only the tables: the worker may start after the gateway has stopped.
 func TestGatewayAndWorkerApart(t *testing.T) {
 	t.Parallel()
-	front := newSystem(t, systemOptions{noWorker: true})
-	exit, r := front.sendJSON(t, "stripe", "--times", "5")
+	front := clitest.NewSystem(t, clitest.SystemOptions{NoWorker: true})
+	exit, r := front.SendJSON(t, "stripe", "--times", "5")
 	require.Zero(t, exit)
 	require.Equal(t, 1, r.Accepted)
 	var event struct {
@@ -178,22 +180,22 @@ func TestGatewayAndWorkerApart(t *testing.T) {
 
 		Effects []ledger.EventEffect
 	}
-	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, front.Args("events", "show", "stripe", r.EventID, "--json")...)), &event))
 	require.Equal(t, inbox.Received, event.Outcome)
 	require.Empty(t, event.Effects)
-	require.NoError(t, front.app.Stop(t.Context()))
+	require.NoError(t, front.App.Stop(t.Context()))
 
-	back := newSystem(t, systemOptions{pool: front.pool, noGateway: true})
+	back := clitest.NewSystem(t, clitest.SystemOptions{Pool: front.Pool, NoGateway: true})
 	require.Eventually(t, func() bool {
-		code, _ := back.ready(t)
+		code, _ := back.Ready(t)
 		return code == http.StatusOK
-	}, patience, tick)
-	back.waitDone(t, "stripe", r.EventID)
-	require.Len(t, back.receiver.Seen(), 1)
-	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "show", "stripe", r.EventID, "--json")...)), &event))
+	}, clitest.Patience, clitest.Tick)
+	back.WaitDone(t, "stripe", r.EventID)
+	require.Len(t, back.Receiver.Seen(), 1)
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, front.Args("events", "show", "stripe", r.EventID, "--json")...)), &event))
 	require.Equal(t, inbox.Dispatched, event.Outcome)
 	require.Len(t, event.Effects, 2)
 	var events []inbox.Event
-	require.NoError(t, json.Unmarshal([]byte(must(t, front.args("events", "list", "--type", "invoice.paid", "--json")...)), &events))
+	require.NoError(t, json.Unmarshal([]byte(clitest.Must(t, front.Args("events", "list", "--type", "invoice.paid", "--json")...)), &events))
 	require.Len(t, events, 1)
 }
