@@ -1,4 +1,4 @@
-// Package checks tests check, repair, retention and the advice that they print.
+// Package checks tests check, repair, retention and alerts, with the advice that they print.
 package checks
 
 import (
