@@ -20,9 +20,9 @@ import (
 // RefusedError explains why a quarantined delivery is still refused.
 type RefusedError struct {
 	Reason string // from a fixed set, as in the log
-	// Ours is true if Hooklatch is at fault and not the delivery. In that case, the same call
-	// may succeed later. Ours is false if only a change of the configuration helps: a bulk run
-	// must go on with the deliveries of other sources.
+	// Ours is true if Hooklatch is at fault, and the same call may succeed later. It is false for
+	// every other reason, including a source that is unknown or has no valid secret: a bulk run
+	// then continues with the next delivery.
 	Ours  bool
 	cause error
 }
@@ -41,7 +41,7 @@ func (e *RefusedError) Unwrap() error { return e.cause }
 // Reasons for refusal that occur only with quarantined deliveries.
 const (
 	reasonNoSource   = "unknown_source"
-	reasonNoProof    = "proof_not_kept" // the request carried a secret, and only its HMAC is stored
+	reasonNoProof    = "proof_not_kept" // the request carried a secret that cannot be restored from its stored HMAC
 	reasonNoDelivery = "no_delivery"    // the sender's endpoint check, not a delivery
 )
 
@@ -95,9 +95,9 @@ func messageOf(r *refusal) error {
 	return nil
 }
 
-// restoreSecrets fills in the secrets that were removed from a quarantined request. The
-// quarantine stored only their HMACs, so restoreSecrets looks for a current secret with the same
-// HMAC. It returns false if it finds none, and true if no secret was removed.
+// restoreSecrets fills in the secrets that were removed from a quarantined request. The quarantine
+// stored only their HMACs, so restoreSecrets looks for a current secret with the same HMAC. It
+// returns true if it finds one, or if no secret was removed.
 func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *quarantine.Delivery) bool {
 	names := kept.Carried()
 	if len(names) == 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 )
 
-// StatusHeader is the name of the header that every 2xx response to a delivery has. Its value
-// is accepted, duplicate or empty. It is present even if the sender requires a different body.
-// A handshake response does not have it.
+// StatusHeader is the name of the header that every 2xx response to a delivery has. Its value is
+// accepted, duplicate or empty. It is present even if the sender prescribes the response body. A
+// handshake response does not have it.
 const StatusHeader = "Hooklatch-Status"
 
 // Values of StatusHeader, and of "status" in the response body.
@@ -39,7 +39,7 @@ type reply struct {
 	answer     provider.Answer
 }
 
-// summary is the body of a 2xx response, unless the sender requires a different one.
+// summary is the body of a 2xx response, unless the sender prescribes another body.
 type summary struct {
 	Status string `json:"status"`
 	// Events is the number of events in the delivery; Duplicates counts the duplicates among

@@ -162,7 +162,8 @@ func (l *deliveryLog) handshake(ctx context.Context, src *source, remote string,
 func (l *deliveryLog) refused(ctx context.Context, src *source, c echo.Context, r *refusal) {
 	lines, level, message := l.refusals, slog.LevelWarn, "delivery refused"
 	switch {
-	case r.ours() && r.result != resultIncomplete: // slow bodies, which a stranger can send, must not suppress the lines about faults
+	// A slow body does not use up the budget for faults, because any client can send one.
+	case r.ours() && r.result != resultIncomplete:
 		lines, message = l.faults, "delivery not accepted"
 	case r.replay:
 		lines = l.replaysOf(src)
@@ -215,8 +216,8 @@ func (l *deliveryLog) write(ctx context.Context, level slog.Level, message strin
 	l.logger.LogAttrs(ctx, level, message, attrs...)
 }
 
-// flush logs how many suppressed lines have not been reported yet. Only Stop calls it, because no
-// later line can report them.
+// flush logs how many suppressed lines have not been reported yet. Only Stop calls it: as long as
+// the gateway runs, the next line of the same kind reports them.
 func (l *deliveryLog) flush() {
 	n := l.refusals.suppressed.Swap(0) + l.faults.suppressed.Swap(0)
 	l.replays.Range(func(_, of any) bool {

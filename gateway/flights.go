@@ -41,9 +41,9 @@ type origin struct {
 
 // flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
 // memory and a connection. Once the body is complete, the delivery takes a commit slot, which is
-// free again within milliseconds, whatever the sender does. Unknown senders may use a part of each
-// stage; the rest is reserved for known addresses. If the first stage has no free slot for a new
-// delivery, flights evicts a slow body that is still arriving: see makeRoom.
+// free again within milliseconds, whatever the sender does. Unknown senders may use only a part of
+// each stage; the rest is reserved for known addresses. If the first stage has no free slot for a
+// new delivery, flights evicts a slow body that is still arriving: see makeRoom.
 //
 // One mutex guards the counts and the drain state together: once a drain has begun, no
 // delivery is admitted.
@@ -223,8 +223,8 @@ func (f *flights) countUnproven(one *flight, n int) {
 	}
 }
 
-// count adds n to a counter and deletes the counter at 0. Unknown senders choose the keys, so
-// the map must not outgrow the deliveries that it counts.
+// count adds n to a counter and deletes the counter at 0. Unknown senders determine which addresses
+// are keys, so a map must not outgrow the deliveries that it counts.
 func count[K comparable, N int | int64](counts map[K]N, key K, n N) {
 	if counts[key] += n; counts[key] == 0 {
 		delete(counts, key)

@@ -204,8 +204,8 @@ func TestACharsetIsNotAContentEncoding(t *testing.T) {
 	require.Equal(t, body, string(b.accepter.all()[0].Body))
 }
 
-// An event in a compressed body makes a request a delivery, even if the request carries a value that
-// a probe would echo.
+// An event in a compressed body makes a request a delivery, even if the request carries a value
+// that a probe would echo.
 func TestAPackedEventIsNoProbe(t *testing.T) {
 	t.Parallel()
 	for name, echo := range map[string]provider.EchoOptions{"header": {Header: "X-Hook-Secret"}, "query": {Query: "challenge"}} {

@@ -32,8 +32,8 @@ func (g *Gateway) knowsOrigin(src *source, address netip.Prefix) bool {
 }
 
 // knowsPeer reports whether an earlier delivery from this address to any source was accepted. A new
-// connection does not belong to a source yet. The cells' quarantines are not asked: the set
-// acquaintances also contains the addresses of deliveries that cells have accepted since the
+// connection does not belong to a source yet. knowsPeer does not ask the cells' quarantines: the
+// set acquaintances also contains the addresses of deliveries that cells have accepted since the
 // process started.
 func (g *Gateway) knowsPeer(address netip.Prefix) bool {
 	return g.acquaintances.Has(origin{address: address}) || g.opts.Quarantine != nil && g.opts.Quarantine.Known("", address)

@@ -30,8 +30,8 @@ const (
 	resultEncoding      result = "encoding"       // 415
 	resultMethod        result = "method"         // 405
 	resultUnknownSource result = "unknown_source" // 404
-	resultUnread        result = "unread"         // refused by net/http, such as a malformed request or a large header: 400, 431, ...
-	resultUnavailable   result = "unavailable"    // 503: overload, no database, or a drain
+	resultUnread        result = "unread"         // a request that net/http refused, such as a malformed one: 400, 431, ...
+	resultUnavailable   result = "unavailable"    // 503: overload, no database, a drain or another temporary fault
 	resultFault         result = "fault"          // 500: a bug in Hooklatch
 )
 

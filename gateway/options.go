@@ -102,8 +102,8 @@ type Options struct {
 	// TracerProvider and MeterProvider default to the global ones.
 	TracerProvider trace.TracerProvider `yaml:"-"`
 	MeterProvider  metric.MeterProvider `yaml:"-"`
-	// Now is the clock with which signed timestamps are compared. Defaults to this process's
-	// clock.
+	// Now is the clock for signed timestamps, the periods of secrets, durations and the limits of
+	// log lines. Defaults to this process's clock.
 	Now func() time.Time `yaml:"-"`
 }
 

@@ -44,7 +44,7 @@ func ownEndpoint(t *testing.T, name string, change func(*provider.Options)) (*te
 	return b, p, key
 }
 
-// deliverOwn sends a body as p's sender signs it.
+// deliverOwn sends a body with the signature of p's sender.
 func deliverOwn(t *testing.T, b *testBundle, p *provider.Provider, key secret.Value, body string) answer {
 	t.Helper()
 	r := &provider.Request{Method: http.MethodPost, URL: mustURL(b.url + "/webhooks/own"), Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}

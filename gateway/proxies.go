@@ -56,8 +56,8 @@ func withoutPorts(r *http.Request) *http.Request {
 	return &http.Request{RemoteAddr: r.RemoteAddr, Header: http.Header{echo.HeaderXForwardedFor: {strings.Join(addresses, ",")}}}
 }
 
-// addressOf returns the unit of per-address limits: an IPv4 address, or the /64 network of one
-// IPv6 subscriber. The result is not valid if ip is not an address.
+// addressOf returns the prefix to which the limits per address apply: an IPv4 address, or the /64
+// network of one IPv6 subscriber. The result is not valid if ip is not an address.
 func addressOf(ip string) netip.Prefix {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // The gateway calls Keep and Accepted after it has written the response. No method may block.
 // *quarantine.Keeper implements Quarantine.
 type Quarantine interface {
-	// Keep offers a request with a body of the given size, in bytes. The function refused builds
-	// the request. Keep may call it, but not after Keep has returned.
+	// Keep offers the quarantine a refused request whose body has the given size, in bytes. The
+	// function refused builds the request. Keep may call refused, but not after Keep has returned.
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
 	// Accepted records the address of a delivery that was accepted or was a duplicate.
 	Accepted(source identity.Source, from netip.Prefix)
@@ -149,8 +149,7 @@ func (s *source) carried(request *provider.Request) map[string][]string {
 	return found
 }
 
-// shortestShown is the minimum length, in bytes, of a carried secret for which the other headers
-// are searched.
+// shortestShown is the minimum length, in bytes, of the texts that shownSecrets returns.
 const shortestShown = 4
 
 // shownSecrets returns the texts in which a header could repeat a carried secret: the value, the
@@ -177,7 +176,8 @@ func shownSecrets(carried map[string][]string) []string {
 	return texts
 }
 
-// restored rebuilds a quarantined request in the form that the provider's rules expect.
+// restored rebuilds the request of a quarantined delivery, with the URL that the sender called, for
+// the provider to verify.
 func (g *Gateway) restored(src *source, kept *quarantine.Delivery) (*provider.Request, error) {
 	original, err := http.NewRequest(kept.Method, kept.Target, nil) //nolint:noctx // the request is not sent
 	if err != nil {

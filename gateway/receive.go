@@ -44,7 +44,7 @@ type reception struct {
 	memory     *reservation
 	handedOver bool
 	unawaited  bool // the outbox stopped waiting for the outcome
-	judging    bool // counted by progress
+	judging    bool // true while progress counts the request as underway
 	trial      bool // if true, nothing is accepted or counted
 }
 

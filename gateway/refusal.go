@@ -29,7 +29,8 @@ type refusal struct {
 }
 
 const (
-	// reasonMemory means that the memory for bodies, or the source's share, is used up.
+	// reasonMemory means that the body does not fit into the memory for all bodies, into its
+	// source's share, or into the part for unknown senders.
 	reasonMemory = "overload_memory"
 	// reasonSlow means that the body arrived too slowly while other deliveries needed its slot.
 	reasonSlow = "overload_slow"
@@ -37,7 +38,7 @@ const (
 	reasonNoValidSecret = "no_valid_secret"
 )
 
-// ours reports whether Hooklatch is at fault, and not the sender.
+// ours reports whether Hooklatch is at fault or, as for a slow body, may be.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
 
 func refuseUnknownSource() *refusal {
@@ -53,8 +54,8 @@ func refuseTooLarge(limit int64) *refusal {
 		message: fmt.Sprintf("the body has more than %d bytes", limit)}
 }
 
-// refuseUnavailable builds the response to every temporary fault of Hooklatch. Its status is
-// never 4xx, such as 410, because some senders then give up.
+// refuseUnavailable builds the response for a temporary fault of Hooklatch. The status is never a
+// 4xx, because some senders then give up.
 func refuseUnavailable(reason string, cause error) *refusal {
 	return &refusal{status: http.StatusServiceUnavailable, result: resultUnavailable, reason: reason,
 		message: "unavailable, try again later", cause: cause}
@@ -85,8 +86,8 @@ const (
 	reasonForged   = "replayed_with_other_content"
 )
 
-// refuseReplay builds the response to a captured delivery that was sent again. Its sender sees
-// the same response as for any other unverified delivery.
+// refuseReplay builds the response to a delivery whose signature was used before with other ids or
+// content. The sender gets the same response as for an unverified delivery.
 func refuseReplay(a outbox.Acceptance) *refusal {
 	r := &refusal{status: http.StatusUnauthorized, result: resultRejected, reason: reasonReplayed, message: "unauthorized", replay: true,
 		cause: fmt.Errorf("the proof of this delivery was used before, with other ids; %d of its %d events are new", a.Refused(), len(a.Events))}

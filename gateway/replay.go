@@ -13,8 +13,8 @@ import (
 // an effect only for providers with a ReplayToken.
 type ReplayGuard string
 
-// Values of ReplayGuard. With any value but ReplayOff, a delivery is at least held if its type
-// or body differs from the first delivery with the same signature.
+// Values of ReplayGuard. With any value but ReplayOff, a delivery is at least held if its body or
+// an event's type differs from that in the first delivery with the same signature.
 const (
 	ReplayOff    ReplayGuard = "off"    // no signature is remembered
 	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and logged as a warning

@@ -9,8 +9,8 @@ import (
 
 // Limits that decide which arriving bodies keep their slots when slots are scarce.
 const (
-	// scarceGrace replaces paceGrace for unknown senders while more than half of a share is
-	// taken. An ordinary delivery's body arrives with its header.
+	// scarceGrace replaces paceGrace for an unknown sender's delivery if more than half of one of
+	// its shares is taken when it arrives. An ordinary delivery's body arrives with its header.
 	scarceGrace = 200 * time.Millisecond
 	// headStart limits the credit of a body whose bytes arrived faster than required. A sender
 	// that sent much and then stops is therefore soon the slowest.

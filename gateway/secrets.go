@@ -12,10 +12,10 @@ import (
 // clock at a request's arrival.
 type Secret struct {
 	Value secret.Value
-	// NotBefore and NotAfter limit the period, inclusively. Zero means no limit. Some senders
-	// sign retries of older events with the first delivery's secret. For these senders
-	// NotAfter is the last use for new events: the secret stays accepted for
-	// Provider.RetryWindow after it.
+	// NotBefore and NotAfter limit the period, inclusively. Zero means no limit. Some senders sign
+	// the retries of an event with the secret of its first delivery. For these senders, NotAfter is
+	// the last time at which they sign a new event with the secret, which stays accepted for
+	// Provider.RetryWindow longer.
 	NotBefore, NotAfter time.Time
 }
 

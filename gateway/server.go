@@ -119,7 +119,7 @@ func (g *Gateway) Start() error {
 	}
 	g.listener = listener
 	g.serving.Go(func() {
-		// net.ErrClosed: Stop closes the listener before the server.
+		// net.ErrClosed: Leave or Stop closes the listener before the server.
 		if err := g.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			g.opts.Logger.Error("gateway stopped serving", slog.Any(logkey.Err, err))
 		}

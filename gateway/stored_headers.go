@@ -65,8 +65,8 @@ func (s Source) sentSecrets() []string {
 	return texts
 }
 
-// maxUnescaped limits how often a header value is unescaped in the search for a secret: a URL
-// in another URL's query is escaped twice.
+// maxUnescaped limits the forms of a header value in which a secret is looked for: as it arrived,
+// unescaped once and unescaped twice. A URL in another URL's query is escaped twice.
 const maxUnescaped = 3
 
 // repeatsSecret reports whether a header value contains one of the source's secrets, plain or

@@ -106,7 +106,7 @@ func TestAProviderThatDoesNotRespondIsReported(t *testing.T) {
 		return isList(r)
 	}
 	before, run := w.state(), w.turn()
-	for i := 0; i < 20 && !asked.Load(); i++ { // a busy machine used up the turn before its first request
+	for i := 0; i < 20 && !asked.Load(); i++ { // on a busy machine, a turn may be used up before its first request
 		before, run = w.state(), w.turn()
 	}
 	require.Regexp(t, `^GET /v1/events: no response within \d+s$`, run.Error)

@@ -45,7 +45,7 @@ func TestAnOrderReadsMoreThanAPassHolds(t *testing.T) {
 	require.Equal(t, events, w.stored("backfill"))
 }
 
-// own makes the source's list one that the API serves at /own, newest first.
+// own replaces the source's list with a list that the API serves at /own, newest first.
 func (w *world) own(list OwnList, page func(r *http.Request) any) {
 	w.t.Helper()
 	list.URL, list.Items, list.Time = w.api.URL+list.URL, "/data", "/created"

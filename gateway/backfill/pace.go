@@ -32,8 +32,9 @@ func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 	}
 }
 
-// affordable returns the longest rest that still leaves time for the batches ahead. It assumes
-// that each batch takes as long as the last one, with a rest before, between and after them.
+// affordable returns the longest rest that still leaves time for the batches ahead. It assumes that
+// each of these batches takes as long as the last one, and that such a rest precedes the first
+// batch and follows each batch.
 func affordable(took, left time.Duration, ahead int) time.Duration {
 	return (left - time.Duration(ahead)*took) / time.Duration(ahead+1)
 }

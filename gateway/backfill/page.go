@@ -21,7 +21,7 @@ import (
 // errLimit ends a pass that found as many missing events as its Order allows.
 var errLimit = errors.New("the limit of missing events is reached")
 
-// errBudget ends a pass that used up its time. The next pass continues.
+// errBudget ends a pass that used up its time.
 var errBudget = errors.New("the pass has used up its time")
 
 // query selects a page.

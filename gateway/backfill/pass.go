@@ -59,8 +59,8 @@ func (p *pass) reports() bool {
 
 func (p *pass) coverage() *coverage.Coverage { return p.b.opts.Outbox.Coverage() }
 
-// pass runs a pass if it is due or requested; otherwise it returns nil. It returns only
-// Hooklatch's own errors; the provider's failures are recorded in the run.
+// pass runs a pass if it is due or requested; otherwise it returns nil. It returns only Hooklatch's
+// own errors, and records the provider's failures in the run.
 func (b *Backfill) pass(ctx context.Context, s Source, account string, o Order) (*coverage.Run, error) {
 	p := &pass{b: b, source: s, list: s.Settings.List, order: o, waiting: map[identity.EventID]bool{}}
 	if p.list == nil {

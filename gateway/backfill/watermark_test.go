@@ -21,7 +21,8 @@ func TestAllEventsOfOneSecondAreRead(t *testing.T) {
 	require.EqualValues(t, 300, w.turn().Recovered)
 }
 
-// The next pass finds an event that the list shows late, because it overlaps the pass before.
+// The next pass finds an event that the list shows late, because that pass overlaps the previous
+// one.
 func TestWhatIsListedLateIsMet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

@@ -192,7 +192,7 @@ func (w *world) event(eventType string, after time.Duration, hidden bool) *happe
 	return h
 }
 
-// list shows an event that was hidden.
+// list adds a hidden event to the provider's list.
 func (w *world) list(h *happened) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
