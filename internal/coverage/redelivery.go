@@ -108,7 +108,8 @@ type waitingRedeliveries struct {
 	Most   int
 }
 
-// Waiting returns the redeliveries that have not arrived and are not given up, oldest first.
+// Waiting returns the redeliveries that have neither arrived nor been given up, ordered by the time
+// of the event.
 func (c *Coverage) Waiting(ctx context.Context, s Stream, most int) (waiting []Redelivery, err error) {
 	err = c.opts.DB.Do(ctx, "waiting_redeliveries", commit.Limits{}, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		rows, err := c.sql.WaitingRedeliveries.With(waitingRedeliveries{Source: s.Source, Name: s.Name, Most: most}).Query(ctx, tx)

@@ -33,7 +33,7 @@ type Counts struct {
 	Recovered int64 `json:"recovered"` // stored by the pass, or by a redelivery
 	Asked     int64 `json:"asked"`     // redeliveries requested
 	Lost      int64 `json:"lost"`      // given up after all tries
-	Filtered  int64 `json:"filtered"`  // of a type that the provider does not send to Hooklatch, or a test event
+	Filtered  int64 `json:"filtered"`  // of a type that the pass does not look for, or an unwanted test event
 	Invalid   int64 `json:"invalid"`   // cannot be converted to an event
 	Altered   int64 `json:"altered"`   // differs from the webhook's content
 	Unlisted  int64 `json:"unlisted"`  // delivered by a webhook, but not in the list

@@ -21,9 +21,9 @@ func isMetadataService(ip netip.Addr) bool {
 	return false
 }
 
-// translations are the IPv6 networks whose addresses contain an IPv4 address, and the position of
-// that address in bytes. A NAT64 gateway (RFC 6052, RFC 8215) or a 6to4 relay (RFC 3056) sends the
-// packets to the IPv4 address.
+// translations are the IPv6 networks whose addresses contain an IPv4 address, each with the index
+// of that address's first byte. A NAT64 gateway (RFC 6052, RFC 8215) or a 6to4 relay (RFC 3056)
+// sends the packets to the IPv4 address.
 var translations = []struct {
 	network netip.Prefix
 	at      int

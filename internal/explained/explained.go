@@ -81,7 +81,7 @@ func watch(config *pgxpool.Config, analyze string) *Log {
 	return log
 }
 
-// Take returns the statements that ran since the last call, in the order in which they ended. It
+// Take returns the statements that ran since the last call, in the order in which they finished. It
 // returns an error if a plan could not be read.
 func (l *Log) Take() ([]Statement, error) {
 	l.mu.Lock()

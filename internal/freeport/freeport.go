@@ -1,5 +1,5 @@
-// Package freeport finds unused ports on this machine. Embedded Postgres, the harness and
-// tests of whole processes use it for a server that must keep its port while it is down.
+// Package freeport finds unused ports on this machine. Embedded Postgres, the harness and tests of
+// whole processes use it for a server that must keep its port while the server is down.
 package freeport
 
 import (

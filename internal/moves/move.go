@@ -23,10 +23,11 @@ const (
 	// fenceFor is the time after which a fence ends by itself. If the move is interrupted, the
 	// gateway answers the source's senders with 503 for no longer than that.
 	fenceFor = 8 * time.Second
-	// fencedFor is the time within which the move must be completed under a fence. It is shorter than
-	// fenceFor, because the source can leave only while the fence lasts.
+	// fencedFor is the time within which the move must be completed under a fence. It is shorter
+	// than fenceFor, because the source can leave only while the fence lasts.
 	fencedFor = 6 * time.Second
-	// tableTimeout limits adding or dropping a table's triggers, which waits for running transactions.
+	// tableTimeout limits adding or dropping a table's triggers, which waits for running
+	// transactions.
 	tableTimeout = 5 * time.Minute
 )
 
@@ -95,8 +96,8 @@ func (v *Move) Run(ctx context.Context) error {
 	return nil
 }
 
-// begin begins the move in the old cell, or finds the interrupted one. left is true if the source has
-// already left.
+// begin begins the move in the old cell, or finds the interrupted one. left is true if the source
+// has already left.
 func (v *Move) begin(ctx context.Context) (id uuid.UUID, left bool, err error) {
 	err = v.From.opts.Ledger.Act(ctx, v.By, v.instruction(), func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		row := v.From.sql.BeginLeaving.With(beginLeaving{Source: v.Source, ToCell: v.To.Cell}).QueryRow(ctx, tx)
@@ -268,7 +269,7 @@ func (v *Move) handOverFenced(ctx context.Context, id uuid.UUID) error {
 	for range (retry.Pauses{First: 20 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
 		now, err := v.unready(ctx)
 		if err != nil && ctx.Err() != nil && unready != (UnreadyError{}) {
-			break // the time ended during a later count
+			break // the time ran out during a later count
 		}
 		if err != nil {
 			return err

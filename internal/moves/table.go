@@ -15,14 +15,15 @@ import (
 // table is a table whose rows the new cell must know.
 type table struct {
 	name string
-	// page returns the statement that reads the rows after a position. The result of the statement is
-	// the position of each row, and its content as JSON, or NULL if the move does not need the row.
+	// page returns the statement that reads the rows after a position. The result of the statement
+	// is the position of each row, and its content as JSON, or NULL if the move does not need the
+	// row.
 	page func(m *Moves, args pageArgs) statement.Bound
 	// put writes contents, a JSON array, to the new cell. Repeating it changes nothing.
 	put func(ctx context.Context, m *Moves, tx pgx.Tx, args putArgs, fromCell string) error
 }
 
-// tables are in the order in which they are copied: an effect's event precedes it.
+// tables are in the order in which they are copied: an event precedes its effects.
 var tables = []table{
 	{"processed_events", func(m *Moves, a pageArgs) statement.Bound { return m.sql.PageProcessedEvents.With(a) },
 		func(ctx context.Context, m *Moves, tx pgx.Tx, a putArgs, _ string) error {

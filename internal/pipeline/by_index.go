@@ -26,8 +26,8 @@ type Sender interface {
 }
 
 // ByIndex runs statements that look up rows, each in its own round trip and, unless Sender is a
-// transaction, in its own transaction.
-// Statements that read a complete table are better run directly.
+// transaction, in its own transaction. Statements that read a complete table are better run
+// directly.
 type ByIndex struct {
 	Sender
 

@@ -22,9 +22,9 @@ const (
 	maxWeight = 16 << 20
 	// overhead is an entry's size without its key's texts: the value and the cache's own data.
 	overhead = 256
-	// remembered is how long an event is remembered after its last COMMIT. A storm of duplicates
-	// arrives within seconds. An operator who deletes an event by hand, so that it can be
-	// accepted again, waits at most this long.
+	// remembered is how long an event is remembered after the last call of Keep for it. A storm of
+	// duplicates arrives within seconds. An operator who deletes an event by hand, so that it can
+	// be accepted again, waits at most this long.
 	remembered = time.Minute
 	// vouched is how long the database's confirmation of its identity stays valid, counted from
 	// the query.

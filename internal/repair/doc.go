@@ -1,6 +1,6 @@
-// Package repair repairs a database whose state differs from the state in which its workers left it.
-// It enqueues work that has no job. On another server, it withholds at_most_once effects until an
-// operator confirms the server.
+// Package repair repairs a database whose state differs from the state in which its workers left
+// it. It enqueues work that has no job. On another server, it withholds at_most_once effects until
+// an operator confirms the server.
 //
 // # Jobs
 //

@@ -28,8 +28,8 @@ const (
 var ErrNotYet = errors.New("the time is in the future")
 
 // Missing is a period in which acknowledged events of a source may be missing: they are neither
-// stored nor processed here. Have the sender deliver them again, or backfill them; stored events are
-// recognised as duplicates.
+// stored nor processed here. Have the sender deliver them again, or backfill them; stored events
+// are recognised as duplicates.
 type Missing struct {
 	Source identity.Source `json:"source"`
 	From   time.Time       `json:"from"`

@@ -10,17 +10,19 @@ import (
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 )
 
-// sequence is a sequence whose next numbers stored rows already have.
+// sequence is a database sequence that is behind its rows: a stored row has a higher number than
+// the sequence has assigned.
 type sequence struct {
 	name    string
-	last    int64 // of the sequence
-	highest int64 // of the rows
+	last    int64 // last number that the sequence assigned; 0: none
+	highest int64 // highest number in a stored row
 }
 
-// sequences returns the sequences that begin again, as after a move by logical replication. New rows
-// would get the numbers of stored rows. Retention and redaction, which continue after a number, would
-// never reach the new rows. After a promotion, which is urgent, the server has the sequences of
-// the former one, and sequences does not read all rows.
+// sequences returns the sequences that are behind their rows, as after a move by logical
+// replication. New rows would get the numbers of stored rows. Retention and redaction, which
+// continue after a number, would never reach the new rows. A promoted standby has the sequences of
+// the former server, and its promotion is urgent. On a server that may be one, sequences therefore
+// reads all rows only if one of the two sequences that every delivery uses is behind.
 func (r *Repairer) sequences(ctx context.Context, s State) ([]sequence, error) {
 	if s.Withheld && s.Known.SystemID == s.Here.SystemID {
 		var again bool
@@ -39,8 +41,8 @@ func (r *Repairer) sequences(ctx context.Context, s State) ([]sequence, error) {
 	})
 }
 
-// setSequences lets sequences continue after the numbers of the stored rows. Only their owner may do
-// this.
+// setSequences moves sequences forward to the highest numbers in stored rows. If this process's
+// role may not do this, the error contains the statements that the tables' owner must run.
 func (r *Repairer) setSequences(ctx context.Context, tx pgx.Tx, all []sequence) error {
 	for _, s := range all {
 		_, err := r.sql.SetSequence.With(setSequence{Name: s.name, Highest: s.highest}).Exec(ctx, tx)

@@ -87,8 +87,8 @@ func (r *Repairer) adopt(ctx context.Context, action ledger.Action, state State,
 	})
 }
 
-// FollowPromotion confirms a promoted standby without an operator. It is for databases whose commits
-// wait for the standby: a promoted standby lacks nothing. A promoted standby has the system
+// FollowPromotion confirms a promoted standby without an operator. It is for databases whose
+// commits wait for the standby: a promoted standby lacks nothing. A promoted standby has the system
 // identifier of the known server and a later timeline. FollowPromotion reports whether a promotion
 // was recorded, by this process or by another one meanwhile. Errors: commit.ErrUnavailable.
 func (r *Repairer) FollowPromotion(ctx context.Context) (bool, error) {

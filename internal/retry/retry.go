@@ -19,9 +19,9 @@ type Pauses struct {
 	Tries int
 }
 
-// Until yields, once for each try, the pause that follows, and waits for it unless the
-// loop is left. It ends after the last try, or as soon as ctx is done, but never before
-// the first try:
+// Until yields once for each try. The value is the pause after the try; Until waits for that pause
+// unless the loop is left. The loop ends after the last try, or as soon as ctx is done, but never
+// before the first try:
 //
 //	for range pauses.Until(ctx) {
 //		if err = operation(ctx); err == nil || !transient(err) {

@@ -82,8 +82,8 @@ func NewInserter(opts InserterOptions) (*Inserter, error) {
 	return in, nil
 }
 
-// Stop waits until River's clients have been notified of all committed jobs, or ctx is done. No
-// notification is sent afterwards.
+// Stop waits until River's clients have been notified of all committed jobs, or ctx is done. Jobs
+// that are committed after the call cause no notification.
 func (in *Inserter) Stop(ctx context.Context) error { return in.waker.stop(ctx) }
 
 // InsertDispatches inserts one job for each event. After an error the

@@ -33,8 +33,8 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Operands returns the words, quoted by Shell, for the end of a command. It begins with "--" if a
-// word could be taken for a flag.
+// Operands returns the words, quoted by Shell, for the end of a command. The result begins with
+// "--" if a word could be taken for a flag.
 func Operands(words ...string) string {
 	var line []string
 	for _, word := range words {

@@ -10,7 +10,8 @@ import (
 type argument struct {
 	name  string // Field, or Rows.Field
 	field []int  // index in the arguments struct
-	// column is the index of the field in a row; nil if the field above is the value itself.
+	// column is the index of the column's field in a row; nil if the argument is not a column of
+	// rows.
 	column []int
 	array  reflect.Type // the column's slice type, for a column without a cell
 	cell   func() element

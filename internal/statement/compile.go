@@ -16,8 +16,8 @@ const fragmentFolder = "fragment"
 
 var (
 	namePattern = regexp.MustCompile(`^:[a-z][a-z0-9_]*$`)
-	// comparedPattern matches a parameter without a type that is compared with a number. Postgres would
-	// give the parameter the number's type, integer, and fractions of a second would be lost.
+	// comparedPattern matches a parameter without a type that is compared with a number. Postgres
+	// would give the parameter the number's type, integer, and fractions of a second would be lost.
 	comparedPattern = regexp.MustCompile(`\$(\d+)\s*[<>=]+\s*\d|(?:^|[^$\w])\d+\s*[<>=]+\s*\$(\d+)(?:[^\d:]|$)`)
 	includePattern  = regexp.MustCompile(`^\{\{([a-z][a-z0-9_]*)(?: ([a-z]+)=([a-z]+))?\}\}$`)
 )
@@ -44,7 +44,7 @@ func (c *compiled) names() []string {
 	return names
 }
 
-// number returns a parameter's number, such as $1. It adds a parameter that is new.
+// number returns a parameter's number, such as $1. It adds the parameter if it is new.
 func (c *compiled) number(p param) string {
 	i := slices.IndexFunc(c.params, func(other param) bool { return other.name == p.name })
 	if i < 0 {

@@ -23,16 +23,16 @@ type ConnectionOptions struct {
 	// IdleTimeout is the maximum time that an unknown sender's connection stays open between
 	// requests. It needs Track. 0: the same as for other connections.
 	IdleTimeout time.Duration
-	// Refused is called for each request that net/http refuses itself because its header is
-	// too large or malformed, so that no handler receives it. status is 0 over TLS. Refused
-	// needs Track, and Handled in each handler. May be nil.
+	// Refused is called for each request that net/http refuses before any handler runs, because the
+	// request's header is too large or malformed. status is 0 over TLS. Refused needs Track, and
+	// Handled in each handler. May be nil.
 	Refused func(peer net.Addr, status int)
 }
 
 // Connections limits a listener's open connections. A known address may have half of them, an
 // unknown sender's address an eighth, and an unknown sender's network a quarter. Connections beyond
 // that are closed as they arrive: a sender that waits in the kernel's queue would think that this
-// machine is down. If unknown senders have used up their part, or if all connections are open, the
+// machine is down. If unknown senders have used up their part, or if Max connections are open, the
 // oldest connection of an unknown sender is closed for the new one. If there is no such connection,
 // the new one is closed. Connections are safe for concurrent use.
 type Connections struct {
@@ -52,7 +52,8 @@ func NewConnections(opts ConnectionOptions) *Connections {
 }
 
 // Listener returns a listener that accepts another listener's connections within the limits. It
-// reports every error of Accept as temporary until it is closed, so that http.Server repeats Accept.
+// reports every error of Accept as temporary until it is closed, so that http.Server repeats
+// Accept.
 func (c *Connections) Listener(from net.Listener) net.Listener {
 	return &listener{Listener: from, connections: c}
 }
@@ -194,8 +195,8 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// passingError is a temporary error of Accept. http.Server ends for good after any other error, such
-// as ENOMEM or ENOBUFS, while the process lives on.
+// passingError marks an error of Accept as temporary. http.Server stops serving for good after an
+// error that is not temporary, such as ENOMEM or ENOBUFS, while the process keeps running.
 type passingError struct{ error }
 
 func (e passingError) Unwrap() error { return e.error }

@@ -181,8 +181,8 @@ func (f failing) Accept() (net.Conn, error) {
 	}
 }
 
-// A server accepts connections again after Accept has failed, whatever the error, until its listener
-// is closed.
+// A server accepts connections again after Accept has failed, whatever the error, until its
+// listener is closed.
 func TestAServerOutlivesAFailedAccept(t *testing.T) {
 	t.Parallel()
 	errnos := []syscall.Errno{syscall.ENOMEM, syscall.ENOBUFS, syscall.EPERM, syscall.ENOSPC, syscall.EMFILE}

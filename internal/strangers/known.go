@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Known remembers keys, such as addresses, that were verified recently. It is safe for
-// concurrent use.
+// Known remembers keys that were noted recently, such as the addresses of verified senders. It is
+// safe for concurrent use.
 type Known[K comparable] struct {
 	limit int
 	lasts time.Duration

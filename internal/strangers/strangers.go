@@ -13,12 +13,12 @@ import "net/netip"
 // known addresses.
 func Part[N int | int64](n N) N { return n - n/4 }
 
-// Address returns the unit of per-address limits: an IPv4 address, or the /64 network of one
-// IPv6 subscriber.
+// Address returns the prefix to which the limits per address apply: an IPv4 address, or the /64
+// network of one IPv6 subscriber.
 func Address(addr netip.Addr) netip.Prefix { return around(addr, 32, 64) }
 
-// Network returns the unit of per-network limits: the /24 around an IPv4 address, or the /48
-// of one IPv6 site. It is not valid if address is not.
+// Network returns the prefix to which the limits per network apply: the /24 around an IPv4 address,
+// or the /48 of one IPv6 site. It is not valid if address is not.
 func Network(address netip.Prefix) netip.Prefix {
 	if !address.IsValid() {
 		return netip.Prefix{}

@@ -1,4 +1,5 @@
--- Records the counts of a pass so far, or its result. A run that the next pass has ended stays ended.
+-- Records the counts of a pass so far, or its result. A run that the next pass has ended stays
+-- ended.
 UPDATE hooklatch.backfill_runs
 SET
     requests = :requests,

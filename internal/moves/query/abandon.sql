@@ -1,5 +1,6 @@
--- Ends a move that has begun, unless the source has left. The move gets another id, so that a command
--- that still carries it out cannot complete it. A repeated call changes nothing, and returns false.
+-- Ends a move that has begun, unless the source has left. The move gets another id, so that a
+-- command that still carries it out cannot complete it. A repeated call changes nothing, and
+-- returns false.
 WITH begun AS MATERIALIZED (
     SELECT m.source, m.to_cell
     FROM hooklatch.source_moves AS m

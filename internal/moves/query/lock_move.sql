@@ -1,2 +1,3 @@
--- Waits until all transactions that store events of the source have ended, and keeps others waiting.
+-- Waits until all transactions that store events of the source have ended, and keeps others
+-- waiting.
 SELECT pg_advisory_xact_lock(hashtextextended('hooklatch.move ' || :source, 0))

@@ -1,5 +1,5 @@
--- Registers events that the other cell accepted: their later deliveries are duplicates. They have no
--- delivery and no job here, like imported events. See inbox/query/import_keys.sql.
+-- Registers events that the other cell accepted: their later deliveries are duplicates. They have
+-- no delivery and no job here, like imported events. See inbox/query/import_keys.sql.
 INSERT INTO hooklatch.processed_events (
     accept_seq, source, event_id, acceptance_id, provider, event_type, api_version, occurred_at, received_at,
     delivery_id, payload_hash, queue, outcome, processed_at

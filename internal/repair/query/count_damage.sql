@@ -1,4 +1,4 @@
--- Hooklatch jobs that River gave up, and attempts that outlived their leases.
+-- Counts the Hooklatch jobs that River gave up, and the attempts that outlived their leases.
 SELECT
     (
         SELECT count(*)
