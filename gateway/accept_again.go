@@ -38,15 +38,15 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// Reasons for refusal that occur only with quarantined deliveries.
+// Reasons that AcceptAgain and WouldAccept add to those of a refusal.
 const (
 	reasonNoSource   = "unknown_source"
 	reasonNoProof    = "proof_not_kept" // the request carried a secret that cannot be restored from its stored HMAC
-	reasonNoDelivery = "no_delivery"    // the sender's endpoint check, not a delivery
+	reasonNoDelivery = "no_delivery"    // the request is the sender's endpoint check, not a delivery
 )
 
-// AcceptAgain verifies a quarantined delivery with the current configuration and accepts it. A
-// signed time is compared with the delivery's arrival time. Errors: *RefusedError.
+// AcceptAgain verifies a quarantined delivery with the current configuration and, if it is valid,
+// accepts it. A signed time is compared with the delivery's arrival time. Errors: *RefusedError.
 func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
 	return g.judgeAgain(ctx, kept, false)
 }

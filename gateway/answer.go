@@ -58,8 +58,8 @@ func (s summary) json() []byte {
 	return append(body, '}')
 }
 
-// replyTo builds the response to a committed delivery. wanted is the response that the sender
-// requires, or nil.
+// replyTo builds the response to a delivery that is committed or contains no event. wanted is the
+// response that the sender requires, or nil.
 func replyTo(a outbox.Acceptance, wanted *provider.Answer) *reply {
 	sum := summary{Status: statusAccepted, Events: len(a.Events), Duplicates: a.Duplicates()}
 	r := &reply{result: resultAccepted, acceptance: a}
@@ -84,7 +84,7 @@ func (r *reply) write(c echo.Context) error {
 		header.Set(StatusHeader, r.status)
 	}
 	maps.Copy(header, r.answer.Header)
-	// A handshake response echoes part of the request. Browsers must not sniff it as HTML.
+	// A handshake response may echo part of the request, which a browser must not display as HTML.
 	header.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	if len(r.answer.Body) == 0 {
 		return c.NoContent(r.answer.Status)

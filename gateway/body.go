@@ -25,7 +25,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	// connection.
 	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)
-	body := make([]byte, 0, room+1) // one spare byte: the end is found only by a further read
+	body := make([]byte, 0, room+1) // one spare byte: only a further read finds the end
 	for {
 		if len(body) == cap(body) {
 			room = nextRoom(room, r.ContentLength, limit)

@@ -95,7 +95,7 @@ func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if !rx.memory.cover(int64(len(r.Body)) + room) {
 		return nil, refuseUnavailable(reasonMemory, nil)
 	}
-	body := make([]byte, 0, room+1) // one spare byte: the end is found only by a further read
+	body := make([]byte, 0, room+1) // one spare byte: only a further read finds the end
 	for {
 		if len(body) == cap(body) {
 			if room == limit {

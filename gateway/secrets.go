@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Secret is one of a source's keys with the period in which it is accepted, by the gateway's
-// clock at a request's arrival.
+// Secret is one of a source's keys, with the period in which it is accepted. The gateway's clock
+// decides, when a request arrives or AcceptAgain is called.
 type Secret struct {
 	Value secret.Value
 	// NotBefore and NotAfter limit the period, inclusively. Zero means no limit. Some senders sign

@@ -32,7 +32,8 @@ type Source struct {
 	// Provider.MaxBody and, for a form, Provider.MaxForm (which counts as at most
 	// Options.MaxBuffered).
 	MaxBody int64
-	// Gzip accepts bodies with Content-Encoding: gzip. They are stored unpacked.
+	// Gzip, if set, makes the source accept bodies with Content-Encoding: gzip. They are stored
+	// unpacked.
 	Gzip Gzip
 	// Handlers is true if Go handlers are registered for the source: see
 	// outbox.Delivery.Handlers.

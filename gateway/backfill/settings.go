@@ -143,7 +143,7 @@ func (s Settings) Validate(remembered time.Duration) error {
 	return c.Err()
 }
 
-// isPrivate reports whether a host cannot be on the public internet.
+// isPrivate reports whether a host is localhost, or a loopback or private address.
 func isPrivate(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && (address.IsLoopback() || address.IsPrivate())

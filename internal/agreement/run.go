@@ -35,7 +35,7 @@ type Column struct {
 }
 
 // RefusedError is returned if Postgres refused or cancelled the query, or if the query returns no
-// columns. The check is wrong, not the connection. Its text may quote row values.
+// columns. The check is wrong, not the connection. The error's text may quote row values.
 type RefusedError struct {
 	Code    string // SQLSTATE; empty for a query that returns no columns
 	Message string

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// pageRows is the number of rows that are copied in one transaction.
+	// pageRows is the number of rows in a page, which is copied in one transaction. A page of
+	// effects may have more.
 	pageRows = 1000
 	// fenceFor is the time after which a fence ends by itself. If the move is interrupted, the
 	// gateway answers the source's senders with 503 for no longer than that.
@@ -50,7 +51,7 @@ type Move struct {
 // Step is the progress of a move.
 type Step struct {
 	Table string // table that is being copied; empty: the rows written since the move began, of all tables
-	Rows  int    // copied or skipped by this Run
+	Rows  int    // number of these rows that this Run has copied or skipped
 }
 
 // UnreadyError is returned when later events may depend on work that the old cell has not done yet.

@@ -151,9 +151,9 @@ func New(opts Options) (*Moves, error) {
 // State is one cell's record of where a source's events are stored.
 type State struct {
 	ToCell   string // the cell to which the source moves or has moved; empty: the source does not leave this cell
-	Left     bool   // the other cell stores its events
+	Left     bool   // true if the cell ToCell stores the source's events
 	FromCell string // the cell from which the source comes or came; empty: the source does not come from another cell
-	Arrived  bool   // this cell stores its events, unless Left
+	Arrived  bool   // true if this cell stores the source's events, unless Left is true
 }
 
 // States returns the states of the given sources, by source. It omits sources for which no move has

@@ -13,7 +13,7 @@ import (
 // Check collects the faults in one options struct. Its zero value is ready for use.
 type Check struct{ faults Faults }
 
-// Err returns Faults, or nil if nothing is wrong.
+// Err returns the collected Faults, or nil if there are none.
 func (c *Check) Err() error {
 	if len(c.faults) == 0 {
 		return nil

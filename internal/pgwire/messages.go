@@ -93,8 +93,8 @@ func ReadStartup(r io.Reader) (Startup, error) {
 
 func (s Startup) code() uint32 { return binary.BigEndian.Uint32(s[4:8]) }
 
-// AsksForEncryption reports whether the client asks for encryption first. The server responds
-// with one letter.
+// AsksForEncryption reports whether the client asks for encryption before it begins a session. The
+// server responds with one letter.
 func (s Startup) AsksForEncryption() bool { return s.code() == codeSSL || s.code() == codeGSS }
 
 // Cancels reports whether the client only wants to cancel a statement on another connection.

@@ -25,11 +25,11 @@ type queueNames struct {
 	Queues []string
 }
 
-// waker notifies River's clients of new jobs after their transaction was committed, and outside it.
-// Commits that notify wait for each other: Postgres holds one lock until each commit is on disk and
-// on the standby. A separate notification covers many commits, and its own commit waits neither for
-// the disk nor for the standby. If a notification is lost when the process ends, its jobs wait for
-// River's next poll.
+// waker notifies River's clients of new jobs in a transaction of its own, after the jobs are
+// committed. Commits that notify wait for each other: Postgres holds one lock until each commit is
+// on disk and on the standby. A separate notification covers many commits, and its own commit waits
+// neither for the disk nor for the standby. If a notification is lost when the process ends, its
+// jobs wait for River's next poll.
 type waker struct {
 	send   func(ctx context.Context, queues []string) error
 	logger *slog.Logger
