@@ -14,7 +14,8 @@ type List struct {
 	// Endpoint is a regular expression that the setting `endpoint` must match; Example is a
 	// valid value. Empty: the setting does not exist.
 	Endpoint, Example string
-	// Aliases maps our own words for the setting to the value of {endpoint}.
+	// Aliases maps values of the setting that are our own words, such as app, to the values of
+	// {endpoint} that they stand for.
 	Aliases map[string]string
 	// Rights are the permissions that the token needs, in the sender's words.
 	Rights string
@@ -30,7 +31,8 @@ type List struct {
 	Headers map[string]string
 	// Account is a header that selects one of several accounts that the credential can see.
 	Account string
-	// Rate is the number of requests per second. It is far below the sender's limit.
+	// Rate is the default maximum number of requests per second, far below the sender's limit.
+	// 0: no limit is known.
 	Rate float64
 	// Experimental is true if the list relies on an unconfirmed fact.
 	Experimental bool
@@ -55,8 +57,9 @@ type List struct {
 	Type []string
 	// Time is the location of the event's or the delivery's time. Empty: items have no time.
 	Time string
-	// State is the location of the delivery's outcome: delivered if its value is in Delivered,
-	// pending if it is in Pending. Empty: an item is an event, not a delivery.
+	// State is the location of the delivery's outcome: delivered if its value matches an entry of
+	// Delivered, where a final * stands for any text, pending if it is in Pending, otherwise
+	// failed. Empty: an item is an event, not a delivery.
 	State              string
 	Delivered, Pending []string
 
@@ -79,7 +82,7 @@ type List struct {
 	Check *EndpointFacts
 }
 
-// Sliced reports whether the list can be filtered by time.
+// Sliced reports whether the list can be limited to a period, with a start and an end.
 func (l *List) Sliced() bool {
 	return strings.Contains(l.Path, "{since}") && strings.Contains(l.Path, "{until}")
 }
@@ -100,8 +103,8 @@ type Order int
 
 // Values of Order.
 const (
-	// NewestFirst lists are read in slices if Sliced is true, otherwise from the newest item back
-	// to the start of the last pass.
+	// NewestFirst lists are read in slices if Sliced is true. Otherwise they are read from the
+	// newest item back to the item with which the previous pass began.
 	NewestFirst Order = iota
 	// OldestFirst lists are read in slices.
 	OldestFirst

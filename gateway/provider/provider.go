@@ -148,8 +148,8 @@ type Provider struct {
 	MaxForm int64
 	// Deadline is how long the sender waits for the response; 0: not documented.
 	Deadline time.Duration
-	// RetryWindow is how long the sender retries automatically. ResendWindow is how long an
-	// operator can make the sender resend. Zero: the sender does not retry or resend.
+	// RetryWindow is how long the sender retries a delivery automatically. ResendWindow is how long
+	// an operator can make the sender resend it. Zero: the sender does not retry or resend.
 	RetryWindow, ResendWindow time.Duration
 	// OldSecretRetries is true if retries are signed with the secret that was valid when the
 	// event happened. A replaced secret stays accepted for RetryWindow after

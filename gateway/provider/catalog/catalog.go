@@ -106,7 +106,8 @@ func examples() map[string]string {
 }
 
 // New builds a source's provider. It returns an *OptionError for an unknown name, an option
-// that the provider does not accept, or a value that is not allowed.
+// that the provider does not accept, a value that is not allowed, or a required option that is
+// missing.
 func New(name string, opts provider.Options) (*provider.Provider, error) {
 	for _, e := range entries() {
 		if e.name != name {

@@ -36,8 +36,8 @@ func IsXML(body []byte) bool {
 type Texts map[string]string
 
 // Read returns the texts at the given paths. It reads the document once, from front to back,
-// and keeps nothing else. It is strict where two readers could understand a document
-// differently: a requested element may occur only once, and entity declarations are refused.
+// and keeps nothing but these texts. It is strict where two readers could understand a document
+// differently: a requested element may occur only once, and a document type declaration is refused.
 // Errors: *provider.EventError.
 func Read(body []byte, paths ...string) (Texts, error) {
 	found := Texts{}

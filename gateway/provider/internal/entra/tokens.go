@@ -76,7 +76,7 @@ func (e *Tokens) TenantOf(ctx context.Context, text string, now time.Time) (stri
 	}
 	tenant, _ := claims["tid"].(string) // selects the keys and issuers to try: nothing is verified yet
 	token := e.token
-	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // of tokens of versions 1 and 2
+	token.Issuers = []string{"https://sts.windows.net/" + tenant + "/", Issuer(tenant)} // in tokens of versions 1 and 2
 	token.Keys = func(ctx context.Context, id string) ([]proof.PublishedKey, error) {
 		keys, err := e.token.Keys(ctx, id)
 		return slices.DeleteFunc(slices.Clone(keys), func(k proof.PublishedKey) bool { return !signsFor(k, tenant) }), err
@@ -117,7 +117,8 @@ func Issuer(tenant string) string {
 }
 
 // signsFor reports whether a key signs a tenant's tokens. Some keys are for one tenant only,
-// such as the tenant of personal accounts. Keys for all tenants have a placeholder instead.
+// such as the tenant of personal accounts. The issuer of a key for all tenants has a placeholder
+// instead of a tenant's id.
 func signsFor(k proof.PublishedKey, tenant string) bool {
 	return k.Issuer == "" || k.Issuer == Issuer("{tenantid}") || k.Issuer == Issuer(tenant)
 }

@@ -44,8 +44,8 @@ func objectPart(d *proof.Document, levels int) string {
 	return cmp.Or(object, proof.UnknownType) + "."
 }
 
-// change extracts the events of one field change. Meta gives a change no id, so a time distinguishes
-// equal changes.
+// change extracts the events of one field change. Meta gives a change no id, so a time
+// distinguishes equal changes.
 func change(d *proof.Document) ([]provider.Event, error) {
 	if proof.At("/object").Up(2).Optional(d) == WhatsAppObject && proof.At("/field").Optional(d) == "messages" {
 		return whatsAppMessages(d)
@@ -70,9 +70,9 @@ func update(d *proof.Document) ([]provider.Event, error) {
 	}.Of(d)
 }
 
-// isTimed reports whether a change has a time, in its entry or in its value. WhatsApp's entries have
-// no time in the field messages. Without a time, the same problem reported again next week looks
-// like a retry.
+// isTimed reports whether a change has a time, in its entry or in its value. WhatsApp's entries
+// have no time if their changes are in the field messages. If the key of such a change were built
+// from its content alone, a problem that WhatsApp reports again a week later would be a duplicate.
 func isTimed(d *proof.Document) bool {
 	if proof.At("/time").Up(1).Optional(d) != "" {
 		return true
@@ -120,8 +120,8 @@ func conversation(channel string) proof.EventRule {
 	}
 }
 
-// kindOfItem returns the kind of a conversation item: message if the item has a member of that
-// name, otherwise the name of the member that is neither a party nor a time.
+// kindOfItem returns the kind of a conversation item: message if the item has an object of that
+// name, otherwise the alphabetically first name of an object in the item that is not a party.
 func kindOfItem(d *proof.Document) (string, error) {
 	root, err := d.JSON()
 	if err != nil {

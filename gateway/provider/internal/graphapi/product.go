@@ -66,7 +66,7 @@ func Product(o provider.Options) *provider.Provider {
 	}
 }
 
-// handshake echoes the challenge of a GET with the verify token.
+// handshake answers a URL check: it echoes the challenge of a GET that contains the verify token.
 func handshake(r *provider.Request, token secret.Value) (*provider.Answer, error) {
 	if r.Method != http.MethodGet || r.URL == nil {
 		return nil, nil

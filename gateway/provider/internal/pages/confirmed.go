@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// sdkRun lists a provider's SDKs that the tests in sdktest run. One of these tests checks that
-// the file sdks.json is complete.
+// sdkRun is an entry of the file sdks.json: the SDKs of one provider that the tests in sdktest run.
+// One of these tests checks that the file is complete.
 type sdkRun struct {
 	Provider string   `json:"provider"`
 	Go       []string `json:"go"`  // modules

@@ -43,16 +43,16 @@ func ReadAccount(s secret.Value) (Account, error) {
 	return a, nil
 }
 
-// isKeyID reports whether a string has the form of Plaid's ids and secrets. Keys must check the id
-// of a key, because it comes from an unverified request.
+// isKeyID reports whether a string has the form of Plaid's ids and secrets. The finder that Keys.Of
+// returns checks each key id with it, because the id comes from an unverified request.
 func isKeyID(s string) bool {
 	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_'
 	})
 }
 
-// Keys fetches keys from Plaid's API and caches them. Requests for unknown ids are limited,
-// because an unauthenticated sender can send any number of them at no cost. Like proof.Fetcher, Keys
+// Keys fetches keys from Plaid's API and caches them. Requests for unknown ids are limited, because
+// an unauthenticated sender can send any number of them at no cost. Like proof.Fetcher, Keys
 // measures ages by this process's clock.
 type Keys struct {
 	transport http.RoundTripper
@@ -75,7 +75,7 @@ type Name struct {
 func (n Name) kept() string { return n.Account.host + "/" + n.ID }
 
 type accountKey struct {
-	keys      []proof.PublishedKey // empty: no longer valid
+	keys      []proof.PublishedKey // empty: the key has expired, or Plaid no longer has it
 	document  []byte               // source of keys; nil: Plaid has no such key
 	fetchedAt time.Time
 	failedAt  time.Time // time of the last request, if it failed
@@ -182,7 +182,7 @@ func (k *Keys) ask(ctx context.Context, name Name) ([]proof.PublishedKey, error)
 		return nil, err
 	}
 	fetched := accountKey{keys: keys, document: document, fetchedAt: time.Now()}
-	if known && len(keys) == 0 { // Plaid revoked it
+	if known && len(keys) == 0 { // Plaid no longer has the key, or the key has expired
 		fetched.stored = true
 		k.kept.keep(name, document)
 	}
@@ -192,7 +192,8 @@ func (k *Keys) ask(ctx context.Context, name Name) ([]proof.PublishedKey, error)
 	return keys, nil
 }
 
-// Proven stores a key that has verified a delivery, once after each fetch from Plaid.
+// Proven stores a key that has verified a delivery. It does nothing if the store already has what
+// the last fetch from Plaid returned.
 func (k *Keys) Proven(name Name) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// maxChain limits the certificates read from one document.
+// maxChain is the maximum number of certificates that are read from one document.
 const maxChain = 10
 
 // Certificates checks a sender's certificate against trusted authorities.

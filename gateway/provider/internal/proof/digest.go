@@ -13,8 +13,8 @@ import (
 )
 
 // digest is the canonical hash of a JSON value. White space, escapes and the order of keys do not
-// change it. Numbers are hashed as they are written, because no number type can hold all of them
-// (10^400).
+// change it. Numbers are hashed as they are written, because no number type can hold all of them,
+// such as 10^400.
 type digest [sha256.Size]byte
 
 // digestOf hashes valid JSON in one pass: a container's hash is computed from its members'

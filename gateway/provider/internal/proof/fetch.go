@@ -39,9 +39,9 @@ var (
 	ErrNoDocument = errors.New("the document does not exist")
 )
 
-// Fetcher gets documents that a verification needs (certificates, key sets) or that a
-// handshake requests. It uses GET over https, and connects only to the sender's own hosts at
-// public addresses. It follows no redirect and sends no credentials.
+// Fetcher gets the documents that a verification needs (certificates, key sets), and the URLs that
+// a handshake asks us to call. It uses GET over https, and connects only to the sender's own hosts
+// at public addresses. It follows no redirect and sends no credentials.
 //
 // It measures ages by this process's clock. Callers do not pass a time, because a quarantined
 // delivery is verified at its time of arrival, which never advances.
@@ -51,9 +51,9 @@ type Fetcher struct {
 	timeout   time.Duration // limits a fetch
 	flights   singleflight.Group
 	slots     chan struct{}
-	strangers chan struct{} // the slots that unknown senders use
-	// Budget limits the fetching of URLs in requests. Nil: all URLs come from the
-	// configuration or from verified content.
+	strangers chan struct{} // fetches for unknown senders take one of these slots too
+	// Budget limits how often URLs that unverified requests name are fetched. Nil: no URL comes
+	// from an unverified request.
 	Budget *FetchBudget
 
 	mu   sync.Mutex
@@ -114,11 +114,12 @@ func TransportOf(o provider.Options) http.RoundTripper {
 
 // Cached returns the document at rawURL. A document that was fetched less than ttl ago comes from
 // the cache. So does a document that is less than StaleFor old, while Cached fetches a new one in
-// the background. Otherwise Cached waits for the fetch, unless the previous fetch has just
-// failed or the budget is used up. Errors: *VerifyError (foreign_url) if the URL is not the
+// the background. Otherwise Cached waits for a fetch, unless the budget is used up. A fetch that
+// has just failed is not repeated. Errors: *VerifyError (foreign_url) if the URL is not the
 // sender's; ErrNoDocument; any other error is our own or the network's fault.
 //
-// by is the client for which we fetch. The fetch counts against that client's budget.
+// by is the client for which we fetch. Only a fetch for which Cached waits counts against that
+// client's budget, and only if the document has not verified a request yet.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
@@ -152,7 +153,8 @@ func (f *Fetcher) Proven(rawURL string) {
 	}
 }
 
-// refreshed waits for a document fetched less than ttl ago.
+// refreshed returns a document that was fetched less than ttl ago. If the cache has none, it waits
+// for a fetch, unless the previous fetch has just failed.
 func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	switch {
@@ -166,8 +168,8 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 	return wait(ctx, f.flight(ctx, ourselves, rawURL))
 }
 
-// Fetch gets rawURL without the cache, to confirm a subscription. Errors: the same as from
-// Cached.
+// Fetch gets rawURL, even if the cache has a document for it. It serves to confirm subscriptions.
+// Errors: the same as from Cached.
 func (f *Fetcher) Fetch(ctx context.Context, rawURL string) ([]byte, error) {
 	if err := f.Allows(rawURL); err != nil {
 		return nil, err
@@ -191,7 +193,8 @@ func (f *Fetcher) Allows(rawURL string) error {
 }
 
 // IsDocument reports whether a URL consists only of https, a host in lower case, and a path that
-// matches. With a query or in another spelling, the same document would have a second URL.
+// matches the given pattern. With a query or in another spelling, the same document would have a
+// second URL.
 func IsDocument(rawURL string, path *regexp.Regexp) bool {
 	u, err := url.Parse(rawURL)
 	return err == nil && path.MatchString(u.EscapedPath()) && !strings.ContainsAny(rawURL, "?#") &&

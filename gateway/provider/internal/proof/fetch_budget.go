@@ -35,9 +35,10 @@ var ourselves = Asker{Known: true}
 // up, so it is unknown whether the request is genuine.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
-// FetchBudget counts a source's fetches in the current minute of this process's clock. The times of
-// requests would not do: an unknown sender can finish requests of two minutes in turns. Its zero
-// value is ready for use.
+// FetchBudget counts a source's fetches in the current minute of this process's clock. It does not
+// use the requests' times of arrival: an unknown sender could alternate between requests that
+// arrived in two different minutes, and each change would start a new count. The zero value is
+// ready for use.
 type FetchBudget struct {
 	mu        sync.Mutex
 	minute    time.Time
@@ -46,9 +47,9 @@ type FetchBudget struct {
 	by        map[netip.Prefix]int // fetches by client and network; at most two entries per fetch
 }
 
-// Take reports whether one more document may be fetched for a client. If the client's address is
-// unknown or private, only the source's limits apply: a private address belongs to a proxy that all
-// clients share.
+// Take reports whether one more document may be fetched for a client, and counts that fetch. If the
+// client's address is unknown or private, only the source's limits apply: a private address belongs
+// to a proxy that all clients share.
 func (b *FetchBudget) Take(by Asker) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Field is the location of one value in a delivery. At most one member is set. If none is set, the
-// field is the complete body, or the complete list item.
+// Field is the location of one value in a delivery. At most one of the exported members is set. If
+// none is set, the field is the complete body, or the complete list item.
 type Field struct {
 	Header  string // header name, in canonical form
 	Pointer string // JSON pointer (RFC 6901) into the body or the item
@@ -62,7 +62,8 @@ func (f Field) Up(levels int) Field {
 	return f
 }
 
-// IfAny marks a key part that may be missing. A part that is present keeps its position in the key.
+// IfAny marks a key part that may be missing. A missing part is empty in the key, so that the other
+// parts keep their positions.
 func (f Field) IfAny() Field {
 	f.ifAny = true
 	return f
@@ -221,6 +222,7 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 
 // kind returns an event's type. Only an id is required of a sender: a type that is missing or that
 // Text refuses becomes the fallback, or UnknownType. A type that is too long becomes UnknownType.
+// An error means that the body, in which the type would be, is not in the declared format.
 func (f Facts) kind(d *Document) (string, error) {
 	kind, err := f.Kind.Text(d)
 	if err != nil && f.Fallback != (Field{}) {

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// MaxText is the longest id or type that the outbox accepts, in bytes.
+// MaxText is the maximum length of an id or a type in the outbox, in bytes.
 const MaxText = 255
 
 // KeyRule builds a document's dedup key. Errors: *EventError.
@@ -50,7 +50,8 @@ func Composite(fields ...Field) KeyRule {
 }
 
 // part returns the value at f as a key part. If the part is optional (IfAny), its value may be of
-// any JSON type, and is hashed unless Text accepts it. A missing value becomes "".
+// any JSON type, and is hashed unless Text accepts it. A missing value is "" in an optional part,
+// and an error in any other.
 func (f Field) part(d *Document) (string, error) {
 	text, err := f.Text(d)
 	if err == nil || !f.ifAny {

@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	// ErrNotThatKey means that a key does not have the type, or the curve, of the signing
-	// keys.
+	// ErrNotThatKey means that a key has another type, or another curve, than the keys with
+	// which the sender signs.
 	ErrNotThatKey = errors.New("it is another type of key")
 	errPublicOnly = errors.New("signing needs the private key; this one is public")
 )
@@ -155,7 +155,7 @@ func (k *KeyPair) Check(s secret.Value) error {
 	return err
 }
 
-// Match returns the index of the first key that made one of the signatures.
+// Match returns the index of the first secret whose key made one of the signatures.
 func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret

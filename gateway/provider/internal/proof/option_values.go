@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// Tolerance returns the difference that a source allows between the signed time and now;
+// Tolerance returns the largest difference that a source allows between the signed time and now;
 // standard is the scheme's default. The result 0 means no limit.
 func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 	switch {
@@ -32,12 +32,13 @@ func OneOf(field, value, standard string, allowed ...string) (string, error) {
 	return value, nil
 }
 
-// validateField refuses a Field with no location or more than one.
+// validateField refuses a Field with no location or more than one, and a malformed location.
 func validateField(field string, f provider.Field) error {
 	return oneMember(field, map[string]string{"header": f.Header, "pointer": f.Pointer, "form": f.Form, "fixed": f.Fixed})
 }
 
-// validateEventID refuses an EventID with no location or more than one.
+// validateEventID refuses an EventID with no location or more than one, a malformed location, and
+// Optional without Fields.
 func validateEventID(field string, e provider.EventID) error {
 	members := map[string]string{
 		"header": e.Header, "pointer": e.Pointer, "form": e.Form, "join": strings.Join(e.Join, " "), "fields": strings.Join(e.Fields, " "),
@@ -57,7 +58,7 @@ func validateEventID(field string, e provider.EventID) error {
 	return validatePlaces(field+".optional", e.Optional)
 }
 
-// validateClock refuses a Clock without a location or with an unknown unit.
+// validateClock refuses a Clock with a missing or malformed pointer, or with an unknown unit.
 func validateClock(field string, c provider.Clock) error {
 	if err := validatePointer(field+".pointer", c.Pointer); err != nil {
 		return err

@@ -94,7 +94,7 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 }
 
 // contentWithout returns a rule that hashes the event's content, except for the values at some
-// pointers. In a form, a pointer such as /name leaves out the field name.
+// pointers. In a form, a pointer such as /attempt leaves out the field called attempt.
 func contentWithout(pointers []string) KeyRule {
 	var fields []string
 	for _, pointer := range pointers {

@@ -33,8 +33,8 @@ func SetEndpoint(p *provider.Provider, o provider.Options) error {
 // maxOwnAnswer limits the configured body of a response, in bytes.
 const maxOwnAnswer = 4 << 10
 
-// ownAnswer returns the configured response. A status outside 2xx would tell the sender that a
-// committed delivery was refused.
+// ownAnswer returns the configured response. It refuses a status outside 2xx, which would tell the
+// sender that a committed delivery was refused.
 func ownAnswer(o provider.AnswerOptions) (*provider.Answer, error) {
 	status := cmp.Or(o.Status, http.StatusOK)
 	switch {

@@ -216,13 +216,13 @@ func isOnly(object gjson.Result, path []string) bool {
 	return only
 }
 
-// isSigned reports whether a request carries a signature, valid or not.
+// isSigned reports whether a request carries a signature or a token, valid or not.
 func (p *ownProbe) isSigned(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) bool {
 	_, err := p.verify(ctx, r, secrets, now)
 	return !isReason(err, provider.ReasonMissingSignature, provider.ReasonMissingToken)
 }
 
-// isPing reports whether a request is only a ping: it has no body, or a form with one field.
+// isPing reports whether a request is only a ping: it has no body, or a short form with one field.
 func isPing(r *provider.Request) bool {
 	if len(r.Body) == 0 {
 		return true

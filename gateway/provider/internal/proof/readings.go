@@ -15,8 +15,8 @@ import (
 // specify its own encoding.
 type Readings struct {
 	all []KeySpelling
-	// tries limits how often an unmatched signature is also compared with the other readings,
-	// because unknown senders can send any number of such signatures.
+	// tries limits how often an unmatched signature is also checked with the secrets' other
+	// readings, because unknown senders can send any number of such signatures.
 	tries *rate.Limiter
 }
 

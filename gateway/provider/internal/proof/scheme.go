@@ -19,8 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Scheme declares one way to sign a template: with an HMAC of a shared secret, or with a key
-// pair. Nearly all senders are declared as a Scheme.
+// Scheme declares one way to sign a template: with an HMAC whose key is a shared secret, or with a
+// key pair. Nearly all senders are declared as a Scheme.
 type Scheme struct {
 	// Headers are the scheme's header families. A request uses the first family whose signature is
 	// present.
@@ -149,8 +149,8 @@ func (s *Scheme) Verify(_ context.Context, r *provider.Request, secrets []secret
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	// The time is checked only after the signature: the reason "old" then always means a genuine
-	// delivery that arrived late.
+	// The time is checked only after the signature: the reason old_timestamp then always means that
+	// a genuine delivery arrived late.
 	if s.Template.Has(InTimestamp) {
 		if err := Within(c.SignedAt, now, s.Tolerance); err != nil {
 			return provider.Verified{}, err
@@ -187,8 +187,8 @@ func (s *Scheme) usable(v secret.Value) error {
 	return err
 }
 
-// ReplayToken identifies the signed content. It does not depend on the signature's spelling or
-// the secret.
+// ReplayToken returns a hash of the signed content, or "" if the scheme's headers cannot be read.
+// The hash does not depend on the signature's spelling or the secret.
 func (s *Scheme) ReplayToken(r *provider.Request) string {
 	c, err := s.Claim(r)
 	if err != nil || s.Template.Has(InURL) && r.URL == nil {

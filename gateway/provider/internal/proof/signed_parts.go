@@ -12,9 +12,9 @@ const brackets = "{["
 
 // isDivisible reports whether a signed text can be split in only one way into its id, time and
 // body. An id may contain the separator if it has no bracket, a time in digits follows, and the
-// body is a JSON container. With a later split, the id would have a bracket. With an earlier split,
-// the body would not begin with a bracket, and its text before the first bracket would end in a
-// time. isDivisible returns false for a request with such a body.
+// body is a JSON container. Any other split then fails. A longer id would contain a bracket. With a
+// shorter id, the body would begin with other text, which ends in a time before the first bracket.
+// isDivisible returns false for such an id and for such a body.
 func (s *Scheme) isDivisible(id string, body []byte) bool {
 	separator := s.Template.after(InID)
 	if separator == "" {

@@ -160,7 +160,8 @@ func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) err
 	return nil
 }
 
-// Normal returns a value that carries a token in the spelling that Sign writes.
+// Normal converts a value that carries a token to the spelling that Sign writes. It returns any
+// other value unchanged.
 func (t *StaticToken) Normal(value string) string {
 	if t.Query != "" {
 		return strings.ReplaceAll(value, " ", "+") // as Verify does

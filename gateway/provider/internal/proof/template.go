@@ -53,8 +53,9 @@ func ParseTemplate(s string) (Template, bool) {
 // Has reports whether a placeholder is part of the signed text.
 func (t Template) Has(placeholder string) bool { return slices.Contains(t, placeholder) }
 
-// after returns the literal text after a placeholder. A value that contains that text could be
-// split in two ways, so one signature would fit two requests.
+// after returns the literal text after a placeholder, or "" if there is none. If the placeholder's
+// value contained that text, the signed text could be split in two ways, so one signature would fit
+// two requests.
 func (t Template) after(placeholder string) string {
 	for i, part := range t[:max(0, len(t)-1)] {
 		if part == placeholder && t[i+1][0] != '{' {

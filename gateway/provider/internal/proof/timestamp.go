@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// StandardTolerance is the difference between the signed time and now that Stripe, Slack,
+// StandardTolerance is the largest difference between the signed time and now that Stripe, Slack,
 // Standard Webhooks and most other senders allow.
 const StandardTolerance = 300 * time.Second
 

@@ -38,7 +38,7 @@ type WebToken struct {
 }
 
 const (
-	// maxWebToken is the longest token, in bytes. Real ones have 1 to 2 kB.
+	// maxWebToken is the maximum length of a token, in bytes. Real tokens have 1 to 2 kB.
 	maxWebToken = 16 << 10
 	// StandardLeeway is the usual difference allowed between the sender's clock and ours.
 	StandardLeeway = time.Minute
@@ -50,7 +50,7 @@ var (
 	PublicAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 )
 
-// Authorization is the header that carries tokens.
+// Authorization is the header in which most senders put a token.
 const Authorization = "Authorization"
 
 // segments reads tokens strictly. Claims about time are checked separately.
@@ -135,8 +135,8 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	return token, claims, signature, nil
 }
 
-// Plausible refuses a request by its token's claims about time, URL and body, so that no key is
-// fetched for a request that would be refused anyway. It verifies nothing.
+// Plausible refuses a request if the claims of its token about time, URL or body do not fit, so
+// that no key is fetched for a request that would be refused anyway. It verifies nothing.
 func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	text, err := w.token(r)
 	if err != nil {

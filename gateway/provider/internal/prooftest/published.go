@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Published responds to a fetch with the URL's document, or with 404 if there is none.
+// Published maps URLs to documents. It responds to a fetch with the URL's document, or with 404 if
+// the URL has none.
 type Published map[string][]byte
 
 // RoundTrip implements http.RoundTripper.

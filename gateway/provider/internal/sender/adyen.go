@@ -131,8 +131,8 @@ func adyenPayments(r *provider.Request) ([]gjson.Result, bool) {
 	return list.Array(), list.IsArray()
 }
 
-// verify accepts a payment webhook only if one secret verifies all its items. It stops at the first
-// item after which no secret verifies all items so far.
+// verify accepts a payment webhook only if one secret verifies all its items. It stops reading at
+// the item that rules out the last secret.
 func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 {
 		return a.platform.Verify(ctx, r, secrets, now)

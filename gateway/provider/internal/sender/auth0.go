@@ -14,9 +14,9 @@ import (
 
 type auth0 struct{ token proof.StaticToken }
 
-// Auth0 declares event streams, which send one CloudEvent per request, and log streams, which
-// send lists. Both send a fixed header. Source: github.com/auth0/docs-v2, customize/events and
-// customize/log-streams.
+// Auth0 declares event streams, which send one CloudEvent per request, and log streams, which send
+// lists. A header with a fixed value authenticates both. Source: github.com/auth0/docs-v2,
+// customize/events and customize/log-streams.
 func Auth0(o provider.Options) (*provider.Provider, error) {
 	a := &auth0{token: proof.StaticToken{Header: proof.Authorization, Prefix: proof.Bearer}}
 	if o.Header != "" {

@@ -249,9 +249,9 @@ func snsMessageOf(root gjson.Result) (snsMessage, error) {
 	return m, nil
 }
 
-// snsSigned writes the signed names and values, each on a separate line. Only Message may contain
-// line breaks. In another value, the text after a line break could pass for the next name and
-// value, and create another id with the same signature.
+// snsSigned returns the signed text: names and values, each on a separate line. Only Message may
+// contain line breaks. In another value, the text after a line break could pass for the next name
+// and value, and create another id with the same signature.
 func snsSigned(root gjson.Result) ([]byte, error) {
 	kind, _ := proof.Scalar(proof.Lookup(root, "/Type"))
 	var names []string

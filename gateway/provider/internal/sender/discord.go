@@ -18,8 +18,8 @@ import (
 
 type discord struct{ scheme proof.Scheme }
 
-// Values of the member type. 1 is a PING in an interaction, but an event in a body with the
-// member event.
+// Values of the member type. In a body with the member event, 1 means an event; in an interaction,
+// it means a PING.
 const (
 	discordEventPing    = "0"
 	discordPing         = "1"

@@ -130,7 +130,7 @@ func docusignXML(r *provider.Request) ([]provider.Event, error) {
 }
 
 // docusignClock reads a local time and its zone's offset from UTC. Without a usable offset it
-// returns the zero time, because a time that is wrong by hours would be worse.
+// returns the zero time, because no time is better than a time that is wrong by hours.
 func docusignClock(local, offset string) time.Time {
 	t, err := time.Parse("2006-01-02T15:04:05.999999999", local)
 	if err != nil || t.Year() < 1970 {

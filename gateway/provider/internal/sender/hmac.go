@@ -149,8 +149,8 @@ func hmacHeaders(o provider.Options) (proof.HeaderNames, error) {
 	return names, nil
 }
 
-// checkPlaceholders refuses a template and headers that do not fit together: a time that is
-// sent but not signed offers no protection.
+// checkPlaceholders refuses a template, headers and fields that do not fit together. For example, a
+// time that is sent but not signed offers no protection.
 func checkPlaceholders(o provider.Options, signed proof.Template) error {
 	refuse := func(field, value, allowed string) error {
 		return &provider.OptionError{Field: field, Value: value, Allowed: allowed}

@@ -218,7 +218,7 @@ func (p *paypal) verify(ctx context.Context, r *provider.Request, secrets []secr
 		return provider.Verified{}, err
 	}
 	matched, byPublished := -1, false
-	var published *rsa.PublicKey // fetched when the first secret needs it
+	var published *rsa.PublicKey // fetched when a secret needs it for the first time
 	var unusable error
 	for i, s := range secrets {
 		webhook, key, err := paypalSecret(s)

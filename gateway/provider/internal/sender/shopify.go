@@ -100,8 +100,9 @@ func (n shopifyHeaders) all() []string {
 }
 
 func (n shopifyHeaders) events(r *provider.Request) ([]provider.Event, error) {
-	// The event id is the same in the deliveries of all subscriptions to the topic. Only the webhook id
-	// distinguishes them, and it is the same in all attempts of one delivery.
+	// The event id is the same in the deliveries of all subscriptions to the topic. Only the
+	// webhook id distinguishes these deliveries, and it is the same in all attempts of one
+	// delivery.
 	parts := []proof.Field{proof.InHeader(n.shop).IfAny(), proof.InHeader(n.topic).IfAny()}
 	hasEvent := len(r.Header[n.event]) > 0
 	if hasEvent {

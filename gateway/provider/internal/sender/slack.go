@@ -65,8 +65,8 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Verify:    s.scheme.Verify,
 		Events:    s.events,
 		Handshake: s.handshake,
-		// Slack shows the response to a command or an interaction to its user, so the response
-		// is empty.
+		// Slack would show any text in the response to the user of the command or the
+		// interaction.
 		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
 		CheckSecret: s.scheme.Secret.Check,
 		Sign:        s.scheme.Sign,
@@ -102,9 +102,9 @@ func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []se
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(challenge)}, nil
 }
 
-// isCertificateCheck reports whether an unsigned request is only a certificate check. A form that
-// also has an event must be signed: its sender may be anyone. Source: slackapi/bolt-js, issues 1397
-// and 2897.
+// isCertificateCheck reports whether a request is unsigned and only a certificate check. A form
+// that also contains an event must be signed, because anyone could have sent it. Source:
+// slackapi/bolt-js, issues 1397 and 2897.
 func isCertificateCheck(r *provider.Request) bool {
 	if len(r.Header[slackSignature]) > 0 || !proof.IsForm(r) {
 		return false

@@ -121,7 +121,7 @@ func sampleTelegram(eventType, id string, now time.Time) *provider.Request {
 	case "callback_query":
 		update[eventType] = proof.Object{"id": "4382bfdwdsb323b2d9", "from": user, "message": message, "data": "approve"}
 	}
-	update[telegramID] = id // replaced below by a number if id is one
+	update[telegramID] = id // replaced below by a number if id is a number or empty
 	if _, err := strconv.ParseInt(id, 10, 64); err == nil {
 		update[telegramID] = json.Number(id)
 	}

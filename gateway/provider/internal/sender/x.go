@@ -20,10 +20,10 @@ import (
 
 type x struct{ scheme proof.Scheme }
 
-// X declares X's webhooks: the Activity API, with one event per delivery, its predecessor, the
-// Account Activity API, with lists of events, and filtered streams, with one post per delivery.
-// Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity, /x-api/account-activity,
-// /x-api/webhooks/stream/quickstart.
+// X declares X's three kinds of webhooks. The Activity API sends one event per delivery. Its
+// predecessor, the Account Activity API, sends lists of events. A filtered stream sends one post
+// per delivery. Source: docs.x.com/x-api/webhooks/introduction, /x-api/activity,
+// /x-api/account-activity, /x-api/webhooks/stream/quickstart.
 func X(provider.Options) (*provider.Provider, error) {
 	x := &x{scheme: proof.Scheme{
 		Headers:  []proof.HeaderNames{{Signature: "X-Twitter-Webhooks-Signature"}},

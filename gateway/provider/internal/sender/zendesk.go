@@ -13,7 +13,7 @@ import (
 )
 
 // zendeskEvents is the prefix of the event types to which a webhook can subscribe. Users write
-// the bodies of other webhooks, so an id there may belong to a ticket and not to an event.
+// the bodies of other webhooks, so an id in such a body may belong to a ticket and not to an event.
 const zendeskEvents = "zen:event-type:"
 
 // Zendesk declares two kinds of Zendesk webhooks: webhooks subscribed to events, and webhooks

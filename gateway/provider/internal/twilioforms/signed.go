@@ -75,7 +75,7 @@ func hashed(hashes []string, body []byte) error {
 	return nil
 }
 
-// sortedParams writes names and values without separators. Names are in byte order, and a
+// sortedParams returns a form's names and values without separators. Names are in byte order, and a
 // name's distinct values are sorted, as in Twilio's libraries. It reads the form as
 // url.ParseQuery does, but without building a map, and returns false if the form is malformed.
 func sortedParams(form string) ([]byte, bool) {
