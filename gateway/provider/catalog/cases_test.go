@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// maxKey is the longest id or type that the outbox accepts, in bytes.
+// maxKey is the maximum length of an id or a type in the outbox, in bytes.
 const maxKey = 255
 
 func TestCases(t *testing.T) {

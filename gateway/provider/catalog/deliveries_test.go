@@ -352,8 +352,8 @@ func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []se
 
 // apply signs a request and makes the section's changes. In header values {ts} is the signed
 // time in seconds, and {header} is the value that Sign put into the signature's header.
-// {HEADER} is that value in upper case. {signature} is its part after the last comma or
-// semicolon, such as v1=abc, and {mac} is that part without v1=.
+// {HEADER} is that value in upper case. {signature} is the part of {header} after the last comma
+// or semicolon, such as v1=abc, and {mac} is that part without v1=.
 func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
 	t.Helper()
 	key := secretOf(cmp.Or(s.With, from.Secrets[0]))

@@ -77,7 +77,8 @@ func groupOf(groups [][]string, places []place) []string {
 	return nil
 }
 
-// differing returns a provider's deliveries: its samples, and the deliveries in testdata.
+// differing returns a provider's samples and its accepted deliveries in testdata. It leaves out
+// deliveries to a source with other options, and deliveries with the word moved in their names.
 func differing(t *testing.T, p *provider.Provider, name string) []*provider.Request {
 	t.Helper()
 	var all []*provider.Request

@@ -94,8 +94,9 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 }
 
 // TestStrangersBodiesAreCheapToRefuse compares the cost of refusing an unknown sender's body with
-// the cost for the provider stripe, which only hashes the body. No provider may parse a body before
-// verifying it. The test measures processor time, which is stable on busy machines;
+// the cost for the provider stripe, which only hashes the body. The tested providers read
+// something in a body, such as a signature, before they have verified the body. They must not parse
+// the rest of it. The test measures processor time, which is stable on busy machines;
 // BenchmarkUnproven measures the time until the sender has a response.
 //
 //nolint:paralleltest // it measures time and memory

@@ -75,7 +75,7 @@ func serveOkta(a *listAPI, mux *http.ServeMux) {
 }
 
 func readOkta(ctx context.Context, base string, since time.Time) (string, []string, error) {
-	// The SDK drops the port of a URL.
+	// The SDK drops the port of a URL, so the transport connects to the fake for every URL.
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(base, "http://"))
 	}}

@@ -54,7 +54,7 @@ type listEvent struct {
 	item    any // the list's item: a value of the SDK's type, if the SDK has one
 }
 
-// listAPI is a fake of one endpoint at a provider.
+// listAPI is a fake of a provider's API, with one webhook endpoint.
 type listAPI struct {
 	endpointURL string
 	events      []listEvent // oldest first
@@ -81,8 +81,8 @@ func (a *listAPI) find(ref string) *listEvent {
 	return nil
 }
 
-// pageBehind returns the page that begins after the event with a ref, or the first page
-// without a ref. more reports whether another page follows.
+// pageBehind returns the page that begins after the event with the given ref, or the first page if
+// no event has it. more reports whether another page follows.
 func pageBehind(events []listEvent, ref string) (page []listEvent, more bool) {
 	if n := slices.IndexFunc(events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
 		events = events[n+1:]

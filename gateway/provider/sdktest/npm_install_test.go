@@ -31,9 +31,9 @@ const (
 	keepNPM = 30 * 24 * time.Hour
 )
 
-// installNPM installs the packages in folder's package.json and lock file, from the registry
-// that npm is configured for. It returns a directory with the packages and copies of the
-// scripts. Without Node.js and npm the test is skipped; with CI=true it fails.
+// installNPM installs the packages in folder's package.json and lock file, from the registry that
+// npm is configured for. It returns a directory with the packages and copies of the scripts. If
+// Node.js or npm is missing, or Node.js is too old, the test is skipped; with CI=true it fails.
 func installNPM(t *testing.T, folder string, scripts ...string) string {
 	t.Helper()
 	requireNPM(t)

@@ -121,8 +121,8 @@ func (c npmCase) request(p *provider.Provider, sign bool) (*provider.Request, er
 type npmOutcome struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
-	// Answers holds the gateway's responses to the SDK's signed requests: first, again, and
-	// with one byte changed.
+	// Answers holds the gateway's responses to a request that the SDK signed: to the request, to
+	// its repetition, and to the request with one byte changed.
 	Answers []npmAnswer `json:"answers"`
 	// Genuine reports whether the SDK accepts a request that we signed, and Tampered whether
 	// it still does after one byte was changed.

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A secret with the prefix that Supabase adds is the same key. The error for an unusable secret
-// explains what to write.
+// A secret is the same key with and without the prefix that Supabase adds. The error for an
+// unusable secret explains what to write.
 func TestAStandardSecretMayBeTaggedWithItsVersion(t *testing.T) {
 	t.Parallel()
 	const text = "whsec_Y2FuYXJ5LXN0YW5kYXJkLXdlYmhvb2tz"

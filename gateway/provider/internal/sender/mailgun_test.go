@@ -40,7 +40,8 @@ func TestMailgunReplayToken(t *testing.T) {
 	require.Equal(t, token, p.ReplayToken(&moved))
 }
 
-// TestMailgunFormsHaveALimit reads forms with as many fields as allowed, and with one more.
+// TestMailgunFormsHaveALimit reads a form with as many fields as allowed. A form with one more, and
+// a form that is cut short, are refused.
 func TestMailgunFormsHaveALimit(t *testing.T) {
 	t.Parallel()
 	part := "--xx\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"

@@ -38,8 +38,8 @@ func TestWhatsAppStatuses(t *testing.T) {
 	}
 }
 
-// BenchmarkWhatsAppStatuses reads deliveries with 10 to 10,000 statuses. The time for each status
-// must not depend on their number.
+// BenchmarkWhatsAppStatuses reads deliveries with 10 to 10,000 statuses. The time per status must
+// not depend on the number of statuses.
 func BenchmarkWhatsAppStatuses(b *testing.B) {
 	p := declared(b, WhatsApp, provider.Options{})
 	for _, n := range []int{10, 100, 1000, 10_000} {

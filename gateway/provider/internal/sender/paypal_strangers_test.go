@@ -101,8 +101,8 @@ func TestStrangersOrderFewFetches(t *testing.T) {
 	})
 }
 
-// TestRequestsOfTwoMinutesShareABudget checks that an unknown sender gains no fetches by finishing
-// requests of two minutes in turns.
+// TestRequestsOfTwoMinutesShareABudget checks that an unknown sender gains no fetches by
+// alternating between requests that arrived in two different minutes.
 func TestRequestsOfTwoMinutesShareABudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

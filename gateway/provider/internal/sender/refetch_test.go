@@ -80,8 +80,9 @@ func fetchingProviders() map[string]fetching {
 	}
 }
 
-// A failed fetch of a key is repeated although the delivery's time stands still: a bulk run verifies
-// a quarantined delivery at its time of arrival, until it has a verdict.
+// A failed fetch of a key is repeated even if the time that Verify receives does not advance. A
+// bulk run verifies a quarantined delivery with its time of arrival, and repeats this until Verify
+// accepts or refuses the delivery.
 func TestAFailedFetchIsRepeatedAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range fetchingProviders() {
@@ -109,8 +110,8 @@ func TestAFailedFetchIsRepeatedAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A cached key set grows old although the deliveries' time stands still: a key that the sender has
-// published since is found.
+// A cached key set ages even if the time that Verify receives does not advance, so a key that the
+// sender publishes later is found.
 func TestANewKeyIsFoundAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
