@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// arrival is a Delivery that passes through T1. Its ids are generated before the first try. A retry
-// after a lost COMMIT response therefore recognises its own rows.
+// arrival is a Delivery that passes through T1. Its ids are generated before the first try, so that
+// a retry after a lost COMMIT response recognises its own rows.
 type arrival struct {
 	Delivery
 
@@ -246,7 +246,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 			e.Status = Accepted
 		case found:
 			e.Status = Duplicate
-			e.ReplaySuspect, e.ContentDiffers = false, false // not a replay: the provider repeats the event under its own id
+			e.ReplaySuspect, e.ContentDiffers = false, false // not a replay: the provider repeats the event under the same id
 		case isRepeat:
 			e.Status, e.SameAs = Duplicate, repeats.id
 			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}
@@ -290,7 +290,8 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 
 // knownEvents returns the stored acceptance of every key in the batch. New events have their own
 // acceptance. Other keys have the acceptance of an earlier delivery or of an earlier try of this
-// transaction. Keys in shut might not be stored. Keys in before were looked up already.
+// transaction. Keys in before were looked up earlier. Keys in shut might not be stored. Such keys
+// are missing from the result.
 func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool, before map[identity.EventRef]knownEvent) (map[identity.EventRef]knownEvent, error) {
 	known := make(map[identity.EventRef]knownEvent, len(first)+len(before))
 	maps.Copy(known, before)

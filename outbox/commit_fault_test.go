@@ -131,7 +131,7 @@ func TestLedgerSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// Ordered effects and versions also survive a lost COMMIT response: the next effect is woken once.
+// Ordered effects and versions also survive a lost COMMIT response: the next effect gets one job.
 func TestOrderSurvivesALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest, fault.Terminate} {

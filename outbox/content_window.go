@@ -133,7 +133,8 @@ func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, re
 	return w, err
 }
 
-// readWindows returns the open windows of stored events.
+// readWindows returns the open windows of the given contents. It omits windows whose event is not
+// stored.
 func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentKey) (map[guardKey]repeated, error) {
 	open := make(map[guardKey]repeated)
 	if len(contents) == 0 {

@@ -19,7 +19,7 @@ import (
 
 // Dispatch is the plan for one event. T2 commits the plan.
 type Dispatch struct {
-	Event      *inbox.Event // as loaded by Inbox.Event; its generation is the fence
+	Event      *inbox.Event // as loaded by Inbox.Event; the fence compares its generation
 	Effects    []ledger.NewEffect
 	ConfigHash string // hash of the configuration that the plan used
 	// Configuration is the configuration that the planning process announced. A plan with the zero
@@ -116,9 +116,9 @@ func (d Dispatch) weigh() (items, size int) {
 }
 
 // Dispatch commits the plan in one transaction that it may share with others (T2): the fence
-// first, then effects, links and one job for each new effect. The commit does not depend on
-// ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed; any other error means that the plan is
-// invalid.
+// first, then the effects, their links, and the jobs of new effects (see Dispatched.Created). The
+// commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed; any other error means
+// that the plan is invalid.
 func (o *Outbox) Dispatch(ctx context.Context, d Dispatch) (Dispatched, error) {
 	if err := d.validate(); err != nil {
 		return Dispatched{}, fmt.Errorf("dispatch event: %w", err)
@@ -232,8 +232,9 @@ type newerThan struct {
 	SeenSeconds, PatienceSeconds float64
 }
 
-// configurationsNewerThan returns the arguments for plans of these configurations: a process is
-// selected if its configuration is newer than one of them.
+// configurationsNewerThan returns the arguments for plans of the given configurations. They select
+// each process whose configuration is newer than at least one of these. A zero Configuration does
+// not count.
 func configurationsNewerThan(by ...fleet.Configuration) newerThan {
 	than := newerThan{Configuration: math.MaxInt64, PatienceSeconds: fleet.GatewayPatience.Seconds()}
 	for _, c := range by {

@@ -24,8 +24,8 @@ const (
 	// countPause is the time for which duplicates are counted in memory before the counts are
 	// written. A crash may lose the counts of that time.
 	countPause = time.Second
-	// maxCounted limits the events whose duplicates are counted in memory, to about 8 MiB.
-	// Duplicates of further events are not counted.
+	// maxCounted is the maximum number of events whose duplicates are counted in memory. Their
+	// counts use at most about 8 MiB. Duplicates of further events are not counted.
 	maxCounted = 16_384
 	// keptTimes is the maximum number of duplicates per event whose times are kept.
 	keptTimes = 16
@@ -65,7 +65,7 @@ func newDuplicateCount(offer func(duplicateNote) bool) *duplicateCount {
 	return c
 }
 
-// add counts a duplicate. It reports false if the count is full or stopped.
+// add counts a duplicate. It returns false if too many events are counted, or after Stop.
 func (c *duplicateCount) add(ref identity.EventRef, bodyDiffers, webhook bool, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -102,7 +102,7 @@ func TestBatchesLockRowsInKeyOrder(t *testing.T) {
 }
 
 // A query cannot see whether another transaction has inserted a key. The test therefore inserts the
-// same key, which waits if another transaction has inserted it.
+// same key: its INSERT waits if another transaction has inserted the key.
 func TestBatchesInsertInKeyOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -40,7 +40,7 @@ func (b *bundle) fetch(ctx context.Context) (fetched, bool, error) {
 	return f, err == nil, err
 }
 
-// put ends the job, or returns it to its queue.
+// put completes the job, or returns it to its queue.
 func (b *bundle) put(ctx context.Context, f fetched, state string) error {
 	_, err := b.pool.Exec(ctx, `UPDATE hooklatch.river_job
 		SET state = $2::hooklatch.river_job_state, finalized_at = CASE WHEN $2 = 'completed' THEN now() END

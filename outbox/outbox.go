@@ -303,8 +303,8 @@ func (o *Outbox) Coverage() *coverage.Coverage { return o.coverage }
 // Moves returns this database's part in moves of sources between cells, in the same schema.
 func (o *Outbox) Moves() *moves.Moves { return o.moves }
 
-// Stop refuses new work and waits until all submitted work is committed, or ctx is done. It may
-// be called again.
+// Stop refuses new work and waits until all submitted work is committed or has failed, or ctx is
+// done. It may be called again.
 func (o *Outbox) Stop(ctx context.Context) error {
 	return errors.Join(
 		o.accepts.Stop(ctx),

@@ -82,8 +82,8 @@ func (b *plannedBundle) stepsOfAccepting(t *testing.T, prefix string) {
 			return err
 		})
 	}
-	// counted waits until the given number of duplicates is counted, which happens in the background
-	// and without the pause between two writes.
+	// counted passes the gathered duplicates to the writer, without the pause between two writes.
+	// It then waits until the events' rows count the given number of duplicates.
 	counted := func(ctx context.Context, duplicates int) {
 		b.counted.write()
 		soon(t, func() bool {
@@ -291,7 +291,7 @@ func (b *plannedBundle) stepsOfReading(t *testing.T, event func(turn, i int) ide
 }
 
 // stepsOfBrowsing searches for values that occur in all rows, in some rows and in no row. Most
-// searches may read a limited number of pages for each row that they looked at.
+// searches may read a limited number of pages for each row that they look at.
 func (b *plannedBundle) stepsOfBrowsing(t *testing.T, page int) {
 	t.Helper()
 	var from time.Time // time of the first event that fill creates

@@ -156,7 +156,8 @@ type plannedBundle struct {
 	ran map[string]cost
 }
 
-// cost is the highest number of pages per requested row that a statement read, with its plan then.
+// cost is the highest number of pages per requested row that a statement has read, and the plan
+// with which it read them.
 type cost struct {
 	pages float64
 	jit   bool

@@ -22,7 +22,8 @@ const (
 	// reconcileGrace is longer than an accept or dispatch takes to make its job visible.
 	reconcileGrace = 30 * time.Second
 	// reconcileLook limits the jobs that a slice of Reconcile inserts. It also limits the jobs that
-	// the slice reads for each queue, state and priority; ten times as many running jobs are read.
+	// the slice reads for each queue, state and priority. For running jobs, that limit is ten times
+	// higher.
 	reconcileLook = 1000
 )
 
@@ -111,8 +112,8 @@ func (o *Outbox) lackingJobs(ctx context.Context) (repair.Jobs, error) {
 }
 
 // enqueueLacking repeats the work of Reconcile until nothing is left to enqueue, and returns the
-// totals. It also ends when a round enqueues only what an earlier round enqueued: those jobs do not
-// last, and another round would not change that.
+// totals. It also stops after a round whose events and effects had all got jobs in earlier rounds:
+// something removes these jobs, and another round would not change that.
 func (o *Outbox) enqueueLacking(ctx context.Context) (repair.Jobs, error) {
 	var all repair.Jobs
 	enqueued := map[string]bool{}

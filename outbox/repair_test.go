@@ -111,8 +111,9 @@ func TestPromotedServersAreFollowed(t *testing.T) {
 	require.Equal(t, repair.ActionPromoted, actions[0].Action)
 }
 
-// Logical replication copies rows, but no sequences. After such a move, new rows get higher numbers
-// than the stored rows, as before, even if an operator had confirmed the server already.
+// Logical replication copies rows, but not the positions of sequences. After such a move, new rows
+// still get higher numbers than the stored rows, even if an operator has already confirmed the
+// server.
 func TestSequencesContinueAfterAMove(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -131,7 +132,8 @@ func TestSequencesContinueAfterAMove(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		// One table has rows only while a source moves to another cell, and River soon deletes the rows of the other.
+		// The table moving_rows has rows only while a source moves to another cell. River soon
+		// deletes the rows of river_notification.
 		if name != "moving_rows_id_seq" && name != "river_notification_id_seq" {
 			require.Contains(t, string(all), "'hooklatch."+name+"'", name)
 		}

@@ -21,7 +21,7 @@ const (
 	maxRetryNumber  = 100 // higher numbers count as this number
 	maxRetryReason  = 64  // bytes
 	maxRetryReasons = 16  // per source; further reasons count as otherReason
-	maxRetryCounts  = 256 // counts in memory; any other delivery counts as retry 1 for otherReason
+	maxRetryCounts  = 256 // counts in memory; further retries count as retry 1 for otherReason
 	otherReason     = "other"
 )
 

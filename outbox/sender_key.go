@@ -17,7 +17,7 @@ import (
 // a time.
 const senderKeysOfSource = 8
 
-// SenderKey is a public key that has verified a source's delivery.
+// SenderKey is a public key with which a delivery of a source was verified.
 type SenderKey struct {
 	Source identity.Source
 	ID     string // the provider's name for the key; unique in the source

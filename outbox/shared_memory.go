@@ -66,9 +66,9 @@ var (
 	lookupUnavailable = metric.WithAttributeSet(attribute.NewSet(attribute.String("result", "unavailable")))
 )
 
-// find returns the given events if all of them are committed in the current database, and false
-// otherwise. The identity of that database was confirmed within the last second. find also adds the
-// events to this process's Cache.
+// find returns the given events if the memory contains all of them, as committed in the current
+// database and received within ttl. Otherwise it returns false. The identity of the database was
+// confirmed within the last second. find also adds the events to this process's Cache.
 func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (events []recent.Event, ok bool) {
 	if s == nil {
 		return nil, false

@@ -187,7 +187,7 @@ func TestTryThatFindsItsOrderWaitsForTheStandby(t *testing.T) {
 	r.waitsTwice(t, func(ctx context.Context) error { return r.Ledger().Cancel(ctx, id.IdempotencyKey(), ann) })
 }
 
-// A request that is repeated, such as after a lost response, also waits for the standby.
+// A request that a caller repeats, for example after a lost response, also waits for the standby.
 func TestRequestThatIsRepeatedWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	r := onReplicated(t)

@@ -94,12 +94,12 @@ func TestTokensAfterTheClockWasSetBack(t *testing.T) {
 	require.Positive(t, take())
 }
 
-// A process that would have to wait too long takes no token: the process that has the job when the
-// token is due takes it.
+// A process that would have to wait too long for a token takes none. The token stays free for the
+// process that has the job when the token is due.
 func TestTokensThatAreTooFarAheadAreNotTaken(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for range 2 { // the statement also inserts the row
+	for range 2 { // the first call also inserts the destination's row
 		_, taken, err := b.fleet.TakeTokens(t.Context(), "app", 0.001, 2, 1, time.Minute)
 		require.NoError(t, err)
 		require.True(t, taken)

@@ -19,9 +19,10 @@ const (
 	maxKnown = 256
 )
 
-// transaction is a pgx.Tx that begins with its first statement: once the connection has prepared the
-// statement, BEGIN, the settings and the statement are sent to the server together, which saves a
-// round trip. The server processes them in order, so the settings apply to the statement.
+// transaction is a pgx.Tx that begins with its first statement. If the connection has already
+// prepared this statement, the transaction sends BEGIN, the settings and the statement together,
+// which saves a round trip. The server processes them in order, so the settings apply to the
+// statement.
 type transaction struct {
 	pgx.Tx // nil before the transaction has begun
 

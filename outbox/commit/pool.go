@@ -28,7 +28,7 @@ const standbyCheck = 10 * time.Second
 // Keys of Hooklatch's notes on a connection, in pgconn.PgConn.CustomData.
 const (
 	notePrepared   = "hooklatch.prepared"    // true: its pool is prepared
-	noteNoStandby  = "hooklatch.no_standby"  // time.Time of the last check
+	noteNoStandby  = "hooklatch.no_standby"  // time.Time of the last check, which found no standby
 	noteWaitBroken = "hooklatch.wait_broken" // true: a wait for the standby was cancelled
 )
 

@@ -74,8 +74,8 @@ func mayBeOfOne(err error) bool {
 	return answered || isBadData(err)
 }
 
-// isStatementOfMoment reports whether a statement met a temporary fault while its session
-// continues, such as an internal error or a timeout. One member may be the cause.
+// isStatementOfMoment reports whether a statement met a temporary fault, such as an internal error
+// or a timeout, and its session continues. One member may be the cause.
 func isStatementOfMoment(err error) bool {
 	if _, transient := errors.AsType[*transientError](err); transient {
 		return false

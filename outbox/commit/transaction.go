@@ -156,7 +156,7 @@ func (t *transaction) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// commit ends the transaction and classifies its error.
+// commit commits the transaction and classifies the error, if any.
 func commit(ctx context.Context, tx pgx.Tx) error {
 	wait := watchStandby(tx.Conn())
 	if err := tx.Commit(ctx); err != nil {

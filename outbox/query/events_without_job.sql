@@ -1,7 +1,7 @@
 -- A source's undispatched events that no live job will dispatch. The grace excludes events whose
 -- job is being inserted or finished right now. A replayed event's job has waited in its queue since
--- the replay, not since the event was received, so replayed events are returned only if every job
--- was read.
+-- the replay, not since the event was received. Replayed events are therefore returned only if
+-- every job was read.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
     -- The time of receipt up to which the rows of job are complete. A failed dispatch is tried
     -- again hours after its event was received, so a full list of later jobs may leave out the job

@@ -22,9 +22,10 @@ func (v Value) Reveal() string { return v.value }
 // IsZero reports whether v holds no secret.
 func (v Value) IsZero() bool { return v.value == "" }
 
-// Mark returns two hex digits by which a secret of a list is recognised when its position has
-// changed. The mark is no secret: it excludes 255 of 256 guesses, which does not help against a
-// random secret. It depends on the list's name, so it does not show that two lists share a secret.
+// Mark returns two hex digits by which a secret in a list is recognised after its position has
+// changed. The mark need not be kept secret: it excludes 255 of 256 guesses, which does not help an
+// attacker if the secret is random. The mark depends on the list's name, so it does not show that
+// two lists contain the same secret.
 func (v Value) Mark(list string) string {
 	sum := sha256.Sum256([]byte(list + "\x00" + v.value))
 	return hex.EncodeToString(sum[:1])

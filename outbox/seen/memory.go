@@ -197,7 +197,7 @@ func (m *Memory) exchange(asked []*question, kept []pair) {
 	}
 }
 
-// Stop ends the goroutine and closes the connection. Later calls of Get and Set find and store
+// Stop stops the goroutine and closes the connection. Later calls of Get and Set find and store
 // nothing. Stop may be called again.
 func (m *Memory) Stop(ctx context.Context) error {
 	m.mu.Lock()
