@@ -25,7 +25,7 @@ type announceWorker struct {
 	Dispatches     bool
 	Accepts        bool
 	UnusedSeconds  float64 // time after which an unused configuration gets a new number
-	Renewed        bool    // the process has announced the configuration before
+	Renewed        bool    // the process's previous announcement had the same configuration
 }
 
 type asideRow struct{ Destination, AsideQueue string }
@@ -37,7 +37,7 @@ type asideOf struct{ Aside []asideRow }
 type beginProbe struct {
 	Destination  string
 	LeaseSeconds float64
-	Until        time.Time // deadline of this caller's earlier try
+	Until        time.Time // deadline of the probe that an earlier try of this call began
 	Repeated     bool
 }
 
@@ -62,7 +62,7 @@ type openBreaker struct {
 type tripBreaker struct {
 	openBreaker
 
-	FailingSeconds, SucceededSeconds float64 // 0: unknown
+	FailingSeconds, SucceededSeconds float64 // 0: unknown, or no success
 }
 
 type redirectJob struct{ JobID int64 }

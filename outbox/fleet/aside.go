@@ -15,8 +15,8 @@ import (
 // then snoozes the job, if the effect cannot start now because its destination is paused or has no
 // free slot. The job waits in that queue, at no cost, until Recall.
 //
-// SetAside and Recall need not survive a server failure: a job that stays in its queue is only
-// snoozed once more. Errors: ErrUnavailable.
+// SetAside and Recall need not survive a server failure. A job that SetAside did not move is only
+// snoozed once more, and the next Recall moves the jobs that are left. Errors: ErrUnavailable.
 func (f *Fleet) SetAside(ctx context.Context, destination string, jobID int64) error {
 	err := f.db.Statement("set_aside", func(db pipeline.ByIndex) error {
 		_, err := f.sql.SetAside.With(setAside{AsideQueue: riverjob.AsideQueue(destination), JobID: jobID}).Exec(ctx, db)

@@ -91,8 +91,8 @@ func (f *Fleet) ProbeNow(ctx context.Context, destination string, by ledger.Oper
 	return nil
 }
 
-// ProbeFailed reopens a half-open breaker until the next probe, probeIn from now. Otherwise it
-// changes nothing. Errors: ErrUnknownDestination, ErrUnavailable.
+// ProbeFailed reopens a half-open breaker until the next probe, probeIn from now. A breaker in
+// another state stays unchanged. Errors: ErrUnknownDestination, ErrUnavailable.
 func (f *Fleet) ProbeFailed(ctx context.Context, destination, reason string, probeIn time.Duration) error {
 	failed := openBreaker{Destination: destination, Reason: column.Reason(reason), ProbeSeconds: probeIn.Seconds()}
 	if _, err := f.changeDestination(ctx, "fail_probe", destination, f.sql.FailProbe.With(failed)); err != nil {

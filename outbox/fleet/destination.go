@@ -243,8 +243,8 @@ func (f *Fleet) followDestinations(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tellPausesAgain notifies the clients of all processes of the pause state of queues, if a client
-// seems to ignore that state.
+// tellPausesAgain notifies the clients of all processes again of the state of each queue whose
+// pause or resume a client seems to have missed.
 func (f *Fleet) tellPausesAgain(ctx context.Context) error {
 	err := f.db.Statement("tell_pauses_again", func(db pipeline.ByIndex) error {
 		_, err := f.sql.TellPausesAgain.With(tellPausesAgain{Topic: f.controlTopic, UnheardSeconds: unheardAfter.Seconds()}).Exec(ctx, db)

@@ -20,10 +20,11 @@ import (
 // effect of a longer transaction stays pending until the destination is retired again.
 const enqueuingPatience = 10 * time.Second
 
-// Waiting counts the unfinished effects of one route, or of the application, at one destination.
+// Waiting counts the unfinished effects at one destination that one route created, or that no route
+// created.
 type Waiting struct {
 	Destination string
-	Route       string // empty if the application enqueued the effects
+	Route       string // empty if no route created the effects
 	Effects     int64
 	Since       time.Time // creation of the oldest effect
 	Unrendered  int64     // number of effects whose request is not rendered yet
@@ -47,7 +48,7 @@ func (f *Fleet) Waiting(ctx context.Context) ([]Waiting, error) {
 }
 
 // Retire removes a destination that has permanently left the configuration. From then on enqueueing
-// for it is refused, and a bulk run starts that parks its waiting effects. Upkeep ends the jobs of
+// for it is refused, and a bulk run parks its unfinished effects. Upkeep cancels the jobs of
 // the parked effects. If Retire is interrupted before the run starts, the same call completes it. A
 // worker that starts with the destination again registers it anew. Errors: ErrServed,
 // ErrUnknownDestination, ErrUnavailable.
@@ -88,7 +89,7 @@ func (f *Fleet) Retire(ctx context.Context, destination string, by ledger.Operat
 func (f *Fleet) awaitEnqueuing(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, enqueuingPatience)
 	defer cancel()
-	open := []string{} // transactions; empty for all
+	open := []string{} // transactions to wait for; empty: not looked up yet
 	for range (retry.Pauses{First: 10 * time.Millisecond, Max: 200 * time.Millisecond}).Until(ctx) {
 		err := f.sql.ReadingDestinations.With(readingDestinations{Of: open}).QueryRow(ctx, f.read).Scan(&open)
 		if len(open) == 0 || err != nil && ctx.Err() == nil {

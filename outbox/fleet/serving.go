@@ -33,7 +33,7 @@ const (
 	// because a process that starts with it later is a rollback. Within that time, such a process
 	// counts as restarted.
 	unusedAfter = 2 * time.Minute
-	// moveLimit limits the jobs that one statement moves or ends.
+	// moveLimit limits the jobs that one statement moves or cancels.
 	moveLimit = 2_000
 )
 
@@ -55,33 +55,34 @@ type Presence struct {
 	GatewayOnly bool
 	// Accepts is true for a process that runs a gateway.
 	Accepts bool
-	// Last is the result of this process's last Announce, or zero before the first.
+	// Last is the result of this process's previous Announce, or zero for the first call.
 	Last Configuration
 }
 
 // Configuration is a process's announced configuration.
 type Configuration struct {
-	// Number is larger for a configuration that was first announced later. 0: no configuration was
-	// announced.
+	// Number is larger for a newer configuration: one that was first announced later, or announced
+	// again after no process had run it for a while. 0: no configuration was announced.
 	Number int64
 	Routes string // as in Presence
 	// ForHandlers is true if an event waits for handlers of its source: only processes with
 	// such handlers can take it.
 	ForHandlers bool
 
-	// AnnouncedAt is the time of the announcement.
+	// AnnouncedAt is the time of the latest announcement, by this process's clock.
 	AnnouncedAt time.Time
 
 	hash string // Presence.Hash
-	// silentFrom and silentTo are the times of the announcements before and after this process
-	// could not announce itself for longer than PresumedGone.
+	// silentFrom and silentTo are the times of the last two successive announcements of this
+	// process that were more than PresumedGone apart. Zero: there were none.
 	silentFrom, silentTo time.Time
 }
 
-// CountsFor returns the age up to which the announcements of other processes count: PresumedGone,
-// or more while this process cannot announce itself, and for PresumedGone afterwards. An outage of
-// the database makes all announcements old. The announcements that counted before the outage still
-// count until all processes have had the time to announce themselves again.
+// CountsFor returns the age up to which the announcements of other processes count. The age is
+// PresumedGone. It is higher while this process cannot announce itself, and for a time of
+// PresumedGone after that, because an outage of the database makes all announcements old. The
+// announcements that counted before the outage still count until all processes have had the time
+// to announce themselves again.
 func (c Configuration) CountsFor() time.Duration {
 	switch {
 	case c.AnnouncedAt.IsZero():
@@ -173,17 +174,17 @@ func (f *Fleet) TakeOver(ctx context.Context, p Presence) (moved int64, err erro
 	return f.syncQueues(ctx, 0, own)
 }
 
-// SyncQueues moves every waiting job to a queue that a running process reads, and returns the
-// number of moved jobs. Jobs may wait in a queue that no process reads: while processes with
-// different configurations run together, and after the last old process has stopped. Call it every
+// SyncQueues moves the waiting jobs of effects out of queues that no running process reads, and
+// returns the number of moved jobs. Jobs may wait in such a queue while processes with different
+// configurations run together, and after the last old process has stopped. Call SyncQueues every
 // 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncQueues(ctx context.Context) (moved int64, err error) {
 	return f.syncQueues(ctx, PresumedGone, func(string) bool { return false })
 }
 
 // syncQueues moves jobs out of queues that no process has read for the duration unserved, except
-// queues for which the function leave returns true. It also ends the jobs of retired destinations
-// in these queues, and the jobs that were set aside for retired destinations.
+// queues for which the function leave returns true. It also cancels the jobs of retired
+// destinations in these queues, and the jobs that were set aside for retired destinations.
 func (f *Fleet) syncQueues(ctx context.Context, unserved time.Duration, leave func(queue string) bool) (moved int64, err error) {
 	if _, err := f.execute(ctx, "place_destinations", f.sql.PlaceDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()})); err != nil {
 		return 0, fmt.Errorf("sync queues: place destinations: %w", err)

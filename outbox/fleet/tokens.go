@@ -14,12 +14,12 @@ import (
 
 // TakeTokens takes n tokens of a destination's rate, which applies to all processes together. It
 // returns the time that the caller must wait before it uses all n at once. If this wait is longer
-// than patience, TakeTokens takes nothing and returns false: a token that waits for one process is
+// than patience, TakeTokens takes nothing and returns false: a token that one process has taken is
 // lost if another process has the destination's next job. To keep the wait short, a process should
 // have one caller at a time for each destination. After a quiet time, at most burst tokens are free.
 // A perSecond of 0 or less means no limit.
 //
-// The statement need not survive a server failure: lost tokens at worst allow a burst.
+// The statement need not survive a server failure: if it is lost, the worst result is a burst.
 //
 // TakeTokens implements the generic cell rate algorithm (ITU-T I.371) by the database's clock.
 // Errors: ErrUnavailable.

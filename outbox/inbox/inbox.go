@@ -70,7 +70,8 @@ func New(opts Options) (*Inbox, error) {
 	return i, nil
 }
 
-// Newest returns the position of the newest event, or 0 if none exists.
+// Newest returns the position of the newest event, even if retention has deleted the event. It
+// returns 0 if no event was ever accepted.
 func (i *Inbox) Newest(ctx context.Context) (last int64, err error) {
 	if err := i.sql.NewestEvent.QueryRow(ctx, pipeline.ByIndex{Sender: i.readPool}).Scan(&last); err != nil {
 		return 0, fmt.Errorf("find the newest event: %w", err)

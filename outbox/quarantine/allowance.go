@@ -12,15 +12,15 @@ import (
 // process may replace in an hour, once it has written that half. The caps bound the table, but a
 // flood that keeps replacing its rows would still fill the WAL, an archive and replicas. The newest
 // deliveries of a flood are hardly more valuable than the stored deliveries. Known addresses get
-// more. They are limited too, because behind an unconfigured proxy any sender has a known sender's
-// address.
+// more. They are limited too, because behind a proxy that is not in trusted_proxies all senders
+// have the proxy's address.
 const (
 	othersAnHour = 0.1
 	knownAnHour  = 0.5
 )
 
-// allowance limits the writes to one half of a source's caps: the whole half immediately, and then
-// a part of it per hour until most of the half is free again.
+// allowance limits the writes to one half of a source's caps. It allows the whole half immediately,
+// and then a part of it per hour, until at least half of that half is free again (see renew).
 type allowance struct{ rows, bytes *rate.Limiter }
 
 func newAllowance(anHour float64) allowance {
@@ -46,7 +46,7 @@ type half struct {
 	known  bool
 }
 
-// content is what the table contains of one half of a source's caps.
+// content counts the rows in the table for one half of a source's caps, and their bytes.
 type content struct {
 	half
 

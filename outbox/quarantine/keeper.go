@@ -173,8 +173,8 @@ func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 // Call Start once the database is migrated. None of these addresses is known before the first read.
 func (k *Keeper) Start() { k.runner.Wake() }
 
-// wakeToTidy requests a turn after the interval of deletions. Without deliveries, nothing else would
-// wake the Keeper, and expired rows would stay.
+// wakeToTidy schedules a turn tidyEvery from now. Without deliveries, nothing else would wake the
+// Keeper, and expired rows would stay.
 func (k *Keeper) wakeToTidy() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -213,7 +213,8 @@ func (k *Keeper) work() {
 	}
 }
 
-// renewAllowances renews the allowances of halves that retries, drops or expiry have emptied.
+// renewAllowances renews the allowance of each half that is at least half empty, because operators
+// retried or dropped its deliveries or because they expired.
 func (k *Keeper) renewAllowances(left []content) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -257,7 +258,7 @@ func (k *Keeper) takeTurn() (batch []*pending, more bool) {
 	return batch, len(k.others.waiting)+len(k.known.waiting) > 0
 }
 
-// Stop writes the waiting requests until ctx ends. It may be called again.
+// Stop waits until the waiting requests are written, or ctx is done. It may be called again.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.mu.Lock()
 	k.stopped = true

@@ -67,7 +67,7 @@ type Filter struct {
 	Until  time.Time       `json:"until,omitzero"` // selects deliveries that arrived before this time
 }
 
-// Share is the number of a source's deliveries that were refused for one reason.
+// Share sums up the deliveries of one source that were refused for one reason.
 type Share struct {
 	Source identity.Source `json:"source"`
 	Reason string          `json:"reason"`

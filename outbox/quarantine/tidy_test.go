@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Expired deliveries and addresses are deleted although no further delivery arrives, such as after
-// quarantine: off.
+// Expired deliveries and addresses are deleted even if no further delivery is offered, for example
+// because a source now has quarantine: off.
 func TestExpiredRowsGoWithoutTraffic(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -21,7 +21,7 @@ func TestExpiredRowsGoWithoutTraffic(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
 	k.tidyEvery = 10 * time.Millisecond
 	k.Start()
-	for range 3 { // Start deletes expired rows only once
+	for range 3 { // Start itself deletes expired rows only once
 		_, err = pool.Exec(t.Context(), `
 			INSERT INTO hooklatch.rejected_deliveries (rejection_id, source, rejected_at, reason, known, method, host, secure, target, headers, body, bytes)
 			VALUES ($1, 'stripe', now() - interval '8 days', 'wrong_signature', false, 'POST', '', true, '', '{}', '', 1)`, uuid.New())

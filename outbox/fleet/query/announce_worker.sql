@@ -1,8 +1,8 @@
 -- Announces a process and its configuration, and returns the configuration's number. The server's
 -- clock measures the process's start, so that two processes can be compared. A known configuration
 -- keeps its number. Therefore, a restarted process does not make an older configuration the newest.
--- A configuration that no process has run for :unused_seconds gets a new number, unless a process
--- renews its announcement, or none could announce anything.
+-- A configuration that no process has run for :unused_seconds gets a new number, unless the process
+-- renews its announcement, or no process could announce anything in that time.
 WITH outage AS (
     SELECT max(seen_at) AS began_at
     FROM hooklatch.configurations
@@ -19,8 +19,8 @@ WITH outage AS (
     RETURNING known.number, known.began_at
 ), resumed AS (
     -- The first announcement after an outage counts for every configuration that was in use when
-    -- the outage began. A locked row is being announced. Rows are locked after the announced one, so
-    -- that no two processes wait for each other.
+    -- the outage began. A row that is locked is left out, because another process is announcing it.
+    -- No two processes therefore wait for each other.
     UPDATE hooklatch.configurations AS c
     SET seen_at = now()
     FROM (

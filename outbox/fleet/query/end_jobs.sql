@@ -1,5 +1,5 @@
 -- Cancels jobs for retired destinations in queues that no process reads, once their effects are
--- parked or have ended. If an operator has retried an effect, its job stays until the destination
+-- parked or finished. If an operator has retried an effect, its job stays until the destination
 -- is registered again.
 WITH idle AS (
     SELECT j.id

@@ -1,5 +1,5 @@
 -- Advances the theoretical arrival time (tat) by :tokens, and returns the seconds until the tokens
--- conform. If they are more than :patience_seconds, nothing is taken. The statement uses
+-- conform. If this wait is longer than :patience_seconds, nothing is taken. The statement uses
 -- clock_timestamp(), not now(), because it may have waited for the row lock.
 WITH taken AS (
     INSERT INTO hooklatch.destination_rates AS r (name, tat)

@@ -1,8 +1,8 @@
 -- Notifies River's clients again about queues whose pause state a client seems to ignore. Postgres
 -- keeps no notification for a client that is not listening, and a client reads its queues' pauses
 -- only when it starts. A client seems to ignore a resume if a queue's oldest job has waited for a
--- long time, and a pause if a job was fetched long after the pause. The rows are locked, so that
--- the notification of a concurrent pause or resume arrives after this notification.
+-- long time. It seems to ignore a pause if a job was fetched long after the pause. The rows are
+-- locked, so that the notification of a concurrent pause or resume arrives after this notification.
 SELECT pg_notify(:topic, json_build_object('action', CASE WHEN q.paused_at IS NULL THEN 'resume' ELSE 'pause' END, 'queue', q.name)::text)
 FROM (
     SELECT q.name, q.paused_at

@@ -1,7 +1,7 @@
 -- Stores an exported event and its delivery again, if they are not stored. The generation is at
 -- least that of the last recorded replay. The event has the outcome imported until
--- restore_outcome.sql changes it: in a cell that a source has left, a trigger refuses the source's
--- events with any other outcome, but this event is not new.
+-- restore_outcome.sql changes it. In a cell that the source has left, a trigger refuses inserted
+-- events with any other outcome, because it takes them for new ones.
 WITH restored AS (
     INSERT INTO hooklatch.processed_events AS p
     SELECT (jsonb_populate_record(

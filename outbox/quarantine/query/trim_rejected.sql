@@ -1,7 +1,7 @@
 -- Deletes rows that exceed the caps of each half of a source, starting with the deliveries of the
 -- lowest rank. For the cap of rows, each address keeps its newest delivery before any address keeps
 -- two. For the cap of bytes, a delivery ranks by the total bytes of its address's deliveries from
--- the newest one up to itself. Returns what each half has left.
+-- the newest one up to itself. Returns how many rows and bytes each half still has.
 WITH mine AS (
     SELECT r.rejection_id, r.source, r.known, r.rejected_at, r.bytes,
         row_number() OVER newest_first AS place,

@@ -1,6 +1,6 @@
--- True if processes have run other configurations for :unused_seconds, and none the known one. An
--- outage of the database, in which no process can announce anything, does not count. A process that
--- renews its announcement has run its configuration all the time.
+-- True if another configuration was announced more than :unused_seconds after the last announcement
+-- of the known one. An outage of the database, in which no process can announce anything, does not
+-- count. False if a process renews its announcement: it has run the configuration all the time.
 (NOT :renewed::boolean AND EXISTS (
     SELECT
     FROM hooklatch.configurations AS other
