@@ -60,7 +60,7 @@ type logOperator struct {
 	Who, Role, Via string
 	Action         Action
 	Target         string
-	Filter         any // becomes JSON
+	Filter         any // encoded as JSON
 	Reason, Result string
 	Affected       int64
 	RequestID      string

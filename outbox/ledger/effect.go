@@ -84,7 +84,7 @@ func (s EffectState) Finished() bool {
 type NewEffect struct {
 	identity.EffectID
 
-	Route       string // empty if the application enqueued the effect
+	Route       string // empty if no route creates the effect
 	Destination string
 	Queue       string // River queue of the destination
 	Policy      Policy // empty: AtLeastOnce
@@ -178,7 +178,7 @@ type Effect struct {
 	Destination  string            `json:"destination"`
 	Queue        string            `json:"-"`
 	Policy       Policy            `json:"policy"`
-	Event        identity.EventRef `json:"-"` // zero when enqueued by the application
+	Event        identity.EventRef `json:"-"` // zero if the application enqueued the effect outside a handler
 	// EventReceivedAt is set only when Claim grants the first attempt.
 	EventReceivedAt time.Time `json:"-"`
 	EventType       string    `json:"event_type,omitzero"`

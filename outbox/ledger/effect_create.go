@@ -123,9 +123,10 @@ func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 }
 
 // jobsOfNew returns one job for each created effect that can be attempted. In an order only the
-// first effect gets a job, if jobsOfNew can find this effect without waiting. In a caller's
-// transaction (alone), which may take long, or while another transaction holds the order, every new
-// effect gets a job. The claim then finds that it is not the effect's turn.
+// first effect gets a job, if jobsOfNew can find this effect without waiting. Otherwise every new
+// effect gets a job: in a caller's transaction (alone), which may take long, with more than
+// maxOrderLocks orders, or while another transaction holds the order. The claim then finds that it
+// is not the effect's turn.
 func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for _, e := range rows.Effects {

@@ -80,8 +80,8 @@ func New(opts Options) (*Ledger, error) {
 	return l, nil
 }
 
-// Stop refuses new work and waits until everything submitted is committed, or ctx is done. It
-// may be called again.
+// Stop refuses new work and waits until everything submitted is committed or has failed, or ctx is
+// done. It may be called again.
 func (l *Ledger) Stop(ctx context.Context) error {
 	return errors.Join(l.claims.Stop(ctx), l.unanswered.stop(ctx), l.settlements.Stop(ctx))
 }

@@ -28,7 +28,7 @@ type OperatorAction struct {
 
 // OperatorLog lists operator actions since a time, newest first. It returns at most limit actions,
 // or 50 if limit is 0. A zero since sets no bound. With targets, it lists only the actions on these
-// names.
+// targets.
 func (l *Ledger) OperatorLog(ctx context.Context, since time.Time, limit int, targets ...string) ([]OperatorAction, error) {
 	rows, err := l.sql.OperatorLog.With(operatorLog{Since: column.TimeOrNull(since), Targets: targets, Limit: column.Limit(limit)}).Query(ctx, pipeline.ByIndex{Sender: l.read, InOrder: true})
 	if err != nil {

@@ -111,7 +111,7 @@ func scanHead(row pgx.CollectableRow) (head, error) {
 // wakeNext inserts jobs for the effects that are now first in their orders, because the effects in
 // changed no longer block them. An effect lacks a live job only while an earlier effect of its
 // order is unfinished. Each transaction looks up the first unfinished effect while it holds the
-// lock on the order. So the transaction that ends the last earlier effect finds no other, and
+// lock on the order. So the transaction that finishes the last earlier effect finds no other, and
 // inserts the job. locked means that the caller already holds the locks on the orders.
 func (l *Ledger) wakeNext(ctx context.Context, tx pgx.Tx, changed []place, locked bool) error {
 	orders := make(map[orderKey]bool)

@@ -33,8 +33,8 @@ type Settlement struct {
 	// Such responses alone do not show whether the effect or its destination is at fault.
 	Unauthorized bool
 	// Uncounted is true if the attempt does not count toward the attempt limit, because another
-	// process has to make it. A probe does not need Uncounted, because its claim decides whether
-	// the probe counts.
+	// process has to send the request. A probe does not need Uncounted, because its claim decides
+	// whether the probe counts.
 	Uncounted bool
 	// RotateKey gives the next attempt another key, because the receiver stored an error under this
 	// key and replays it. The ledger records each attempt's key. RotateKey is ignored when the

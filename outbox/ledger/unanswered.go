@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxUnanswered limits the remembered claims. Claims above the limit are in doubt when their
-	// lease ends, like the claims of a process that died.
+	// maxUnanswered limits the remembered claims. The effects of further claims are in doubt when
+	// their leases end, like those of a process that died.
 	maxUnanswered = 4096
 	// unansweredPause is the wait before the next try on an unavailable database.
 	unansweredPause = time.Second

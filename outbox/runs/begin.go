@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// ManyError is returned when a bulk run would select more than its limit.
+// ManyError is returned when a bulk run would select more targets than its limit.
 type ManyError struct{ Most int64 }
 
 // Error implements error.

@@ -50,8 +50,8 @@ type EffectTerms struct {
 	// InDoubt includes effects that may have been applied. Without it they are only counted. An
 	// Order that includes them requires a reason.
 	InDoubt bool `json:"in_doubt,omitempty"`
-	// DoubtSince marks parked effects as possibly applied since that time, unless they have been in
-	// doubt for longer. Zero: no mark.
+	// DoubtSince marks the effects that the run parks as possibly applied since that time, unless
+	// an attempt has already put them in doubt. Zero: no mark.
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 

@@ -24,7 +24,7 @@ type Preview struct {
 	Counts
 
 	Order Order // with its end set: ready to submit
-	// Place is the position where this count ended; it started after Bite.After.
+	// Place is the position at which this count stopped. The count started after Bite.After.
 	Place string
 	// More is true if the selection continues after Place.
 	More   bool

@@ -97,7 +97,7 @@ type Run struct {
 	CreatedAt time.Time
 	State     State
 	Since     time.Time // start of this state
-	Error     string    // reason why it failed, exceeded its limit, or cannot continue
+	Error     string    // reason why it failed, was stopped at its limit, or cannot continue now
 	Total     int64     // count before the start. 0: not fully counted
 	Worked    bool      // a process works on it now
 	// Erased lists the events that the last step erased, for progress functions.

@@ -1,5 +1,5 @@
--- Cancels effects, or parks them for an operator. If a restore lost later rows, the outcome is
--- unknown: the effects are in doubt since :doubt_since.
+-- Cancels or parks effects for an operator. If :doubt_since is not NULL, a restore may have lost
+-- rows, and effects that are not in doubt yet count as possibly applied since that time.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (
