@@ -66,7 +66,7 @@ type acceptArgs struct {
 	MaxAttempts int
 }
 
-// acceptOneArgs are the arguments for a batch with one event.
+// acceptOneArgs are the arguments for a batch of one delivery with one event to store.
 type acceptOneArgs struct {
 	eventRow
 

@@ -49,7 +49,7 @@ type Dispatched struct {
 	// its job or was accepted before.
 	Left       bool
 	Outcome    inbox.Outcome
-	Created    []identity.EffectID // new effects; those parked or waiting for their turn have no job
+	Created    []identity.EffectID // new effects; parked effects, and most that wait for their turn, have no job
 	Suppressed []identity.EffectID // effects whose key an earlier event used (I4)
 	// Started are the effects of Created whose first attempt the caller must execute and settle:
 	// see ledger.NewEffect.Claim.

@@ -284,7 +284,7 @@ func (o *Outbox) Finder() *find.Finder { return o.finder }
 // Retention returns the keeper that deletes expired rows, in the same schema.
 func (o *Outbox) Retention() *retention.Keeper { return o.keeper }
 
-// Export returns the export of days that retention dropped, or nil if Options.Export is not set.
+// Export returns the archive of exported days, or nil if Options.Export is not set.
 func (o *Outbox) Export() *export.Archive { return o.exported }
 
 // Erasure returns the eraser of senders' data, in the same schema.

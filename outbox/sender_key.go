@@ -49,8 +49,8 @@ func (o *Outbox) SenderKeys(ctx context.Context, source identity.Source) ([]Send
 	return keys, nil
 }
 
-// KeepSenderKey stores a key in the background, without delaying the response. Losing a key is
-// harmless: it is fetched from the sender again.
+// KeepSenderKey stores a key in the background, so that the response to a delivery does not wait.
+// Losing a key is harmless: it is fetched from the sender again.
 func (o *Outbox) KeepSenderKey(k SenderKey) {
 	go func() {
 		if _, err := o.senderKeys.Submit(context.Background(), k); err != nil {

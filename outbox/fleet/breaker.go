@@ -24,8 +24,9 @@ func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn ti
 type Evidence struct {
 	// Failing is the time since the earliest of the failed attempts began. 0: unknown.
 	Failing time.Duration
-	// Succeeded is the time since the last applied attempt. It is recorded with the pause: if an effect
-	// had failed before this success, a probe with that effect counts as one of its attempts. 0: none.
+	// Succeeded is the time since the last applied attempt. 0: none. The time of this success is
+	// recorded for the destination. A probe with an effect that had failed before the success then
+	// counts as one of the effect's attempts.
 	Succeeded time.Duration
 }
 
@@ -43,8 +44,8 @@ func (f *Fleet) TripSince(ctx context.Context, destination, reason string, probe
 }
 
 // BeginProbe lets one due probe through an open breaker and changes the breaker to half-open. It
-// returns false if no probe may start: it is too early, another process probes, an operator paused
-// the destination, or the breaker is closed. A probe that does not end with CloseBreaker or
+// returns false if no probe may start: it is too early, another probe is running, an operator
+// paused the destination, or the breaker is closed. A probe that does not end with CloseBreaker or
 // ProbeFailed within lease is given up, and the next probe may start. Errors: ErrUnavailable.
 func (f *Fleet) BeginProbe(ctx context.Context, destination string, lease time.Duration) (bool, error) {
 	var begun bool

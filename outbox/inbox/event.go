@@ -50,7 +50,7 @@ type Event struct {
 	RetryNumber   int    `json:"retry_number,omitzero"`   // number of the provider's retry that delivered it; 0 for a first attempt
 	RetryReason   string `json:"retry_reason,omitzero"`
 
-	Origin identity.Origin `json:"origin"` // how it was accepted
+	Origin identity.Origin `json:"origin"` // how it was received
 	// Altered describes how the event from the provider's list differs from the webhook, such as
 	// "redacted". Empty: no known difference.
 	Altered string `json:"altered,omitzero"`

@@ -40,7 +40,7 @@ type Plan struct {
 
 // Planned reports which effects of a Plan were created and which were suppressed.
 type Planned struct {
-	Created    []identity.EffectID // new effects; those parked or waiting for their turn have no job
+	Created    []identity.EffectID // new effects; parked effects, and most that wait for their turn, have no job
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
 	// Started are the effects of Created that began with their first attempt, in the form in which
 	// Claim returns effects. The process that commits them must execute and settle these attempts.

@@ -131,7 +131,8 @@ func (l *Ledger) Act(ctx context.Context, by Operator, what Instruction, f func(
 	})
 }
 
-// LogTx writes the row in the operator log, in the action's transaction.
+// LogTx inserts the row of an action into the operator log, in the transaction that performs the
+// action.
 func (l *Ledger) LogTx(ctx context.Context, tx pgx.Tx, by Operator, what Instruction, came Consequence) error {
 	filter := what.Filter
 	if filter == nil {

@@ -19,10 +19,10 @@ type OperatorAction struct {
 	ID       int64           `json:"id"`
 	At       time.Time       `json:"at"`
 	Action   Action          `json:"action"`
-	Target   string          `json:"target"` // an idempotency key, source/event_id, a destination, or a part of a selection
+	Target   string          `json:"target"` // name of the target, such as source/event_id or run 7, or a description of a selection
 	Filter   json.RawMessage `json:"filter"` // the selection of targets; {} if one was named
 	Result   string          `json:"result,omitzero"`
-	Affected int64           `json:"affected"`     // number of effects, events or destinations changed
+	Affected int64           `json:"affected"`     // number of changed targets, such as effects or events
 	Run      int64           `json:"run,omitzero"` // bulk run that the action started or concerned. 0: none
 }
 

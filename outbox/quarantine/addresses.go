@@ -79,8 +79,8 @@ func (a *addresses) forgetOld() {
 	}
 }
 
-// known reports whether a delivery of the source from this address was accepted. An empty source
-// means any source.
+// known reports whether a delivery of the source from this address was accepted in the last 30
+// days. An empty source means any source.
 func (a *addresses) known(source identity.Source, from netip.Prefix) bool {
 	s := sender{source, from}
 	a.mu.Lock()

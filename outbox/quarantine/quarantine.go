@@ -32,7 +32,7 @@ const (
 
 // Options configure a Quarantine.
 type Options struct {
-	// Pool is the database, migrated. Required.
+	// Pool connects to the migrated database. Required.
 	Pool *pgxpool.Pool
 	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name

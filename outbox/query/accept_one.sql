@@ -1,4 +1,4 @@
--- T1 for a delivery of one event in a separate transaction. It does the same as accept.sql, without
+-- T1 for a batch of one delivery with one event to store. It does the same as accept.sql, without
 -- arrays to unnest and rows to sort and join. These steps take half of the time that accept.sql
 -- needs for a single event.
 WITH accepted AS (

@@ -44,8 +44,8 @@ type Counts struct {
 	// includes them; otherwise they are skipped.
 	InDoubt    int64  `json:"in_doubt"`
 	Unrendered int64  `json:"unrendered"`           // skipped: nothing to send
-	Unclear    int64  `json:"unclear"`              // skipped because the condition failed; WhyUnclear is the first error
-	WhyUnclear string `json:"why_unclear,omitzero"` // in a preview only; not stored
+	Unclear    int64  `json:"unclear"`              // skipped because the condition failed
+	WhyUnclear string `json:"why_unclear,omitzero"` // first error of a condition, or else of a missing body; not stored
 
 	Came
 }

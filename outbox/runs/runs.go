@@ -28,8 +28,8 @@ import (
 
 // Options configure Runs. All but Schema are required.
 type Options struct {
-	DB         *commit.DB    // commits runs
-	ReadPool   *pgxpool.Pool // serves selections, from the same database
+	DB         *commit.DB    // commits the changes of runs
+	ReadPool   *pgxpool.Pool // reads runs and selections, from the same database
 	Schema     schema.Name   // holds the tables. Defaults to schema.Default.
 	Jobs       *riverjob.Inserter
 	Inbox      *inbox.Inbox

@@ -1,4 +1,5 @@
--- Checks whether a transaction was committed although the response to its COMMIT was lost.
+-- Checks whether the attempt of a claim is recorded. If so, its transaction was committed, although
+-- the response to its COMMIT was lost.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.all_attempts

@@ -1,5 +1,5 @@
--- Replaces the content of effects whose rendering failed with the content from their event's replayed
--- plan. No attempt of these effects has started.
+-- Replaces the content of effects whose rendering failed with the content from the plan of their
+-- replayed event. No attempt of these effects has started.
 WITH planned AS (
     SELECT e.*, COALESCE(d.queue, e.planned_queue) AS queue
     FROM :effects AS e (
