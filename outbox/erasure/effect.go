@@ -23,9 +23,9 @@ func (e *OfEventError) Error() string {
 	return fmt.Sprintf("it was created by event %s: erase the event to erase its effects too", e.Event)
 }
 
-// Effect erases the request, responses and errors of an effect that the application enqueued, or whose
-// event is neither stored nor in the export.
-// Errors: ErrNotFound, *OfEventError, *UnfinishedError, ErrUnavailable.
+// Effect erases the request, responses and errors of one effect. It returns an *OfEventError if the
+// effect was created by an event whose erasure would erase the effect too. Errors: ErrNotFound,
+// *OfEventError, *UnfinishedError, ErrUnavailable.
 func (e *Eraser) Effect(ctx context.Context, idempotencyKey string, by ledger.Operator, order Order) (Erased, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()

@@ -17,8 +17,8 @@ import (
 
 // Order describes the request for an erasure.
 type Order struct {
-	// Cancel is true to cancel unfinished work before the erasure. Otherwise unfinished events and
-	// effects are refused.
+	// Cancel is true to cancel unfinished work before the erasure. Otherwise the erasure of an
+	// unfinished event or effect is refused.
 	Cancel bool
 	// Filter is the filter that selected the event, for the operator log, without the texts that it
 	// searches for. Nil if the operator named the event.
@@ -37,8 +37,8 @@ type Order struct {
 type Erased struct {
 	Again   bool // the event or effect was erased before
 	Effects int  // number of effects that were erased
-	// Others is the number of other events in the delivery that are not erased. They keep their
-	// parts of the body, and the headers.
+	// Others is the number of other events in the delivery that are not erased. Their parts of the
+	// body stay, and so do the delivery's headers.
 	Others int
 	// Remains is true if the event's own part of the body stays, because it overlaps the parts of
 	// Others or cannot be located. The part is erased with the last of the other events.

@@ -16,8 +16,8 @@ import (
 )
 
 // Exported applies the database's erasures to the export. It may be called repeatedly. Retention
-// applies them too. Exported calls the function still before each day of the export and returns its
-// error; still may be nil.
+// applies them too. Exported calls the function still before each day of the export and between the
+// parts of a day, and returns its error; still may be nil.
 func (e *Eraser) Exported(ctx context.Context, still func(context.Context) error) error {
 	if e.export == nil {
 		return nil
@@ -118,8 +118,8 @@ func (e *Eraser) storedEffects(ctx context.Context, tx pgx.Tx, event lockedEvent
 }
 
 // eraseFromDelivery erases the part of an exported event from its delivery, if the database keeps the
-// delivery for other events. It returns the number of these events, and whether the part remains because
-// of them.
+// delivery for other events. It returns the number of these events, and whether the part remains
+// because it overlaps their parts or cannot be located.
 func (e *Eraser) eraseFromDelivery(ctx context.Context, tx pgx.Tx, event lockedEvent, line *export.Line) (others int, remains bool, err error) {
 	of := event.delivery()
 	contentType, body, err := e.storedDelivery(ctx, tx, of)

@@ -60,8 +60,8 @@ type Redacted struct {
 // Requests, responses and errors of the events' effects may contain the values in any position and
 // form, so they are erased entirely. A body that is neither JSON nor a form is also erased
 // entirely. A redacted event is not dispatched again. Redact returns when all work is done, or ctx
-// is done. Each call begins with another source, so that no source holds up the others. An event that
-// cannot be redacted waits for the next call, and holds up no other event.
+// is done. Each call begins with the next source, so that no source holds up the others. An event
+// that cannot be redacted waits for the next call, and holds up no other event.
 func (e *Eraser) Redact(ctx context.Context, redactions []Redaction) (Redacted, error) {
 	var done Redacted
 	var errs []error
@@ -149,7 +149,7 @@ func (e *Eraser) redactWaiting(ctx context.Context, r Redaction, done *Redacted)
 	}
 }
 
-// redactNew reads the events after a position.
+// redactNew redacts the source's events after a position, or notes that they wait.
 func (e *Eraser) redactNew(ctx context.Context, r Redaction, at setProgress, done *Redacted) error {
 	for !ended(ctx) {
 		refs, last, err := e.redactable(ctx, r, at.AcceptSeq)
@@ -223,7 +223,8 @@ func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identit
 	})
 }
 
-// redactAtOnce redacts events in one transaction, which also updates the progress.
+// redactAtOnce redacts events, or notes that they wait, and updates the progress, all in one
+// transaction.
 func (e *Eraser) redactAtOnce(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
 	// All batches lock their events in this order, to avoid deadlocks.
 	slices.SortFunc(refs, func(a, b identity.EventRef) int { return cmp.Compare(a.EventID, b.EventID) })

@@ -125,8 +125,8 @@ func TestNewRulesRedactWhatIsThere(t *testing.T) {
 	}
 }
 
-// A call whose time is always over after the first page of waiting events still reaches every event of
-// every source in the end.
+// The time of each call is over after the first page of waiting events. Repeated calls nevertheless
+// reach every event of every source.
 func TestManyWaitingEventsHoldUpNoOtherEvent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,15 +9,15 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// walks is what this process's redactions remember between two calls. If every call restarted, a walk
-// longer than a call would never reach its last events.
+// walks is what this process's redactions remember between two calls. If every call began again
+// with the first event, a walk that takes longer than a call would never reach the last events.
 type walks struct {
 	mu      sync.Mutex
 	calls   int
 	waiting map[identity.Source]identity.EventID // last waiting event that was read, if more follow
 }
 
-// inTurn returns the redactions in an order that begins with another source in each call.
+// inTurn returns the redactions in a rotated order: each call begins with the next source.
 func (w *walks) inTurn(redactions []Redaction) []Redaction {
 	if len(redactions) == 0 {
 		return nil

@@ -17,8 +17,8 @@ const (
 	// eventsAtOnce is the number of events that one statement reads.
 	eventsAtOnce = 10_000
 	// overlap bounds the disorder of positions: an event with a higher position may have been
-	// received this much earlier than an event with a lower position. An event gets its position
-	// when it is inserted, but its time is the time at which its transaction began.
+	// received up to an hour earlier than an event with a lower position. An event gets its
+	// position when it is inserted, but its time is the time at which its transaction began.
 	overlap = time.Hour
 )
 
@@ -36,8 +36,8 @@ type search struct {
 	ended  bool
 }
 
-// eventsOf lists the events of a day by delivery. No index maps a delivery to its events. Their
-// positions are found by the time at which the day began and ended.
+// eventsOf lists the events of a day, sorted by delivery. No index maps a delivery to its events,
+// so eventsOf reads all events at the positions that belong to the times around the day.
 func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
 	var places [2]int64
 	for i, at := range []time.Time{d.span().From.Add(-overlap), d.span().Until.Add(overlap)} {
@@ -50,9 +50,9 @@ func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
 	return s.events, err
 }
 
-// allEventsOf lists the events of a day by delivery, whatever their positions are: while the
-// database's clock is wrong, times do not follow positions. It reads all events. If the time limit is
-// reached, it returns ErrUnfinished, and this process's next call continues.
+// allEventsOf lists the events of a day, sorted by delivery, whatever their positions are: while
+// the database's clock is wrong, times do not follow positions. It reads all events. If the time
+// limit is reached, it returns ErrUnfinished, and this process's next call for the day continues.
 func (a *Archive) allEventsOf(ctx context.Context, d Day, over func() bool) ([]arrived, error) {
 	s := a.takeSearch()
 	if !s.day.Equal(d.Day) {
@@ -65,7 +65,7 @@ func (a *Archive) allEventsOf(ctx context.Context, d Day, over func() bool) ([]a
 	return s.events, err
 }
 
-// takeSearch returns the last search, which no other call then continues.
+// takeSearch returns the last search and forgets it, so that only one call continues it.
 func (a *Archive) takeSearch() search {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -22,17 +22,18 @@ type note struct {
 	identity.EventRef
 
 	text        string // replaces the errors of the event and its effects
-	redacting   bool   // erased by a setting of the source, not by an operator
+	redacting   bool   // requested by the redaction settings of the source, not by an operator
 	requestedAt time.Time
 	receivedAt  time.Time // of a redacted event whose row is stored; otherwise zero
 }
 
-// clockError bounds the error of the database's clock. An event may have been received under a
-// clock that was this much ahead, and a delivery that repeats the event under the right clock.
+// clockError is the largest error of the database's clock that an erasure allows for. An event may
+// have been received while the clock was ahead. The delivery that repeats the event may have
+// arrived when the clock was right again, on a day that seems to be earlier.
 const clockError = 7 * 24 * time.Hour
 
 // concerns reports whether a day may contain the event. Redactions are noted every minute, and most
-// of these events are younger than every exported day: no file has to be read for them.
+// redacted events are newer than every exported day. No file has to be read for such events.
 func (n note) concerns(d Day) bool {
 	return n.receivedAt.IsZero() || d.span().Until.After(n.receivedAt.Add(-clockError))
 }
@@ -56,8 +57,9 @@ type walk struct {
 	after  time.Time // the last day that was visited; zero: none
 	passed bool      // a visited day was unfinished
 
-	// If part is not 0, the parts of the next day before this one were visited. They are those of this
-	// manifest, which the walk read or published.
+	// part is the number of parts of the next day that were visited before the walk was
+	// interrupted. The manifest named here lists these parts. The walk read or published that
+	// manifest.
 	part     int
 	manifest string
 }
@@ -72,9 +74,9 @@ func (a *Archive) NoteErasureTx(ctx context.Context, tx pgx.Tx, ref identity.Eve
 }
 
 // EraseNoted erases the events of noted erasures in all exported days. It may be repeated: if it
-// fails, the notes stay for a later call. EraseNoted calls the function still before each day, and
-// between the parts of a day. It returns the error of still, which may be nil. This process's next
-// call then continues there: a large export takes longer to visit than one call may last.
+// fails, the notes stay for a later call. EraseNoted calls the function still before each day and
+// between the parts of a day, and returns its error; still may be nil. This process's next call
+// then continues there: a large export takes longer to visit than one call may last.
 func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) error) error {
 	if left := a.takeWalk(); left != nil {
 		if err := a.eraseAll(ctx, left, still); err != nil {
@@ -96,7 +98,7 @@ func (a *Archive) EraseNoted(ctx context.Context, still func(context.Context) er
 	}
 }
 
-// takeWalk returns the walk that the function still ended, or nil.
+// takeWalk returns the walk that an error of still interrupted, or nil, and forgets it.
 func (a *Archive) takeWalk() *walk {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +143,7 @@ func (a *Archive) eraseAll(ctx context.Context, w *walk, still func(context.Cont
 func (a *Archive) visit(ctx context.Context, listed Day, w *walk, still func(context.Context) error) error {
 	noted := w.noted.of(listed)
 	if len(noted) == 0 && listed.Manifest != "" && len(listed.garbage) == 0 {
-		w.part = 0 // it was of a day that is gone
+		w.part = 0 // the part belonged to another day, which has left the export
 		return nil
 	}
 	// Other processes may have changed the day since the list was read.
@@ -240,8 +242,8 @@ func (a *Archive) eraseDay(ctx context.Context, d Day, noted notes, w *walk, sti
 	return a.noteFailure(ctx, d.Day, err)
 }
 
-// eraseIn rewrites the parts of a day that contain one of the events. If still returns an error,
-// eraseIn publishes what it has written, and sets w.part.
+// eraseIn rewrites the parts of a day that contain a noted event. If still returns an error,
+// eraseIn publishes the parts that it has rewritten so far, and sets w.part.
 func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes, w *walk, still func(context.Context) error) error {
 	visited := 0
 	if d.Manifest == w.manifest {
@@ -295,7 +297,7 @@ func (a *Archive) eraseIn(ctx context.Context, d Day, noted notes, w *walk, stil
 	return err
 }
 
-// has reports whether a part's index has one of the hashes.
+// has reports whether a part's index contains one of the hashes.
 func (a *Archive) has(ctx context.Context, p Part, hashes map[uint64]bool) (bool, error) {
 	asked := map[int]bool{}
 	for hash := range hashes {

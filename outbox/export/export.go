@@ -39,8 +39,8 @@ type Archive struct {
 	mu        sync.Mutex
 	manifests map[string]*Manifest // by name; each name is used only once
 	verified  map[string]bool      // names of the parts that an unfinished verification has read back
-	left      *walk                // ended before its last day; nil: none
-	search    search               // the last search of a day's events in all positions
+	left      *walk                // interrupted before its end; nil: none
+	search    search               // the last search of allEventsOf
 }
 
 // manifestsKept is the number of manifests that an Archive remembers.

@@ -163,9 +163,9 @@ func (a *Archive) verifyPart(ctx context.Context, p Part) error {
 	return nil
 }
 
-// publish reads back the files that m lists and the valid manifest d.Manifest does not list, writes
-// m, and makes m valid instead. It then deletes the files that are no longer listed. It returns the
-// name of the new manifest.
+// publish makes m the valid manifest of a day, instead of d.Manifest. It first reads back the files
+// that only m lists, and writes m. Finally it deletes the files that are no longer listed. It
+// returns the name of the new manifest.
 func (a *Archive) publish(ctx context.Context, d Day, m *Manifest, over func() bool) (string, error) {
 	former := new(Manifest)
 	if d.Manifest != "" {

@@ -37,9 +37,9 @@ func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) e
 	return a.noteFailure(ctx, day, a.export(ctx, day, over))
 }
 
-// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error. A
-// deadline is a failure too. The following calls may end in the same way, and retention deletes
-// nothing meanwhile.
+// noteFailure notes why the export of a day, or an erasure in it, failed, and returns the error.
+// Reaching a deadline is a failure too, because the next calls may fail in the same way, and
+// retention deletes nothing meanwhile.
 func (a *Archive) noteFailure(ctx context.Context, day time.Time, why error) error {
 	if why == nil || errors.Is(why, ErrUnfinished) || errors.Is(why, errOther) || errors.Is(ctx.Err(), context.Canceled) {
 		return why
@@ -74,7 +74,7 @@ func (a *Archive) export(ctx context.Context, day time.Time, over func() bool) e
 	if err := w.write(ctx); err != nil {
 		return err
 	}
-	a.takeSearch() // a later export of the day may have other events
+	a.takeSearch() // a later export of the day may find other events
 	m := newManifest(d, w.day.parts, 0)
 	count, ids, err := a.count(ctx, d)
 	if err != nil {
@@ -215,7 +215,7 @@ type dayWriter struct {
 
 	day    Day
 	events []arrived // sorted by delivery
-	all    bool      // events was listed by allEventsOf
+	all    bool      // allEventsOf has listed the events
 	over   func() bool
 	part   partWriter
 }
@@ -240,7 +240,7 @@ func (w *dayWriter) write(ctx context.Context) error {
 				return err
 			}
 			w.all = true
-			continue // a line may still have no event: it has expired
+			continue // if a line still has no event, its events have expired
 		}
 		for _, line := range lines {
 			if err := w.part.add(line); err != nil {

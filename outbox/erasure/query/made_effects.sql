@@ -10,7 +10,7 @@ SELECT DISTINCT
             AND o.latest_key = e.latest_key
     ), '') AS object_key
 FROM (
-    -- Without the bounds of all_links, which do not allow for every error of the clock.
+    -- The view all_links is not used, because its bounds do not allow for every error of the clock.
     SELECT p.source, p.event_id, l.scope, l.key, l.generation, l.suppressed
     FROM hooklatch.processed_events AS p
     JOIN hooklatch.links AS l ON l.accept_seq = p.accept_seq

@@ -1,5 +1,5 @@
--- The positions in a delivery's body of its events that are still stored and not erased. The export
--- names the delivery's events.
+-- The positions, in a delivery's body, of the delivery's events that are stored and not erased. The
+-- export names the delivery's events.
 SELECT p.item
 FROM :events AS asked (source text, event_id text)
 CROSS JOIN LATERAL (
