@@ -84,7 +84,7 @@ type Limits struct {
 
 // Do runs f in its own transaction and commits it. It is for work that is too rare or too long to
 // share a transaction. After a temporary fault, a lock wait or an unknown outcome, Do retries until
-// limits.Timeout is over. Without limits.Once or limits.Recurring, ctx does not cancel the
+// limits.Timeout has passed. Without limits.Once or limits.Recurring, ctx does not cancel the
 // transaction. If repeated is true, an earlier try may have been committed: f must recognise its own
 // rows. Errors: ErrUnavailable, ErrPoolNotPrepared, and errors from f and from COMMIT.
 func (db *DB) Do(ctx context.Context, name Name, limits Limits, f func(ctx context.Context, tx pgx.Tx, repeated bool) error) error {
@@ -141,7 +141,7 @@ func unavailable(name Name, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, name, err)
 }
 
-// attempts describe how one transaction is tried.
+// attempts describes how one transaction is tried.
 type attempts struct {
 	name  Name
 	run   func(tx pgx.Tx) error

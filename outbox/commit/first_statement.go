@@ -13,7 +13,7 @@ import (
 
 const (
 	// noteKnown is a key in pgconn.PgConn.CustomData. Its value is a map[string]struct{} of the first
-	// statements of transactions that succeeded on this connection.
+	// statements that have succeeded on this connection.
 	noteKnown = "hooklatch.known"
 	// maxKnown limits the number of noted statements. Hooklatch has fewer statements.
 	maxKnown = 256

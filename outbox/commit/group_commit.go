@@ -84,7 +84,7 @@ type GroupOptions[M, R any] struct {
 	// item.
 	Weigh func(M) (items, bytes int)
 	// Release is called once for every submitted member, when the Group no longer needs the member.
-	// err is nil if the member is committed. May be nil.
+	// The parameter err is nil if the member is committed. Release may be nil.
 	Release func(m M, err error)
 	// Uncertain is true if Run cannot recognise its own rows. Members whose COMMIT has an unknown outcome
 	// are then not tried again, and get ErrUnavailable.
@@ -135,8 +135,8 @@ func NewGroup[M, R any](db *DB, name Name, opts GroupOptions[M, R]) *Group[M, R]
 	return g
 }
 
-// Submit waits until m is committed or refused, or its time is over. If ctx ends first, the member
-// stays in the queue and may still be committed, but Submit does not return the outcome.
+// Submit waits until m is committed or refused, or its timeout has passed. If ctx ends first, the
+// member stays in the queue and may still be committed, but Submit does not return the outcome.
 func (g *Group[M, R]) Submit(ctx context.Context, m M) (R, error) {
 	var none R
 	w := &waiting[M, R]{member: m, deadline: time.Now().Add(g.opts.Timeout), done: make(chan outcome[R], 1)}

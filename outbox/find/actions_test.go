@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Pages of actions contain every action, including actions with equal times, even if actions are
-// added meanwhile.
+// All pages of actions together contain every action, including actions with equal times, even if
+// actions are added meanwhile.
 func TestActionsAreFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,14 +22,14 @@ var (
 )
 
 // growth limits the size of a slice relative to the previous slice. It is small because one slice's
-// duration is a poor estimate for other rows.
+// duration is a poor estimate for the duration of the next slice.
 const growth = 4
 
 // pace decides how much to read next.
 type pace struct {
 	budget
 
-	left int           // remaining rows
+	left int           // number of rows that may still be read
 	used time.Duration // time used
 	now  int           // size of the next slice
 }

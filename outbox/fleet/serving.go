@@ -30,8 +30,8 @@ const (
 	// this time.
 	GatewayPatience = 5 * time.Minute
 	// unusedAfter is the time after which a configuration that no process runs gets a new number,
-	// because a process that starts with it later is a rollback. Within that time, such a process
-	// counts as restarted.
+	// because starting a process with it later is a rollback. Within that time, such a start counts
+	// as a restart.
 	unusedAfter = 2 * time.Minute
 	// moveLimit limits the jobs that one statement moves or cancels.
 	moveLimit = 2_000

@@ -59,8 +59,8 @@ type Event struct {
 	// display; nil: unknown.
 	EffectStates ledger.StateCounts `json:"effect_states,omitzero"`
 
-	// ErasedAt and RedactedAt are the times when the event's content was removed, by an operator or by
-	// the settings of its source; Error names the operator. Zero: the content is as received.
+	// ErasedAt is the time when an operator erased the event's content; Error names the operator.
+	// RedactedAt is the time when the settings of its source redacted the content. Zero: never.
 	ErasedAt   time.Time `json:"erased_at,omitzero"`
 	RedactedAt time.Time `json:"redacted_at,omitzero"`
 
@@ -86,7 +86,7 @@ const (
 	Skipped    Outcome = "skipped"    // no route and no handler matched
 	Failed     Outcome = "failed"     // its last dispatch attempt failed
 	Held       Outcome = "held"       // a replay guard holds it until an operator decides
-	Dropped    Outcome = "dropped"    // an operator dropped the held event
+	Dropped    Outcome = "dropped"    // an operator dropped it, or erased it before its dispatch
 	Imported   Outcome = "imported"   // another system accepted it: it has no delivery and no job
 )
 

@@ -36,7 +36,7 @@ type ReplayOptions struct {
 // Replayed is the result of a replay.
 type Replayed struct {
 	Generation int // the event's new generation
-	Reopened   int // effects tried again under their old key
+	Reopened   int // number of effects that are tried again under their old key
 }
 
 // Replay dispatches an event again, with the current configuration. A replay is recorded, and

@@ -207,7 +207,7 @@ type Effect struct {
 	ResponseExcerpt   string      `json:"response_excerpt,omitzero"`
 	Error             string      `json:"error,omitzero"`
 	JobID             int64       `json:"job_id,omitzero"`
-	ErasedAt          time.Time   `json:"erased_at,omitzero"` // time of erasure or redaction; Error names the operator
+	ErasedAt          time.Time   `json:"erased_at,omitzero"` // time of erasure or redaction: see Error
 
 	claimID    uuid.UUID // claim id of the running attempt, as Claim returned it
 	bodyApart  bool      // its body is large: LoadBody reads it separately

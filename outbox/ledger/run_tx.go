@@ -23,13 +23,13 @@ var errRolledBack = errors.New("rolled back")
 
 // RunTx claims an effect, runs it in the transaction that claimed it, and settles it there. It is
 // for effects in the same Postgres, which are applied exactly once. RunTx calls the function run
-// only for a granted claim. It calls run again if a temporary fault rolled back the transaction or
-// its outcome is unknown. The writes of run are committed only with VerdictDone. With another
-// verdict, or an error, everything is rolled back. A separate transaction then records the attempt
-// as refused or as not applied. If the server refuses to commit a done effect, as a deferred
-// constraint can, RunTx records the attempt as not applied. The function run must finish within the
-// claim's lease, which limits each of its statements. An effect with Request.Late is recorded as not
-// applied, and run is not called. Errors: ErrUnavailable.
+// only for a granted claim. After a temporary fault or an unknown outcome it calls run again,
+// unless the earlier try was committed. The writes of run are committed only with VerdictDone. With
+// another verdict, or an error, everything is rolled back. A separate transaction then records the
+// attempt as refused or as not applied. If the server refuses to commit a done effect, as a
+// deferred constraint can, RunTx records the attempt as not applied. The function run must finish
+// within the claim's lease, which limits each of its statements. An effect with Request.Late is
+// recorded as not applied, and run is not called. Errors: ErrUnavailable.
 func (l *Ledger) RunTx(ctx context.Context, c Claim, run func(ctx context.Context, tx pgx.Tx, e Effect) (Settlement, error)) (Claimed, Settled, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, Settled{}, fmt.Errorf("run effect: %w", err)

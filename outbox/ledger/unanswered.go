@@ -65,7 +65,8 @@ func (u *unanswered) add(c Claim) {
 	}
 }
 
-// work settles claims until none is left. After stop, it returns after one more try.
+// work settles claims until none is left. After stop, it also returns when a try finds the database
+// unavailable.
 func (u *unanswered) work() {
 	for {
 		u.mu.Lock()

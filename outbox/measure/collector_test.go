@@ -54,7 +54,7 @@ func (p *process) exported(t *testing.T) map[string]float64 {
 	values := map[string]float64{}
 	for _, scope := range read.ScopeMetrics {
 		for _, m := range scope.Metrics {
-			for _, point := range m.Data.(metricdata.Gauge[float64]).DataPoints { //nolint:forcetypeassert // a test
+			for _, point := range m.Data.(metricdata.Gauge[float64]).DataPoints { //nolint:forcetypeassert // any other type fails the test
 				values[m.Name+"{"+point.Attributes.Encoded(attribute.DefaultEncoder())+"}"] = point.Value
 			}
 		}

@@ -138,7 +138,7 @@ func (c *Counts) end(at time.Time) {
 	}
 }
 
-// collect takes the counts from before the given time.
+// collect takes all counts so far, as counts of the minute just before the given time.
 func (c *Counts) collect(before time.Time) {
 	minute := before.Add(-1).Truncate(time.Minute)
 	c.mu.Lock()

@@ -163,7 +163,7 @@ type Usual struct {
 	Accepted   int64
 	Duplicates int64
 	// Events is the median number of events, including duplicates, and DuplicateRate the median
-	// duplicate rate. Nil: no such hour is known.
+	// duplicate rate. Nil: unknown.
 	Events        *float64
 	DuplicateRate *float64
 }
@@ -178,8 +178,8 @@ type SkippedEvents struct {
 	CountBefore, DispatchedBefore int64
 }
 
-// manySkipped is the minimum number of skipped events that Unusual requires if no event matches a
-// route now.
+// manySkipped is the minimum number of skipped events that Unusual requires if events were skipped
+// the day before too.
 const manySkipped = 20
 
 // Unusual reports whether the source has probably lost its matching routes: events matched a route

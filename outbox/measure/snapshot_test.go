@@ -22,7 +22,8 @@ func read(t *testing.T) *measure.Snapshot {
 	return s
 }
 
-// ages returns the age of each time, rounded to minutes: a busy machine may read it some seconds late.
+// ages returns the age of each time, rounded to minutes: a busy machine may read the snapshot some
+// seconds late.
 func ages(s *measure.Snapshot, of []measure.Since) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, one := range of {

@@ -26,7 +26,7 @@ type Refused struct {
 	Host           string // host that the sender called
 	Secure         bool   // the sender used https
 	Target         string // path, and the query unless it is a secret
-	// Headers are the headers, except headers that are secrets themselves.
+	// Headers are the request's headers, except headers that are secrets themselves.
 	Headers map[string][]string
 	// Secrets are the values of headers and parameters that carry a secret, by name. Only an
 	// HMAC of each is stored.
@@ -71,7 +71,8 @@ func (d *Delivery) Carried() []string {
 	return names
 }
 
-// CarriedAs reports whether the request carried these values as a secret under a name.
+// CarriedAs reports whether the request carried exactly these values, in this order, as secrets
+// under a name.
 func (d *Delivery) CarriedAs(name string, values []string) bool {
 	kept := d.secrets[name]
 	if len(kept) == 0 || len(kept) != len(values) {

@@ -169,8 +169,9 @@ func (k *Keeper) Known(source identity.Source, from netip.Prefix) bool {
 	return from.IsValid() && k.addresses.known(source, from)
 }
 
-// Start reads the addresses that other processes, and earlier runs of this process, have stored.
-// Call Start once the database is migrated. None of these addresses is known before the first read.
+// Start begins to read the addresses that other processes, and earlier runs of this process, have
+// stored. Call Start once the database is migrated. None of these addresses is known before the
+// first read.
 func (k *Keeper) Start() { k.runner.Wake() }
 
 // wakeToTidy schedules a turn tidyEvery from now. Without deliveries, nothing else would wake the

@@ -124,8 +124,8 @@ func TestRefusedDeliveriesComeBackWhole(t *testing.T) {
 	}
 }
 
-// Each source has 1,000 rows: half for addresses from which deliveries were accepted. All other
-// addresses share the other half evenly.
+// Each source may have 1,000 rows. Half of them are for addresses from which deliveries were
+// accepted. All other addresses share the other half evenly.
 func TestRowsAreShared(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -330,8 +330,8 @@ func TestARetryTakesOutWhatWasAcceptedAndNothingElse(t *testing.T) {
 	require.Equal(t, quarantine.Filter{Until: time.Time{}.Add(time.Microsecond)}, quarantine.Filter{}.UntilNow(nil), "nothing was counted, so the filter selects nothing")
 }
 
-// A failed verification is not a verdict, so the run verifies the delivery again. If the first try
-// accepted the delivery, the second try finds a duplicate.
+// An error of the verification is not a verdict, so the run verifies the delivery again. If the
+// first try accepted the delivery, the second try finds a duplicate.
 func TestARunVerifiesAgainWhatItHasNoVerdictOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -64,8 +64,8 @@ func (r *run) deleteOld(ctx context.Context, t *task, name commit.Name, oldest s
 }
 
 // deleteGuards deletes a source's replay guards that were not seen within the dedup period. By then
-// none of the guarded events is stored. A guard that was seen again is kept for the full period
-// after that time.
+// the guarded events have expired. A guard that was seen again is kept for the full period after
+// that time.
 func (r *run) deleteGuards(ctx context.Context, t *task) error {
 	at := guardsAged{Source: t.source, SeenAt: t.horizon.Add(-grain), Hash: []byte{}, Before: t.before, Look: r.look}
 	if !t.known {

@@ -206,7 +206,7 @@ func TestAnErasureContinuesWhereItEnded(t *testing.T) {
 	w.onlyNeeded(t, dir, 4)
 }
 
-// oncePerCall ends an erasure at the second question.
+// oncePerCall returns a function still that ends an erasure when it is called for the second time.
 func oncePerCall() func(context.Context) error {
 	asked := 0
 	return func(context.Context) error {
@@ -239,8 +239,8 @@ func TestAnErasureEndsInADayWithoutItsEvents(t *testing.T) {
 	require.Zero(t, w.count(t, `SELECT count(*) FROM hooklatch.export_erasures`))
 }
 
-// An erasure ends between two parts of a day. Before it continues, the day is gone, and the next day is
-// too old for the events.
+// An erasure ends between two parts of a day. Before it continues, the day leaves the export, and
+// the next day is too old to contain the events.
 func TestAnErasureContinuesAfterADayThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := exporting(t, export.Directory(t.TempDir()))

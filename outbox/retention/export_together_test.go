@@ -88,8 +88,8 @@ func (h *held) begin(t *testing.T, do func() error) (end func() error) {
 	}
 }
 
-// dayOfTwo returns a world whose first day, which it returns too, has one delivery with the events
-// jenny and other. The day has ended and is still in its table.
+// dayOfTwo returns a world and its first day. The day has one delivery with the events jenny and
+// other. The day has ended and is still in its table.
 func dayOfTwo(t *testing.T, dir string) (w *world, today time.Time) {
 	t.Helper()
 	w = exporting(t, export.Directory(dir))

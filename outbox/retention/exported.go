@@ -34,8 +34,8 @@ func (r *run) exportDays(ctx context.Context, days []partition) ([]partition, er
 	return days, nil
 }
 
-// eraseNoted erases events in the export, for at most half of the run. Otherwise a run with many
-// erasures, or with a large export, would delete nothing.
+// eraseNoted erases events in the export, for at most half of the run's remaining time. Otherwise a
+// run with many erasures, or with a large export, would delete nothing.
 func (r *run) eraseNoted(ctx context.Context) error {
 	half := time.Now().Add(time.Until(r.order.Until) / 2)
 	err := r.export.EraseNoted(ctx, func(ctx context.Context) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// lastImported is the highest number of an event with an imported key.
+// lastImported is the highest position of an imported key.
 const lastImported = -1
 
 // beginning is a position before every imported key.

@@ -3,8 +3,8 @@ package retention
 import "sync"
 
 // left is the position at which a run ran out of time, in a walk that otherwise starts at the
-// beginning each time. This process's next run continues there. If every run restarted, a walk
-// longer than a run would never reach its last rows.
+// beginning each time. This process's next run continues there. If every run began again with the
+// first row, a walk that takes longer than a run would never reach the last rows.
 type left[P any] struct {
 	mu sync.Mutex
 	at P

@@ -34,7 +34,8 @@ func (n *needs) behind(after int64, count int) []int64 {
 }
 
 // complete returns the position up to which the result of behind is complete, but at most until.
-// Some numbers belong to no event, so a slice of n events can reach beyond the first n numbers.
+// Some of these numbers belong to no event, so a slice of n events can reach beyond the first n
+// numbers.
 func (n *needs) complete(after, until int64, count int) int64 {
 	first := n.behind(after, count)
 	if len(first) < count {

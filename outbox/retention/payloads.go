@@ -112,7 +112,7 @@ func (r *run) dropPayloadsOf(ctx context.Context, t *task, days []partition) err
 	return failed
 }
 
-// keepNeeded copies deliveries of the given days that unfinished work needs.
+// keepNeeded copies, out of the given days, the deliveries that unfinished work needs.
 func (r *run) keepNeeded(ctx context.Context, days []partition) error {
 	needs, err := r.need(ctx)
 	if err != nil {

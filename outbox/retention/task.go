@@ -30,7 +30,7 @@ type task struct {
 	known     bool      // an earlier run recorded its progress
 	horizon   time.Time // time up to which earlier runs have deleted
 	approved  time.Time // time up to which an operator allows deletion
-	acceptSeq int64     // cursor of events
+	acceptSeq int64     // cursor of events or of imported keys
 
 	oldest     time.Time // time of the oldest row, or an earlier time; zero: no rows
 	rows, size int64     // deleted rows and bytes
@@ -135,7 +135,7 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	}
 	add(Contents, "", Day, found.contents)
 	add(Effects, "", r.settings.History, found.effects)
-	// One day longer than effects: their details are deleted after them.
+	// Details are kept one day longer than effects, so that they are deleted after their effects.
 	add(Details, "", r.settings.History+Day, found.details)
 	add(Replays, "", r.settings.History, found.replays)
 	add(Versions, "", r.settings.History, found.versions)

@@ -64,8 +64,8 @@ type EventTerms struct {
 	NewKeys bool `json:"new_keys,omitempty"`
 	// Route is the only route for which an event is dispatched again. Empty: all matching routes.
 	Route string `json:"route,omitempty"`
-	// Cancel cancels an event's unfinished effects before the event is erased. Without Cancel, a
-	// run leaves an event with unfinished effects unchanged.
+	// Cancel cancels an event's unfinished effects, and drops an event that is not dispatched yet,
+	// before the event is erased. Without Cancel, a run leaves such events unchanged.
 	Cancel bool `json:"cancel,omitempty"`
 }
 

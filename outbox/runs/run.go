@@ -52,10 +52,10 @@ type Counts struct {
 
 // Came contains further results, which only some actions have.
 type Came struct {
-	// Unfinished counts events that were not erased, because some of their effects are
+	// Unfinished counts events that were not erased, because they or some of their effects are
 	// unfinished.
 	Unfinished int64 `json:"unfinished,omitzero"`
-	// Bodiless counts the Unclear events whose body is no longer stored.
+	// Bodiless counts the Unclear events whose body is no longer stored or was erased.
 	Bodiless int64 `json:"bodiless,omitzero"`
 	// Duplicates counts the Changed deliveries that were accepted without a new event.
 	Duplicates int64 `json:"duplicates,omitzero"`

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// lease is the time for which a worker holds a run without activity. Each batch extends the
-	// lease.
+	// lease is the time for which a worker holds a run after it has last extended the lease. Each
+	// batch extends it.
 	lease = 30 * time.Second
 	// stepsApart is the minimum time between two saves of the position while nothing is found.
 	stepsApart = time.Second

@@ -1,6 +1,6 @@
 -- The coverage of each source whose provider has a list, the state of Hooklatch's endpoint at the
--- provider, and the results of the last hour's passes. If a source has several accounts, the worst
--- value among the accounts counts.
+-- provider, and the results of the last hour's passes. If a source has several accounts, the row
+-- contains the worst coverage, failures and endpoint among them.
 WITH lists AS MATERIALIZED (
     SELECT
         c.source, min(c.covered_until) AS covered_until, max(c.lists_secs) AS lists_secs, max(c.failures) AS failures, max(c.error) AS error,

@@ -1,4 +1,5 @@
--- Limits the changes per second. A worker of the run reads the new pace with its next batch.
+-- Limits the changes per second. A worker of the run reads the new pace with its next batch, or
+-- within seconds while it waits for that batch.
 UPDATE hooklatch.replay_runs
 SET
     per_second = :per_second,
