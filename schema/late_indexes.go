@@ -9,9 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeLateIndexes builds two kinds of indexes: retention uses them to find events that operators
-// may still need, and operators to find work that needs attention. Without these indexes, both
-// searches read whole tables.
+// makeLateIndexes builds the indexes by which retention finds events that operators may still need,
+// and by which operators find work that needs attention. Without these indexes, both searches would
+// read whole tables.
 func (m *Migrator) makeLateIndexes(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {

@@ -27,8 +27,8 @@ func (m migration) String() string { return fmt.Sprintf("%04d_%s", m.version, m.
 
 var migrationName = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
 
-// readMigrations returns a directory's migrations in order. Numbers begin at 1 and have no
-// gaps; every migration has both directions.
+// readMigrations returns a directory's migrations in order. It returns an error unless the numbers
+// begin at 1 without gaps and every migration has both directions.
 func readMigrations(files fs.FS, dir string) ([]migration, error) {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {

@@ -82,8 +82,7 @@ func launch(own owner, deathSignal syscall.Signal, log io.Writer, held *os.File,
 	return p, nil
 }
 
-// ended reports whether the process has ended. After that, its id may belong to another
-// process.
+// ended reports whether the process has exited. After that, its id may belong to another process.
 func (p *process) ended() bool {
 	select {
 	case <-p.done:
@@ -93,7 +92,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// run starts a program and waits until it ends. If ctx is done, run kills the program.
+// run starts a program and waits until it exits. If ctx is done, run kills the program.
 func run(ctx context.Context, own owner, program string, args ...string) error {
 	p, err := launch(own, syscall.SIGKILL, nil, nil, program, args...)
 	if err != nil {

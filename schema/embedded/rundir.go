@@ -19,7 +19,7 @@ const (
 )
 
 // runDir is one server's directory. It contains the cluster, in the subdirectory data, and a lock
-// file. The server's parent process holds the lock until it ends.
+// file. The process that started the server holds the lock until it stops the server or exits.
 type runDir struct {
 	path string
 	lock *fileLock

@@ -38,8 +38,8 @@ func stopOrphan(dataDir string, keep bool) error {
 	return nil
 }
 
-// gone waits, for at most the given time, until a process that is not our child has ended. It
-// reports whether the process has ended.
+// gone waits, for at most the given time, until a process that is not our child has exited. It
+// reports whether the process has exited.
 func gone(pid int, atMost time.Duration) bool {
 	deadline := time.Now().Add(atMost)
 	for family.Alive(pid) {

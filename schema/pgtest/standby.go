@@ -12,8 +12,8 @@ import (
 )
 
 // Standby starts a server that streams all changes of the server behind a pool from New. The pool
-// must be from New with Own. Standby returns the standby, which is stopped at the end of the test,
-// and the URL of the same database there.
+// must be from New with Own or Setting. Standby returns the standby, which is stopped at the end of
+// the test, and the URL of the same database there.
 func Standby(t testing.TB, primary *pgxpool.Pool) (standby *embedded.Server, url string) {
 	t.Helper()
 	standby = StandbyOf(t, Server(t, primary))

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Kill kills a process and its children, and waits up to 10 s for the children to end. It first
-// stops the parent, which would otherwise see its children die and notify clients.
+// Kill kills a process and its children, and waits up to 10 s for the children to exit. It first
+// pauses the parent, which would otherwise see its children die and notify clients.
 func Kill(pid int) {
 	if pid <= 1 {
 		return // 0 means our own process group, 1 is init
