@@ -62,13 +62,13 @@ func (unanswered) granted() bool { return false }
 func (denied) granted() bool     { return false }
 func (ended) granted() bool      { return true }
 
-// leftRetry is the wait before the next run of an effect that this process left to another
+// leftRetry is the minimum wait before the next run of an effect that this process left to another
 // process. Any process may make that run.
 const leftRetry = time.Second
 
 // settlement returns the record of a call for the ledger. Only counted attempts lengthen the wait
-// and count towards the maximum number of attempts. A probe can be the last attempt only if
-// ownFault is true.
+// and use up the maximum number of attempts. A probe can be the last attempt only if ownFault is
+// true.
 func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	counted := c.effect.Attempt - c.effect.UncountedAttempts
 	retryIn := l.Retry.Delay(max(counted, 1), c.outcome.RetryAfter, nil)

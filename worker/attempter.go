@@ -24,8 +24,8 @@ import (
 // minSettle is the part of the lease that an attempt reserves for its settlement.
 const minSettle = ledgerSlack / 2
 
-// errLeaseShort is the error of an attempt that makes no call because little of its lease is left.
-// Another attempt could begin while the receiver still processes the call.
+// errLeaseShort is the error of an attempt that makes no call because too little of its lease is
+// left. Otherwise another attempt could begin while the receiver still processes the call.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
 // attempter makes attempts (T3). It does not depend on River: effectWorker and probeWorker pass it
@@ -211,8 +211,8 @@ var errLeft = errors.New("another process has the newest configuration for the s
 // errNoSource means that no running process has the source of an effect's event.
 var errNoSource = errors.New("no running process has the source, so the request is not rendered yet")
 
-// leftAlone is the number of times that a process without the source leaves an effect to other
-// processes, and leftAloneRetry is the wait in between. Within these ten minutes, a process that
+// leftAlone is the maximum number of times that processes without the source leave an effect to
+// other processes. leftAloneRetry is the wait in between. Within these ten minutes, a process that
 // has the source can restart.
 const (
 	leftAlone      = 120

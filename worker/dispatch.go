@@ -170,8 +170,8 @@ func (d *dispatchWorker) tell(ctx context.Context, run dispatchRun, event *inbox
 		errAttr(err))...)
 }
 
-// dispatch plans the event and commits the plan. A panic becomes an error of the event, so that
-// its last attempt is recorded like any other.
+// dispatch plans the event and commits the plan. A panic becomes an error, so that a panic in the
+// event's last attempt is recorded like any other failure.
 func (d *dispatchWorker) dispatch(ctx context.Context, run dispatchRun, event *inbox.Event) (dispatched outbox.Dispatched, err error) {
 	defer func() {
 		if v := recover(); v != nil {

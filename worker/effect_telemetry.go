@@ -40,8 +40,9 @@ func (t *telemetry) timeEffect(ctx context.Context, l *served, took time.Duratio
 	t.effectDuration.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String(attrDestination, l.Name)))
 }
 
-// beginEffects starts the counters of first attempts at 0. Prometheus takes a counter's first value
-// as its start, so otherwise it would miss a burst of failures after the start.
+// beginEffects sets the counters of first attempts and of abandoned attempts to 0. Prometheus takes
+// a counter's first value as its start, so otherwise it would miss a burst of failures directly
+// after the start of the process.
 func (t *telemetry) beginEffects(destination string) {
 	for _, state := range []ledger.EffectState{
 		ledger.EffectDone, ledger.EffectPending, ledger.EffectInDoubt, ledger.EffectFailed, ledger.EffectParked,

@@ -161,7 +161,7 @@ func (f *queueFinder) look(ctx context.Context) error {
 	return nil
 }
 
-// stop returns when no more queues will be added. It may be called again.
+// stop stops the search, and returns when no more queues will be added. It may be called again.
 func (f *queueFinder) stop() {
 	f.cancel()
 	f.done.Wait()

@@ -66,7 +66,8 @@ func (w *Worker) keepPauses(client *river.Client[pgx.Tx]) *pauseKeeper {
 	return k
 }
 
-// stop returns when the pauseKeeper makes no more changes. It may be called more than once.
+// stop stops the pauseKeeper, and returns when no more changes will be made. It may be called more
+// than once.
 func (k *pauseKeeper) stop() {
 	k.cancel()
 	k.done.Wait()

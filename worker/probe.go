@@ -19,7 +19,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/lane"
 )
 
-// probeSoon is the wait of a probe that has nothing to do yet.
+// probeSoon is the wait of a probe that has nothing to do yet, or whose attempt did not show
+// whether the destination works.
 const probeSoon = time.Second
 
 // snoozeProbe returns a snooze, and arranges that the queue is woken when the snooze ends, because

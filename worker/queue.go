@@ -18,7 +18,8 @@ const maxOwnQueues = 32
 // ownPrefix is the prefix of destination queue names.
 const ownPrefix = "dst_"
 
-// maxOwnName leaves room for a hash in a queue name that had to be changed.
+// maxOwnName is the maximum length of a destination's name in the name of its queue. It leaves room
+// for a hash: see riverjob.HashedQueue.
 const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 
 // plainName matches the names that are used in a queue name unchanged.

@@ -94,8 +94,8 @@ func (w *Worker) freeJobs(ctx context.Context) {
 	}
 }
 
-// withdraw announces that the process has stopped. If that fails, the other processes notice 30
-// seconds after the last announcement.
+// withdraw announces that the process has stopped. If that fails, the other processes notice the
+// stop 30 seconds after the last announcement.
 func (w *Worker) withdraw(p *presence) {
 	p.cancel()
 	p.done.Wait()

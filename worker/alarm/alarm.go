@@ -166,7 +166,7 @@ func (a *Alarm) destinations() []string {
 	return names
 }
 
-// enqueue creates the effect that sends a message, and returns its key.
+// enqueue creates the effect that sends a message, and returns the effect's key.
 func (a *Alarm) enqueue(ctx context.Context, tx pgx.Tx, m *Message) (string, error) {
 	to := a.opts.To[m.target]
 	m.to = to.Destination

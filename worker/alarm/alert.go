@@ -26,14 +26,15 @@ type Alert struct {
 	Subject  string   `json:"subject,omitempty"`
 	Severity Severity `json:"severity"`
 	// Since is the time at which the condition began, if known. Count is the number of affected
-	// rows, or the number in the message, such as bytes or days.
+	// rows, or another quantity that the message contains, such as bytes or days.
 	Since time.Time `json:"since,omitzero"`
 	Count int64     `json:"count,omitempty"`
 	// Message is a sentence without a period. Command is the command that the operator should run.
 	Message string `json:"message"`
 	Command string `json:"command"`
 
-	// For is the minimum time before a notification is sent, if longer than usual.
+	// For is the minimum time that the alert must fire before a notification is sent, if it is
+	// longer than Options.For.
 	For time.Duration `json:"-"`
 }
 

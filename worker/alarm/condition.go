@@ -21,7 +21,7 @@ const (
 	// refusedShare is the share of refused requests at which a source counts as misconfigured.
 	refusedShare = 0.1
 	// refusedInARow is the number of consecutive refused deliveries from known senders after which
-	// their secret counts as wrong.
+	// the source's secret counts as wrong.
 	refusedInARow = 3
 	// lateAfter is the time after which due work counts as late.
 	lateAfter = 5 * time.Minute
@@ -33,12 +33,12 @@ const (
 	// duplicatesMore above it.
 	duplicatesTimes = 3
 	duplicatesMore  = 0.1
-	// fewDays is the minimum number of days ahead that must have partitions. A worker creates 14.
+	// fewDays is the number of days ahead that must have partitions. A worker creates 14.
 	fewDays = 3
 	// budgetShare is the share of its budget at which the database counts as too large.
 	budgetShare = 0.8
 	// Webhooks count as frequently missed if at least missedFrom events, and more than missedShare
-	// of the listed events, arrived without one.
+	// of the listed events, were not delivered by a webhook.
 	missedShare = 0.01
 	missedFrom  = 3
 	// slackShare is the minimum remaining share of a provider's listing period. Below it, unfetched
@@ -56,7 +56,7 @@ const (
 type condition struct {
 	name     string
 	severity Severity
-	lasts    time.Duration // minimum time before a notification, if longer than usual
+	lasts    time.Duration // see Alert.For
 	find     func(f Facts) []Alert
 }
 

@@ -72,7 +72,7 @@ func (b *broker) Kind() string { return b.kind }
 // Timeout implements TimeLimited.
 func (b *broker) Timeout() time.Duration { return b.timeout }
 
-// FirstRequest implements Sender. It adds the address within the broker.
+// FirstRequest implements Sender. It returns the address within the broker.
 func (b *broker) FirstRequest(*ledger.Effect) ledger.Request { return ledger.Request{URL: b.address} }
 
 // CheckHeader implements HeaderChecker.
@@ -163,7 +163,7 @@ type message struct {
 	createdAt time.Time
 }
 
-// notConnected is the outcome of an attempt that could not connect or log in.
+// notConnected returns the outcome of an attempt that could not connect or log in.
 func (b *broker) notConnected(ctx context.Context, err error) Outcome {
 	out := notConnected(ctx, b.shownServers, b.timeout, err)
 	out.Err = errors.New(oneLine(b.redactor.replacer.Replace(out.Err.Error())))

@@ -63,7 +63,8 @@ func (o BrokerOptions) withDefaults(port int) BrokerOptions {
 	return o
 }
 
-// check adds the faults to c. It quotes no server, because a server may contain a password.
+// check adds the faults of the options to c. It quotes no server, because the text that is given as
+// a server may contain a password.
 func (o BrokerOptions) check(c *option.Check) {
 	if len(o.Servers) == 0 {
 		c.Missing("servers", "has no servers; give at least one, like broker.example.com")

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// notConnected is the outcome of an attempt that got no connection: nothing was sent. Only a
-// refusal by the egress guard is final.
+// notConnected returns the outcome of an attempt that got no connection, so that nothing was sent.
+// The outcome is final only if the egress guard refused the host.
 func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		if host == foreignHost {
@@ -59,7 +59,7 @@ func connectionError(ctx context.Context, host string, timeout time.Duration, er
 // unprocessed reports whether an HTTP/2 receiver promised that it did not process the request. The
 // promise is REFUSED_STREAM, or a GOAWAY whose last stream is an earlier stream (RFC 9113, sections
 // 6.8 and 8.7). net/http reports the promise only in the text of its error, and would itself resend
-// if the body could be read twice. With any other text, the attempt is in doubt.
+// the request if the body could be read twice. With any other text, the attempt is in doubt.
 func unprocessed(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "cannot retry err [") &&

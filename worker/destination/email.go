@@ -81,8 +81,8 @@ func (m *Email) Kind() string { return KindEmail }
 // Timeout implements TimeLimited.
 func (m *Email) Timeout() time.Duration { return m.timeout }
 
-// FirstRequest implements Sender. It adds the From address, which is the same for every effect, so
-// the effect can be nil.
+// FirstRequest implements Sender. It returns the From address, which is the same for every effect,
+// so the effect can be nil.
 func (m *Email) FirstRequest(*ledger.Effect) ledger.Request {
 	return ledger.Request{Headers: map[string][]string{headerFrom: {m.from.String()}}}
 }

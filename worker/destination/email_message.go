@@ -31,7 +31,7 @@ type Message struct {
 	To []string `json:"to"`
 	// Subject is one line of at most 900 bytes; it may be empty.
 	Subject string `json:"subject"`
-	// Text and HTML are two versions of the same content; at least one is not empty.
+	// Text and HTML are two versions of the same content. At least one must not be empty.
 	Text string `json:"text,omitempty"`
 	HTML string `json:"html,omitempty"`
 }
@@ -94,7 +94,7 @@ func (m Message) recipients() ([]*mail.Address, error) {
 }
 
 // parseAddress parses one mailbox (RFC 5322). A domain with non-ASCII characters is replaced by its
-// A-labels (RFC 5891), which every server accepts. Its errors do not quote the address, which is
+// A-labels (RFC 5891), which every server accepts. The errors do not quote the address, which is
 // personal data.
 func parseAddress(s string) (*mail.Address, error) {
 	if len(s) > maxAddress || !isText(s) {
@@ -105,7 +105,7 @@ func parseAddress(s string) (*mail.Address, error) {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// parseEncodedAddress parses the mailbox that parseAddress returned. Its text may be longer than
+// parseEncodedAddress parses a mailbox. A text that mail.Address.String has written may be longer than
 // maxAddress, because names with non-ASCII characters are encoded (RFC 2047).
 func parseEncodedAddress(s string) (*mail.Address, error) {
 	if !isText(s) {

@@ -104,8 +104,8 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 }
 
 // Fetch implements StateReader. It treats the URL like an effect's URL: it sends the destination's
-// credentials only if the URL has the destination's own origin, and it passes the destination's
-// guard. Its timeout is the destination's, but at most DefaultFetchTimeout.
+// credentials only if the URL has the destination's own origin, and the destination's guard checks
+// the host. The timeout is the destination's, but at most DefaultFetchTimeout.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	return fetch(ctx, h.bodiless, min(h.timeout, DefaultFetchTimeout), target, h.signOrigins, func(u *url.URL) http.Header {
 		header := fetchHeader()

@@ -104,7 +104,7 @@ func setByDestination(canonical string) error {
 }
 
 // request builds the request of one attempt. Any error except errForeign is final, because the
-// ledger stores the request unchanged.
+// request that the ledger stores never changes.
 func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, error) {
 	r := h.completed(e.Request)
 	target, err := h.target(r.URL)
@@ -132,9 +132,10 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 	return req, nil
 }
 
-// target returns the URL for a request. The stored URL of the destination is replaced by the
-// configured one, which may be a secret. A secret URL is stored as its origin, without a slash, so
-// another stored origin belongs to an earlier secret URL. The URL of a route ends with a slash.
+// target returns the URL for a request. If the stored URL is the destination's own, target returns
+// the configured URL, which may be a secret. A secret URL is stored as its origin, without a slash.
+// Any other stored origin without a slash belongs to an earlier secret URL, because a route's URL
+// that is only an origin is stored with a slash.
 func (h *HTTP) target(stored string) (*url.URL, error) {
 	u, err := parseTarget(stored)
 	if stored == h.shownURL || err == nil && h.hidesURL && u.Path == "" && isOrigin(u) {
@@ -144,8 +145,8 @@ func (h *HTTP) target(stored string) (*url.URL, error) {
 }
 
 func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, target *url.URL) (http.Header, error) {
-	// The destination sets these headers below. A request has its own if it was created before the
-	// destination had them.
+	// The destination sets these headers below. A request that was created before the destination
+	// set them may contain headers of the same names.
 	own := h.OwnHeaders()
 	header, err := requestHeader(r, func(name, value string) error {
 		if slices.Contains(own, http.CanonicalHeaderKey(name)) {

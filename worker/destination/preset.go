@@ -20,8 +20,8 @@ type preset struct {
 	Name Preset
 	// rate is the rate that the chat service allows for one webhook.
 	rate rate.PerSecond
-	// most is the maximum number of characters in a message, and size the maximum size of the body
-	// in bytes, or 0 without one.
+	// most is the maximum number of characters in a message. size is the maximum size of the body
+	// in bytes, or 0 if the service has no such limit.
 	most, size int
 	// body returns a message with the text. The text comes from a sender, so no part of it may act as
 	// markup that notifies users.
@@ -78,8 +78,8 @@ func (o HTTPOptions) UsualRate() rate.PerSecond {
 // Message implements Messenger.
 func (h *HTTP) Message(text string) ([]byte, bool) { return h.preset.Message(text) }
 
-// Message returns a message with the text in the format of the chat service, cut to its maximum
-// length. It returns false without a preset.
+// Message returns a message with the text in the format of the chat service. A text that is too
+// long for the service is cut. Message returns false without a preset.
 func (name Preset) Message(text string) ([]byte, bool) {
 	p, is := presetOf(name)
 	if !is {
@@ -106,8 +106,8 @@ func (p preset) encode(text string) []byte {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 }
 
-// teamsFailure is the beginning of the body of a 200 with which an incoming webhook of Teams reports
-// a failure. The status follows:
+// teamsFailure matches the body with which an incoming webhook of Teams reports a failure although
+// the status of the response is 200, and captures the status of the failure. Source:
 // learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using.
 var teamsFailure = regexp.MustCompile(`^Webhook message delivery failed with error: .{0,100} returned HTTP error ([45][0-9]{2})\b`)
 

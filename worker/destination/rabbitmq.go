@@ -128,8 +128,8 @@ func (r *RabbitMQ) Send(ctx context.Context, e *ledger.Effect) Outcome {
 }
 
 // publish returns when RabbitMQ has confirmed or refused the message, when an error has occurred,
-// or when ctx ends. The client does not support contexts: a call that waits for a silent broker
-// ends after the attempt, when the heartbeats detect that the connection is lost.
+// or when ctx ends. The client does not support contexts: a call that waits for a silent broker may
+// outlast the attempt, until the heartbeats detect that the connection is lost.
 func (r *RabbitMQ) publish(ctx context.Context, m message) Outcome {
 	published, err := r.publishing(m)
 	if err != nil {

@@ -152,7 +152,7 @@ func needsPerson(err error) Outcome {
 	return Outcome{Verdict: ledger.VerdictNotApplied, Err: errors.New(oneLine(err.Error())), NeedsPerson: true}
 }
 
-// refused is the outcome of an attempt that failed permanently before anything was sent.
+// refused returns the outcome of an attempt that failed permanently before anything was sent.
 func refused(text string) Outcome {
 	return Outcome{Verdict: ledger.VerdictRefused, Err: errors.New(oneLine(text))}
 }

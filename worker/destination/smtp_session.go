@@ -48,7 +48,8 @@ const (
 	stageEnd stage = "end of message"
 )
 
-// verdict returns a failure's meaning for the effect. code is the server's reply, or 0 without one.
+// verdict returns a failure's meaning for the effect. code is the code of the server's reply, or 0
+// without a reply.
 func (s stage) verdict(code int) ledger.Verdict {
 	switch s {
 	case stageFrom, stageTo, stageData, stageEnd:

@@ -148,8 +148,8 @@ func (s *SQL) execute(ctx context.Context, tx pgx.Tx, call Statement) (string, e
 	if err != nil {
 		return "", err
 	}
-	// A deferred constraint would otherwise fail only at COMMIT, when the attempt is settled as done.
-	// Its triggers belong to the statement, so they also run as the destination's role.
+	// A deferred constraint would otherwise fail only at COMMIT, after the attempt is settled as
+	// done. Its triggers belong to the statement, so they also run as the destination's role.
 	if _, err := tx.Exec(ctx, "SET CONSTRAINTS ALL IMMEDIATE"); err != nil {
 		return "", err
 	}

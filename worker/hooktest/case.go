@@ -36,11 +36,12 @@ type Case struct {
 	// World.Outbox. They accept every effect. The set of effects, by destination and key, is part
 	// of the state.
 	Destinations []string
-	// Without lists troubles that the handler need not withstand. State the reason next to each.
+	// Without lists troubles that the handler need not withstand. Give the reason for each in a
+	// comment.
 	Without []Trouble
 }
 
-// MaxEvents bounds Case.Events, because the number of trials grows with it.
+// MaxEvents bounds Case.Events, because the number of trials grows with the number of events.
 const MaxEvents = 8
 
 // Event is one event, as the provider of its source would extract it from a delivery.

@@ -42,7 +42,7 @@ func (f Finding) verdict() string {
 	return "Something happened more than once: the handler adds to the stored state instead of setting the new state."
 }
 
-// differences lists the lines that are in only one of two texts, in their order.
+// differences lists the lines that are only in want, and then the lines that are only in got.
 func differences(want, got string) string {
 	wanted, found := strings.Split(want, "\n"), strings.Split(got, "\n")
 	var text strings.Builder

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// maxStatements is the largest number of a handler's statements after which an interruption
-// is tried.
+// maxStatements is the maximum number of statements that a handler has run when it is interrupted.
+// Interruptions after later statements are not tried.
 const maxStatements = 20
 
 // run is the handler as the worker calls it. The plan disturbs the first run of each event.
@@ -61,8 +61,8 @@ func (t *trial) first(ref identity.EventRef) bool {
 	return !begun
 }
 
-// rolledBack runs the handler in a transaction that never commits, and cancels it after a number of
-// statements, or never if the number is 0. It reports whether the handler was cancelled.
+// rolledBack runs the handler in a transaction that never commits, and cancels the handler after a
+// number of statements, or never if the number is 0. It reports whether the handler was cancelled.
 func (t *trial) rolledBack(ctx context.Context, e inbox.Event, after int) (interrupted bool, err error) {
 	tx, err := t.DB.Begin(ctx)
 	if err != nil {

@@ -148,7 +148,8 @@ func (t *trial) begin(ctx context.Context, s step) ([]identity.EventRef, error) 
 	return refs, nil
 }
 
-// wait returns when all events have been handled, or when one of them has failed.
+// wait returns when all events have been handled. It returns a failure when an event has failed,
+// has been tried maxErrors times, or was not handled within patience.
 func (t *trial) wait(ctx context.Context, refs []identity.EventRef) (failure, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -91,7 +91,7 @@ type breaker struct {
 
 	mu     sync.Mutex
 	slices [breakerSlices]breakerSlice
-	row    int       // failures since the last success
+	row    int       // consecutive failures, each within Window of the previous one
 	since  time.Time // start of the earliest of these failed attempts
 	last   time.Time // time of the last failure
 
@@ -215,7 +215,7 @@ func Counts(sent destination.Outcome) (counts, failed bool) {
 		return true, true
 	}
 	if sent.Verdict == ledger.VerdictRefused || sent.Verdict == ledger.VerdictTurnedAway {
-		return sent.Status != 0, false // without a status, nothing was sent
+		return sent.Status != 0, false // a refusal without a status proves nothing
 	}
 	return true, true
 }

@@ -246,8 +246,8 @@ func (l *Lane) hasAside(now time.Time) bool {
 	return now.UnixNano()-l.asideAt.Load() < int64(asideSettles)
 }
 
-// Leave frees the slot. If unused is true, no attempt was started, and the rate token goes to
-// another job.
+// Leave frees the slot. If unused is true, no attempt was started, and Leave also gives back the
+// rate token.
 func (l *Lane) Leave(unused bool) {
 	<-l.slots
 	if unused && l.rate != nil {

@@ -15,11 +15,11 @@ const (
 	// low. A destination has at most as many slots as there are tokens in this time.
 	usualRateWait = 10 * time.Second
 	// maxRateWait is the longest wait, for rates below one token in usualRateWait. A job whose
-	// token is valid later is snoozed.
+	// token becomes valid later is snoozed.
 	maxRateWait = time.Minute
 	// prefetchSpan limits the number of tokens that a process takes in one statement: the tokens of
-	// this time span, but at least one. Each other process that takes tokens first delays a token
-	// by at most this time, or by one interval at a low rate.
+	// this time span, but at least one. Each process that takes tokens before another delays the
+	// other's token by at most this time, or by one interval at a low rate.
 	prefetchSpan = 100 * time.Millisecond
 	// tokenLife is the time that an unused token stays valid after it was due.
 	tokenLife = time.Second
@@ -104,9 +104,9 @@ func (r *fleetRate) token(ctx context.Context) (time.Time, error) {
 }
 
 // refill takes tokens for the waiting jobs. The database returns the time at which the last token
-// becomes valid; the other tokens become valid before it, one per interval. If that takes longer
-// than a job waits, refill takes none and returns a snooze: when the token is due, another process
-// may have the job.
+// becomes valid; the other tokens become valid before it, one per interval. If the last token
+// becomes valid later than the job can wait, refill takes none and returns a snooze: another
+// process may have the job by then.
 func (r *fleetRate) refill(ctx context.Context) error {
 	n := min(max(1, int(r.waiting.Load())), r.prefetch)
 	patience := r.patience

@@ -41,11 +41,12 @@ func demanded(e celast.Expr) string {
 	return longest
 }
 
-// fileHash begins the value of an uploaded file in a form's body: see package payload.
+// fileHash is the beginning of the value that an uploaded file has in a form's body: see package
+// payload.
 const fileHash = "sha256:"
 
-// plainLiteral returns a string literal that looks the same in JSON, or an empty string. The hash of
-// an uploaded file is not in the body.
+// plainLiteral returns a string literal that looks the same in JSON, or an empty string. It also
+// returns an empty string for the hash of an uploaded file, which the stored body does not contain.
 func plainLiteral(e celast.Expr) string {
 	if e.Kind() != celast.LiteralKind {
 		return ""

@@ -69,7 +69,7 @@ func (f *Forward) validate() error {
 
 // forwardRequest is a compiled Forward.
 type forwardRequest struct {
-	bodyless bool // the method of the destination has no body unless one is given
+	bodyless bool // true if no body is sent: the destination's method is GET or DELETE
 	original bool
 	families map[string][]string // in lower case, by source
 	also     []string            // in lower case

@@ -57,8 +57,8 @@ func forwardType(e *inbox.Event) string {
 
 // httpRequest is a compiled HTTPRequest.
 type httpRequest struct {
-	method    string                // of the route
-	used      string                // method, or the destination's
+	method    string                // the route's; may be empty
+	used      string                // the route's or, if that is empty, the destination's
 	url, body *expression           // nil if the field is empty
 	text      *expression           // nil if the field is empty
 	messenger destination.Messenger // makes the body from the text
@@ -100,7 +100,7 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 			err = checkURL(text)
 		}
 		if u, ok := url.Parse(text); ok == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" {
-			text += "/" // a stored URL without a path is a destination's secret URL
+			text += "/" // a stored URL without a path stands for a destination's secret URL
 		}
 		if err != nil {
 			return ledger.Request{}, fmt.Errorf("http.url: %w", err)
@@ -133,7 +133,8 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 }
 
 // checkURL rejects URLs that are not absolute http or https URLs, or that contain a user, a
-// password or control characters. The destination's egress guard decides which others are allowed.
+// password or control characters. The destination's egress guard decides which of the other URLs
+// are allowed.
 func checkURL(text string) error {
 	if !isHeaderValue(text) {
 		return errors.New("yields a URL with control characters")

@@ -24,14 +24,15 @@ func (w KeyWarning) String() string {
 	return fmt.Sprintf("route %q: key: %s, in %q", w.Route, w.Text, w.Key)
 }
 
-// repeating are the parts of event types that occur several times for one object, each time with
-// new data.
+// repeating lists words in event types that usually occur several times for one object, each time
+// with new data.
 var repeating = []string{
 	"update", "updated", "change", "changed", "edit", "edited", "modified", "synchronize", "sync",
 	"progress", "status", "transition", "transitioned", "renewed", "push", "adjusted", "moved",
 }
 
-// varying are the parts of field names whose values differ between two events of one object.
+// varying lists words in the names of fields whose values usually differ between two events of one
+// object.
 var varying = []string{
 	"at", "date", "time", "timestamp", "ts", "version", "revision", "rev", "sequence", "seq", "nonce", "status", "state",
 	"action", "event", "etag", "updated", "modified", "changed", "occurred", "attempt", "hash", "sha", "commit", "after",

@@ -21,7 +21,7 @@ const maxKey = 255
 // maxReason is the maximum length of the reason for which Plan parks an effect, in bytes.
 const maxReason = 2048
 
-// hashedKeyPrefix marks a key that replaces a key that the ledger cannot store.
+// hashedKeyPrefix is the beginning of a hash that replaces a key: see ledgerKey.
 const hashedKeyPrefix = "sha256:"
 
 // Plan returns the effects of an event. It does no I/O and returns the same result for the same
@@ -60,9 +60,9 @@ func (t *Table) Plan(ctx context.Context, e *inbox.Event) ([]ledger.NewEffect, e
 	return effects, nil
 }
 
-// plan returns the route's effect, and whether the event meets the route's condition. If plan returns
-// an error, the effect contains the fields that were determined before the error. They include its
-// key, under which Plan parks the effect.
+// plan returns the route's effect, and whether the event meets the route's condition. If plan
+// returns an error, the effect contains the fields that were determined before the error. These
+// fields include the key under which Plan parks the effect.
 func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) {
 	own := ledgerKey(string(scope.event.EventID))
 	effect := ledger.NewEffect{
@@ -118,8 +118,8 @@ func (r *compiledRoute) plan(scope *eventScope) (ledger.NewEffect, bool, error) 
 }
 
 // ledgerKey returns the key, or its hash if the ledger cannot store the key because it is longer
-// than maxKey or not text. A key that looks like such a hash is hashed too, so that no event can
-// choose another event's key.
+// than maxKey or not valid text. A key that looks like such a hash is hashed too, so that no event
+// can choose another event's key.
 func ledgerKey(key string) string {
 	fits := len(key) <= maxKey && utf8.ValidString(key) && !strings.ContainsRune(key, 0)
 	if fits && !strings.HasPrefix(key, hashedKeyPrefix) {

@@ -21,8 +21,8 @@ type Options struct {
 	// of a source's event; 0 means no limit. An effect that would read more is parked. If MaxBody
 	// is nil, no source has a limit.
 	MaxBody func(source string) int64
-	// LeftToHandlers are the sources whose events go to programs with Go handlers, so that no route
-	// of this configuration matches the events. Explain and LeavesToHandlers report these sources.
+	// LeftToHandlers are the sources whose events are processed by programs with Go handlers, not
+	// by routes of this configuration. Explain and LeavesToHandlers report these sources.
 	LeftToHandlers []string
 	// Typed is true for routes that a user types: their expressions must be shorter and less
 	// nested, so that they take little time to compile. See Conditions.
