@@ -87,7 +87,7 @@ func TestWhatABirthSpares(t *testing.T) {
 		written := func(what, table string) int {
 			return b.count(t, `SELECT `+what+` FROM pg_stat_user_tables WHERE schemaname = 'hooklatch' AND relname = $1`, table)
 		}
-		b.pool.Reset() // a server process reports its statistics when it ends
+		b.pool.Reset() // a server process reports its statistics when it exits
 		require.Eventually(t, func() bool {
 			return written("n_tup_upd", "effects") >= c.effects && written("n_tup_del", "river_job") >= c.deleted
 		}, 2*time.Minute, 10*time.Millisecond)

@@ -176,8 +176,8 @@ func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 	require.Len(t, b.lines(t, "destination is down: paused until a probe succeeds"), 1)
 }
 
-// A first attempt without a job can open the breaker. It inserts the probe, as an attempt by a job
-// would.
+// A first attempt without a job can open the breaker. The attempt then inserts the probe, as an
+// attempt by a job would.
 func TestABreakerThatOpensWithoutAJobIsProbed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -305,9 +305,9 @@ func TestOperatorsPauseSurvivesTheBreaker(t *testing.T) {
 	require.EqualValues(t, 1, calls.Load())
 }
 
-// A program with other destinations, or only handlers, also takes jobs from the probe queue. It
-// snoozes probes of destinations that it does not have, for a random time. After a fixed time, the
-// same process could take such a probe first every time.
+// A program with other destinations, or only handlers, also takes jobs from the queue of the
+// probes. It snoozes probes of destinations that it does not have, for a random time. After a fixed
+// time, the same process could take such a probe first every time.
 func TestProbeIsLeftToThoseWithTheDestination(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -199,7 +199,7 @@ func (s *benchSide) report(b *testing.B) {
 // Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// postgresCPU returns the CPU time of a server's running and ended processes so far, according to
+// postgresCPU returns the CPU time of a server's running and exited processes so far, according to
 // proc(5). It is 0 where /proc does not exist.
 func postgresCPU(postmaster int) time.Duration {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -210,7 +210,7 @@ func postgresCPU(postmaster int) time.Duration {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // the process has ended
+			continue // the process has exited
 		}
 		// The fields follow the name in parentheses, which may contain any character.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))

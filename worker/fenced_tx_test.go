@@ -82,7 +82,7 @@ func TestASavepointIsFencedLikeItsTransaction(t *testing.T) {
 	}
 }
 
-// A copy returns what its source returns.
+// A copy stores all rows of its source, or returns the source's error.
 func TestACopyReadsAllRows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A job in a shared queue that cannot start is set aside once, in a queue from which no process
-// fetches. The destination may be paused, have no free slot, or have no rate token. Other
+// If a job in a shared queue cannot start, it is set aside once, in a queue from which no process
+// fetches. Its destination may be paused, have no free slot, or have no rate token. Other
 // destinations continue, and each destination resumes when it can.
 func TestWhatWaitsInASharedQueueIsSetAside(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	a.takeBackup(t)
 	b.start(t, b.worker(t))
 	sources := []string{"github", "stripe"}
-	acknowledged := map[string][]time.Time{} // times of lost events
+	acknowledged := map[string][]time.Time{} // by source: acceptance times of lost events
 	accept := func(kind string) {
 		t.Helper()
 		for i := range each {

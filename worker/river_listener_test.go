@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A listener receives the next notification even if its connection ended several times, and its
+// A listener receives the next notification even if its connection was lost several times, and its
 // wait does not grow.
 func TestAListenerConnectsAgain(t *testing.T) {
 	t.Parallel()

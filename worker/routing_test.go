@@ -252,7 +252,8 @@ func TestNewestConfigurationDecidesAfterAnOutage(t *testing.T) {
 		silent.announced.AnnouncedAt = time.Now().Add(-3 * time.Hour)
 		w.routing.Store(&silent)
 	}
-	// Announcements from before the outage count for half a minute more. A loaded machine may miss it.
+	// Announcements from before the outage count for half a minute more. A loaded machine may miss
+	// this time.
 	require.Eventually(t, func() bool {
 		silence()
 		w.announceAgain(t.Context())
@@ -278,8 +279,8 @@ func TestNewestConfigurationDecidesAfterAnOutage(t *testing.T) {
 	p.settled(t)
 }
 
-// A process that restarts after an outage runs its configuration on, no matter which process
-// announces itself first.
+// A configuration keeps its number after an outage, even if its process has restarted, and no
+// matter which process announces itself first.
 func TestConfigurationKeepsItsNumberAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{"restarted first": "", "newest first": "newest", "older first": "older"} {
@@ -308,7 +309,7 @@ func TestConfigurationKeepsItsNumberAfterAnOutage(t *testing.T) {
 			for configuration, before := range last {
 				require.Equal(t, before.Number, announce("restarted_"+configuration, configuration, fleet.Configuration{}).Number, configuration)
 			}
-			// The database was away only for the processes of one configuration.
+			// The database was unavailable only to the processes of one configuration.
 			for configuration, before := range last {
 				_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.configurations SET seen_at = seen_at - interval '3 minutes' WHERE hash = $1`, configuration)
 				require.NoError(t, err)

@@ -49,7 +49,7 @@ func TestRunsLeaveTheUpkeepItsWorkers(t *testing.T) {
 		var done int
 		require.LessOrEqual(t, atWork(), runsAtOnce)
 		require.NoError(t, b.pool.QueryRow(t.Context(), `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'completed' AND queue = 'upkeep'`, kindPartitions).Scan(&done))
-		return done >= 2 // the job from the start, and this job
+		return done >= 2 // the job that the worker's start inserts, and the job above
 	}, 2*time.Minute, 20*time.Millisecond, "below what a run has at a time")
 	for id := range int64(many) {
 		require.NoError(t, w.runs.Stop(t.Context(), id+1, by))

@@ -174,7 +174,7 @@ func TestStopWaitsForNoDeafSender(t *testing.T) {
 	}
 }
 
-// If the senders of a destination never return, the number of abandoned calls stays limited.
+// If calls to a destination never return, the number of abandoned calls stays limited.
 func TestAbandonedCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -219,7 +219,7 @@ func (s *deafStatement) Run(ctx context.Context, tx pgx.Tx, _ *ledger.Effect) (d
 	if s.calls.Add(1) > 1 {
 		return destination.Outcome{Verdict: ledger.VerdictDone}, nil
 	}
-	// On a busy machine, the statement may outlast ctx. It must not end the call.
+	// On a busy machine, ctx may end during the statement. That must not end the call.
 	if _, err := tx.Exec(context.WithoutCancel(ctx), `CREATE TABLE public.half_done ()`); err != nil {
 		return destination.Outcome{}, err
 	}

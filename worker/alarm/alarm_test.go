@@ -64,7 +64,8 @@ func TestTargetsMayShareADestination(t *testing.T) {
 	require.Len(t, sent, 2)
 	require.Equal(t, 2, strings.Count(logs.String(), "alert sent"))
 
-	// After an outage, the end does not overtake the beginning on its way to the same target.
+	// After an outage, the end of an incident does not overtake its beginning on the way to the
+	// same target.
 	firing = nil
 	tell(`target = 1, seen_at = seen_at - interval '1 hour'`)
 	require.Len(t, sent, 3)

@@ -48,8 +48,8 @@ func healthy() alarm.Facts {
 	}
 }
 
-// sick lists the conditions by name: the subject, a change that makes the alert fire, and a
-// slightly smaller change that does not.
+// sick lists the conditions by name: the subject, a change that makes the alert fire, and a similar
+// change that does not, or nil.
 var sick = map[string]struct {
 	of   string
 	make func(f *alarm.Facts)

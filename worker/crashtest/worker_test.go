@@ -64,13 +64,13 @@ func effectID(i int) identity.EffectID {
 	return identity.EffectID{Scope: identity.ScopeOfEnqueue(destinationName), Key: identity.Key(fmt.Sprintf("order_%04d", i)), Generation: 1}
 }
 
-// runWorker runs the worker process until a signal or the end of the parent process.
+// runWorker runs the worker process until a signal kills it or the parent process exits.
 func runWorker(encoded string) {
 	if err := startToWork(encoded); err != nil {
-		fmt.Println(err) //nolint:forbidigo // to the parent process
+		fmt.Println(err) //nolint:forbidigo // the parent process reads it
 		os.Exit(1)
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // wait until the parent ends
+	_, _ = io.Copy(io.Discard, os.Stdin) // wait until the parent exits
 }
 
 func startToWork(encoded string) error {
@@ -146,5 +146,5 @@ func (s *waitingSender) Send(ctx context.Context, e *ledger.Effect) destination.
 func (s *waitingSender) mark(marker string, e *ledger.Effect) {
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	fmt.Println(marker, e.IdempotencyKey) //nolint:forbidigo // to the parent process
+	fmt.Println(marker, e.IdempotencyKey) //nolint:forbidigo // the parent process reads it
 }

@@ -105,8 +105,8 @@ func parseAddress(s string) (*mail.Address, error) {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// parseEncodedAddress parses a mailbox. A text that mail.Address.String has written may be longer than
-// maxAddress, because names with non-ASCII characters are encoded (RFC 2047).
+// parseEncodedAddress parses a mailbox. A text that mail.Address.String has written may be longer
+// than maxAddress, because names with non-ASCII characters are encoded (RFC 2047).
 func parseEncodedAddress(s string) (*mail.Address, error) {
 	if !isText(s) {
 		return nil, errors.New("has characters an address cannot have")

@@ -101,7 +101,7 @@ func (s *smtpSession) Data(r io.Reader) error {
 }
 
 // start starts the server and returns its port. With a certificate, the server offers STARTTLS, or
-// encrypts from the start if implicit.
+// encrypts from the first byte if implicit is true.
 func (s *smtpServer) start(t *testing.T, certificate *tls.Certificate, implicit bool) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -313,7 +313,8 @@ func TestEmailAddressesOfOtherCharacters(t *testing.T) {
 	require.Contains(t, server.messages[0], "<info@xn--bcher-kva.example>")
 	require.NotContains(t, strings.ToLower(server.messages[0]), "bücher.example")
 
-	// The address that the first claim stores is longer than an address may be: the name is encoded.
+	// The first claim stores the address with an encoded name, which makes it longer than
+	// maxAddress.
 	e := emailEffect(t)
 	long := newTestEmail(t, port, func(o *EmailOptions) {
 		o.From = "Общество с ограниченной ответственностью «Ромашка» <hook@example.com>"

@@ -79,7 +79,7 @@ func TestBreakerCounts(t *testing.T) {
 		{destination.Outcome{Verdict: ledger.VerdictRefused, Status: 401}, true, true},
 		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 403}, true, true},
 		{destination.Outcome{Verdict: ledger.VerdictTurnedAway, Status: 404}, true, false},
-		{destination.Outcome{Verdict: ledger.VerdictRefused}, false, false}, // nothing was sent
+		{destination.Outcome{Verdict: ledger.VerdictRefused}, false, false}, // proves nothing
 	} {
 		counts, failed := Counts(c.sent)
 		require.Equal(t, [2]bool{c.counts, c.failed}, [2]bool{counts, failed}, "%+v", c.sent)

@@ -16,7 +16,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// maxRendered is the maximum size of one rendered template or JSON value, in bytes.
+// maxRendered limits the size of one rendered template or JSON value, in bytes.
 const maxRendered = 4 << 20
 
 var errTooLarge = fmt.Errorf("is larger than %d bytes", maxRendered)
