@@ -93,8 +93,8 @@ func (c call) settlement(l *served, t task, ownFault bool) ledger.Settlement {
 	}
 }
 
-// refusedFor returns how long the effect's current run of unauthorized attempts has lasted, by the
-// database's clock. It is 0 if the previous attempt was not unauthorized.
+// refusedFor returns how long the effect's attempts have been unauthorized without interruption, by
+// the database's clock. It is 0 unless the previous attempt was unauthorized.
 func (c call) refusedFor() time.Duration {
 	if c.effect.RefusedSince.IsZero() {
 		return 0

@@ -211,9 +211,9 @@ var errLeft = errors.New("another process has the newest configuration for the s
 // errNoSource means that no running process has the source of an effect's event.
 var errNoSource = errors.New("no running process has the source, so the request is not rendered yet")
 
-// leftAlone is the maximum number of times that processes without the source leave an effect to
-// other processes. leftAloneRetry is the wait in between. Within these ten minutes, a process that
-// has the source can restart.
+// leftAlone is the number of times that an effect is left while no running process has its source.
+// leftAloneRetry is the wait in between. Within these ten minutes, a process that has the source
+// can restart.
 const (
 	leftAlone      = 120
 	leftAloneRetry = 5 * time.Second
@@ -225,7 +225,7 @@ const (
 //
 // A process with an older configuration may lack the route, or render another request, so it leaves
 // the effect to a process with a newer one. A process without the source leaves the effect to any
-// process that has the source, and waits for one.
+// process that has the source. If no such process runs, it waits for one: see leftAlone.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	routing := a.routing.Load()
 	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced, routing.has(string(effect.Event.Source)))

@@ -87,9 +87,9 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 }
 
 // mayBeBorn reports whether an effect may be attempted as soon as it is created. Effects that must
-// wait for their turn in an order, a rate token or late rendering may not. Nor may parked effects,
-// effects that are applied in the transaction of their claim, and at_most_once effects, which would
-// need an operator if the attempt were lost.
+// wait for their turn in an order, for a rate token or for late rendering may not. Neither may
+// parked effects, effects that are applied in the transaction of their claim, and at_most_once
+// effects. If the attempt of an at_most_once effect were lost, the effect would need an operator.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
@@ -163,7 +163,7 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 }
 
 // ask repeats a claim that the dispatch may have committed, until the ledger answers or the lease
-// would have ended, and makes the attempt if the claim is granted. No destination was called for
+// would have ended. If the claim is granted, ask makes the attempt: no destination was called for
 // this claim. If pending is true, the effect may still be committed, so ask continues while the
 // effect is missing.
 func (b *births) ask(ctx context.Context, x birth, pending bool) {

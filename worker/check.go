@@ -18,7 +18,7 @@ import (
 const (
 	checksEvery = 10 * time.Minute
 	// checksBudget is the time after which a run starts no further check. It leaves enough time for
-	// the last check to end before the shortest job timeout.
+	// the last check to end before minJobTimeout.
 	checksBudget = minJobTimeout - agreement.Timeout - 5*time.Second
 )
 

@@ -27,8 +27,9 @@ import (
 )
 
 const (
-	// commitTimeout is the time that a handler transaction has to end after the job's timeout.
-	// The job's context does not cancel the COMMIT: a cancelled COMMIT has an unknown outcome.
+	// commitTimeout is the additional time, after the job's timeout, in which a handler transaction
+	// can be committed. The job's context does not cancel the COMMIT: a cancelled COMMIT has an
+	// unknown outcome.
 	commitTimeout = 5 * time.Second
 	// recordTimeout bounds the transaction that records a failed dispatch.
 	recordTimeout = 5 * time.Second

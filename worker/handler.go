@@ -118,7 +118,8 @@ func (r registration) call(ctx context.Context, tx pgx.Tx, e inbox.Event) (err e
 }
 
 // handlersTx is the transaction in which handlers write. Like the transactions of package commit,
-// it calls functions after its commit: queues are notified of new jobs outside the transaction.
+// it calls functions after its commit, because queues are notified of new jobs outside the
+// transaction.
 type handlersTx struct {
 	pgx.Tx
 

@@ -25,8 +25,8 @@ const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 // plainName matches the names that are used in a queue name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
-// upkeepWorkers is enough for one job of each kind of upkeep, for runsAtOnce, and for some
-// probes.
+// upkeepWorkers is enough for one job of each periodic kind of upkeep, and for runsAtOnce. Probes
+// use the workers that are free.
 const upkeepWorkers = 10
 
 // completionSlack is the time within which River usually stores a snooze.

@@ -31,9 +31,9 @@ func (d driver) GetListener(params *riverdriver.GetListenenerParams) riverdriver
 }
 
 // listener reconnects while it waits, and hides lost connections from River. River would double its
-// wait each time, up to a minute, and never shorten it until the process ends. Ordered effects
-// would then depend on polls. Except for Close, the methods fail only if their context ends. Polls
-// find jobs whose notifications were lost.
+// wait with each lost connection, up to a minute, however long the connections had worked. Ordered
+// effects would then depend on polls. Except for Close, the methods fail only if their context
+// ends. Polls find jobs whose notifications were lost.
 type listener struct {
 	riverdriver.Listener
 

@@ -48,9 +48,9 @@ func (r *routing) configuration(queue string) fleet.Configuration {
 	return by
 }
 
-// compile checks and compiles the routes. If no sources are given, all sources of current and
-// earlier routes are used, so an event whose source has lost its last route is skipped, not left to
-// other processes.
+// compile checks and compiles the routes. If no sources are given, compile uses all sources of the
+// current and earlier routes. An event whose source has lost its last route is therefore skipped,
+// not left to other processes.
 func (w *Worker) compile(r Routing) (*routing, error) {
 	options := w.opts.table(r.Routes, r.ConfigHash)
 	table, err := route.Compile(options)
@@ -78,7 +78,7 @@ func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 
 // SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a running
 // Worker cannot announce the change. The announcement keeps processes with older routes from
-// dispatching the events.
+// dispatching later events.
 func (w *Worker) SetRouting(ctx context.Context, r Routing) error {
 	w.announcing.Lock()
 	defer w.announcing.Unlock()

@@ -14,11 +14,11 @@ import (
 )
 
 // runFor is the maximum time that one job processes a bulk run; the next job continues. It is below
-// every job timeout.
+// minJobTimeout.
 const runFor = 20 * time.Second
 
-// runsAtOnce is the number of bulk runs that a process works on simultaneously. Upkeep shares its
-// workers with them, and no upkeep may wait for bulk runs.
+// runsAtOnce is the number of bulk runs that a process works on simultaneously. Bulk runs share the
+// workers of upkeep, and upkeep must not wait for bulk runs.
 const runsAtOnce = 2
 
 // runBusy is the minimum wait of a job that found no free slot. The maximum is twice as long.

@@ -111,7 +111,7 @@ type work struct {
 }
 
 // startSpan starts the span of a run. The first run for an event that arrived within the last hour
-// continues the trace of work.from. Any other run begins a new trace, with a link.
+// continues the trace of work.from. Any other run begins a new trace, with a link to work.from.
 func (t *telemetry) startSpan(ctx context.Context, w work, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
 	opts := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),

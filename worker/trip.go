@@ -26,8 +26,9 @@ type tripper struct {
 	limits    *limits
 }
 
-// trip pauses a destination in all processes, unless it has worked again since the failed attempts
-// began, and inserts its probe. ctx is an attempt's context.
+// trip pauses a destination in all processes and inserts a probe for it, unless the destination has
+// worked again since the failed attempts began. ctx is the context of an attempt; trip ignores its
+// cancellation.
 func (t *tripper) trip(ctx context.Context, l *served, reason string, failing time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.limits.trip)
 	defer cancel()

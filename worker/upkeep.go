@@ -38,7 +38,7 @@ const (
 	// retentionEvery is the interval at which retention continues unfinished work, or checks
 	// whether there is enough to delete, which is the case about once an hour.
 	retentionEvery = 30 * time.Second
-	// retentionBudget bounds one run. It is below every job timeout and below retentionEvery.
+	// retentionBudget bounds one run. It is below minJobTimeout and below retentionEvery.
 	retentionBudget = 20 * time.Second
 	redactEvery     = time.Minute
 	// redactFor is the maximum time that one run redacts; the next run continues.
@@ -151,8 +151,8 @@ func (w *Worker) makePartitions(ctx context.Context) error {
 }
 
 // reconcile gives new jobs to events and effects without a job (I5). The periodic job calls
-// reconcile, and every process calls it once at start: perhaps no other process has run for a
-// while, or the leader has another version.
+// reconcile. Every process also calls it once at start, because perhaps no other process has run
+// for a while, or the leader has another version.
 func (w *Worker) reconcile(ctx context.Context) error {
 	found, err := w.outbox.Reconcile(ctx)
 	for _, f := range []struct {

@@ -140,8 +140,9 @@ func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.handlers = append(w.handlers, r)
 }
 
-// Start validates the schema, registers the destinations and starts the jobs. ctx bounds only
-// the start; Stop ends the work. A Worker can be started only once, and not after Stop.
+// Start validates the schema, announces the process, registers the destinations, creates partitions
+// and starts the jobs. ctx bounds only the start; Stop ends the work. A Worker can be started only
+// once, and not after Stop.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

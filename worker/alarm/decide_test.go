@@ -102,9 +102,9 @@ func TestTheNextOneIsTold(t *testing.T) {
 	require.Equal(t, []string{"ended to 1"}, s.at(20*time.Minute, false))
 }
 
-// The list of targets changes while an alert fires. The message that the alert has resolved goes to
-// the target that was notified, and the search for the next target begins there, as long as the
-// list contains that target.
+// The list of targets changes while an alert fires. If the list still contains the target that was
+// notified, the message that the alert has resolved goes there, and the search for the next target
+// begins there.
 func TestTheEndGoesToTheOneThatWasTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

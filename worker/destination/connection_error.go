@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// notConnected returns the outcome of an attempt that got no connection, so that nothing was sent.
-// The outcome is final only if the egress guard refused the host.
+// notConnected returns the outcome of an attempt that got no connection, and so sent nothing. The
+// outcome is final only if the egress guard refused the host.
 func notConnected(ctx context.Context, host string, timeout time.Duration, err error) Outcome {
 	if blocked, ok := errors.AsType[*egress.BlockedError](err); ok {
 		if host == foreignHost {

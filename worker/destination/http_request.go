@@ -134,8 +134,8 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 
 // target returns the URL for a request. If the stored URL is the destination's own, target returns
 // the configured URL, which may be a secret. A secret URL is stored as its origin, without a slash.
-// Any other stored origin without a slash belongs to an earlier secret URL, because a route's URL
-// that is only an origin is stored with a slash.
+// Any other stored origin without a slash belongs to an earlier secret URL, because the URL of a
+// route is never stored in this form.
 func (h *HTTP) target(stored string) (*url.URL, error) {
 	u, err := parseTarget(stored)
 	if stored == h.shownURL || err == nil && h.hidesURL && u.Path == "" && isOrigin(u) {

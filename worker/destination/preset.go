@@ -106,8 +106,8 @@ func (p preset) encode(text string) []byte {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 }
 
-// teamsFailure matches the body with which an incoming webhook of Teams reports a failure although
-// the status of the response is 200, and captures the status of the failure. Source:
+// teamsFailure matches the body of a 200 response in which an incoming webhook of Teams reports a
+// failure. It captures the status of the failure. Source:
 // learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using.
 var teamsFailure = regexp.MustCompile(`^Webhook message delivery failed with error: .{0,100} returned HTTP error ([45][0-9]{2})\b`)
 

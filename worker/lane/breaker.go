@@ -109,8 +109,8 @@ func newBreaker(b Breaker, now func() time.Time) *breaker { return &breaker{opts
 
 // Record counts an attempt that has ended. If the destination must be paused, Record returns the
 // reason and resets the counts; otherwise it returns an empty string. If the attempt's credentials
-// were refused, refusedFor is the time since the effect's refusals for that reason began, or 0 if
-// the previous attempt was not refused for that reason.
+// were refused, refusedFor is the time since the first of the effect's consecutive refusals for
+// that reason. It is 0 unless the previous attempt was also refused for that reason.
 func (b *breaker) Record(sent destination.Outcome, refusedFor time.Duration) (reason string) {
 	reason, _ = b.RecordAttempt(sent, refusedFor, 0)
 	return reason

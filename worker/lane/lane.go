@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// NoSlotSnooze is the snooze of a job that got no slot or no rate token in time, found no place
-	// to wait for a slot, or found its lane Stuck. Places run out only if destinations share a
-	// queue: River starts no more jobs of a queue than its destinations have places in total.
+	// NoSlotSnooze is the snooze of a job in four cases: it got no slot in time, it got no rate
+	// token in time, it found no place to wait for a slot, or it found its lane Stuck. Places run
+	// out only if destinations share a queue: River starts no more jobs of a queue than its
+	// destinations have places in total.
 	NoSlotSnooze = time.Second
 	// asideSettles is longer than River takes to store a job's snooze.
 	asideSettles = 5 * time.Second

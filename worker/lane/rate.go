@@ -52,7 +52,7 @@ func newFleetRate(o Options, take Take) *fleetRate {
 	}
 }
 
-// wait uses a token and returns when the job may start. Its error is a snooze of the job, ctx's
+// wait takes a token, and returns when the job may start. Its error is a snooze of the job, ctx's
 // error, or the error of the database.
 func (r *fleetRate) wait(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, r.patience)

@@ -111,7 +111,8 @@ func (c *Conditions) InTurn(ctx context.Context, compile func()) error {
 	}
 }
 
-// compile compiles a text. It recovers from a panic of CEL, which would otherwise end the process.
+// compile compiles a text. It recovers from a panic of CEL, which would otherwise crash the
+// process.
 func (c *Conditions) compile(text string) (done compiledCondition) {
 	defer func() {
 		if recovered := recover(); recovered != nil {

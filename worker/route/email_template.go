@@ -59,7 +59,8 @@ const maxPadding = 1_000_000
 
 var numberInFormat = regexp.MustCompile(`[0-9]+|\*`)
 
-// paddingOf returns an upper bound of the bytes that a format adds by its widths and precisions.
+// paddingOf returns an upper bound for the number of bytes that a format adds by its widths and
+// precisions.
 func paddingOf(format string, args []any) int {
 	given := 0 // largest width or precision that an argument can give
 	for _, arg := range args {

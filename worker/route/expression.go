@@ -24,8 +24,8 @@ const (
 	// costLimit is the maximum cost of one evaluation, in CEL's units: about one for each step and
 	// for each ten characters that a function reads.
 	costLimit = 1_000_000
-	// evalTimeout is the maximum time for one evaluation, without parsing the body. CEL checks it
-	// every interruptEvery steps of a loop.
+	// evalTimeout is the maximum time for one evaluation, not counting the time to parse the body.
+	// CEL checks it every interruptEvery steps of a loop.
 	evalTimeout    = 250 * time.Millisecond
 	interruptEvery = 100
 	// maxExpression is the maximum length of one expression, in code points.

@@ -39,10 +39,10 @@ var varying = []string{
 	"amount", "balance", "quantity", "total", "period",
 }
 
-// KeyWarnings finds business keys that do not read the event, and keys that do not vary on routes
-// whose event types repeat: only the first event, or the first of each object, would have an
-// effect. KeyWarnings judges by names, so a warning is advice and not an error. It skips keys that
-// do not compile, which Check reports.
+// KeyWarnings finds two kinds of business keys: keys that do not read the event, and keys that do
+// not vary although the types of the route's events repeat. With such a key, only the first event,
+// or only the first event of each object, has an effect. KeyWarnings judges by names, so a warning
+// is advice and not an error. It skips keys that do not compile, which Check reports.
 func KeyWarnings(routes []Route) []KeyWarning {
 	envs, err := newExpressionEnvs()
 	if err != nil {

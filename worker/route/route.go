@@ -19,7 +19,8 @@ const (
 	BackfillPark = "park"
 )
 
-// EverySource means all sources, in Route.From and for handlers.
+// EverySource stands for all sources: in Route.From, among the sources of a worker, and for
+// handlers.
 const EverySource = "*"
 
 // Route maps events to an effect at a destination. Its condition and keys are CEL expressions over
