@@ -58,8 +58,9 @@ func (made *destinations) addAlarms(cfg *config.Config) {
 	}
 }
 
-// alarmRetry shortens the longest waits, because the later messages of an incident wait for the
-// earlier ones. More attempts with shorter waits go on for as long as before.
+// alarmRetry limits each wait to alarmRetryMax, because the later messages of an incident wait for
+// the earlier ones. It raises the number of attempts, to at most mostAlarmAttempts, so that all
+// attempts together take as long as with s.
 func alarmRetry(s destination.Schedule) destination.Schedule {
 	s = s.WithDefaults()
 	short := s
@@ -74,7 +75,7 @@ func alarmRetry(s destination.Schedule) destination.Schedule {
 	return short
 }
 
-// middle makes a wait without jitter.
+// middle takes the place of a random number in Schedule.Delay, for a wait without jitter.
 func middle() float64 { return 0.5 }
 
 func (a *App) makeAlarm() (*alarm.Alarm, error) {

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// Alerts are attempted more often, and for as long as their destination says.
+// An alert is attempted for as long as its destination's schedule says. No wait is longer than 5
+// minutes, so a schedule with longer waits gets more attempts.
 func TestAlertsAreAttemptedForAsLongAsBefore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want destination.Schedule }{
@@ -34,8 +35,8 @@ func TestAlertsAreAttemptedForAsLongAsBefore(t *testing.T) {
 	}
 }
 
-// A heartbeat goes to its URL only: the page to which a proxy sends those who must sign in does not
-// note it.
+// A heartbeat follows no redirect: a proxy may redirect it to a sign-in page, which does not record
+// heartbeats.
 func TestAHeartbeatIsNotRedirected(t *testing.T) {
 	t.Parallel()
 	login := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("was called, from %s", r.Referer()) }))

@@ -42,7 +42,7 @@ const (
 	drainSlack = 2 * time.Second
 )
 
-// Maximum time of the other steps of a stop.
+// Maximum time of each of the other steps of a stop.
 const (
 	startTimeout     = 2 * time.Second
 	outboxTimeout    = 15 * time.Second
@@ -57,8 +57,8 @@ const (
 type Options struct {
 	// Config is complete and checked. Required.
 	Config *config.Config
-	// DatabaseURL overrides database.url, database.direct_url and database.read_url. If it is zero or
-	// equals database.url, it overrides nothing.
+	// DatabaseURL overrides database.url, database.direct_url and database.read_url. If it is zero
+	// or equals database.url, it overrides nothing.
 	DatabaseURL secret.Value
 	// Gateway and Worker select the parts that run. At least one is required.
 	Gateway, Worker bool
@@ -122,7 +122,7 @@ func (o Options) withDefaults() Options {
 }
 
 // overridden returns a configuration in which DatabaseURL, if it is set, replaces the URLs of the
-// main database. It then applies to all parts, including migrations.
+// main database. DatabaseURL then applies to all parts, including migrations.
 func (o Options) overridden(cfg *config.Config) *config.Config {
 	if o.DatabaseURL.IsZero() || cfg == nil {
 		return cfg
@@ -153,7 +153,7 @@ type App struct {
 	minutes      *measure.Counts
 	gauges       *measure.Collector
 	gate         *gate
-	keeper       *quarantine.Keeper // used by the gateway
+	keeper       *quarantine.Keeper // nil in a process without a gateway
 	gateway      *gateway.Gateway   // nil in a process without a gateway
 	worker       *worker.Worker     // nil in a process without a worker
 	destinations *destinations      // nil in a process without a worker
@@ -209,7 +209,8 @@ func newApp(opts Options, cell string) *App {
 }
 
 // assemble creates the parts in the order of their dependencies, and registers the stop of each
-// part as soon as it exists. The worker settles through the outbox, so the outbox stops after it.
+// part as soon as it exists. The worker settles effects through the outbox, so the outbox stops
+// after the worker.
 func (a *App) assemble(ctx context.Context) error {
 	var err error
 	a.telemetry, err = telemetry.Start(ctx, telemetry.Options{

@@ -40,8 +40,8 @@ func (a *App) StopWorkers(ctx context.Context) (err error) {
 	return err
 }
 
-// HoldAcceptPool makes the pool that accepts deliveries deaf: all its connections are in use. It
-// returns a function that gives them back.
+// HoldAcceptPool acquires all connections of the pool that accepts deliveries. It returns a
+// function that gives them back.
 func (a *App) HoldAcceptPool(ctx context.Context) (giveBack func(), err error) {
 	var held []*pgxpool.Conn
 	for range a.pools.accept.Config().MaxConns {

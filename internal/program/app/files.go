@@ -44,7 +44,8 @@ func (a *App) watchFiles(ctx context.Context) {
 	}
 }
 
-// rereadFiles puts the contents of all files into effect, or of none.
+// rereadFiles reads all files again, and puts the changes into effect. If one file cannot be used,
+// no change takes effect. rereadFiles logs the changes that need a restart.
 func (a *App) rereadFiles(ctx context.Context) error {
 	a.reload.Lock()
 	defer a.reload.Unlock()

@@ -14,7 +14,7 @@ import (
 )
 
 // lacks describes the settings that a configuration lacks for the parts of this process, with
-// advice. It returns "" if nothing is missing.
+// advice. It returns "" if nothing is missing, or if allow_empty is set.
 func (a *App) lacks(cfg *config.Config) string {
 	var missing []string
 	if a.opts.Gateway && len(cfg.Whole().Sources) == 0 {
@@ -30,7 +30,7 @@ func (a *App) lacks(cfg *config.Config) string {
 }
 
 // refuseEmpty refuses a configuration that removes the last source of a gateway, or the last route
-// of a worker: most likely the file is incomplete.
+// of a worker, unless allow_empty is set. Such a file is most likely incomplete.
 func (a *App) refuseEmpty(old, next *config.Config) error {
 	if next.AllowEmpty {
 		return nil

@@ -29,8 +29,8 @@ const (
 )
 
 // moving passes the deliveries of a source with moved_from to the cell that stores its events: the
-// old cell until the move is complete, and then the new cell. The databases decide when, not the
-// process: the old cell's database refuses events that no longer belong there.
+// old cell until the move is complete, and then the new cell. The databases, and not the process,
+// decide when the move is complete: the old cell's database then refuses the source's events.
 type moving struct {
 	source   string
 	from, to *App
@@ -211,7 +211,7 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 
 // refuseMoved refuses a configuration that puts a source into another cell without a move: the new
 // cell's database would accept duplicates of events in the old one. It also refuses a configuration
-// that puts a source into a cell with which the process did not start.
+// that puts a source into a cell that was not configured when the process started.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

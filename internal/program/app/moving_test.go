@@ -32,7 +32,7 @@ routes: [{name: all, from: "*", to: app}]
 `, payments, cellSecret, placed, receiver))
 }
 
-// side returns one side of a move.
+// side returns one side of a move: a cell and its database.
 func side(t *testing.T, cell string, pool *pgxpool.Pool) moves.Side {
 	t.Helper()
 	box, err := outbox.New(outbox.Options{Pool: pool})

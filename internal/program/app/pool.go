@@ -63,8 +63,8 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 	}
 	cfg, err := pgxpool.ParseConfig(opts.URL.Reveal())
 	if err != nil {
-		// The parser's error is omitted: it quotes the string, and only tries to mask the password
-		// (I12).
+		// The parser's error is omitted: it quotes the string, and does not reliably mask the
+		// password (I12).
 		return nil, errors.New("the database URL is not valid: it must be like postgres://user:password@host:5432/database")
 	}
 	cfg.MaxConns = int32(min(opts.MaxConns, math.MaxInt32)) //nolint:gosec // bounded
@@ -135,8 +135,8 @@ func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	}
 }
 
-// loginInURL and settingInString match the user and the password of a connection URL, and one
-// setting of a connection string that is not a URL, as pgx reads them.
+// loginInURL matches the user and the password in a connection URL. settingInString matches one
+// setting of a connection string that is not a URL. Both split the text as pgx does.
 var (
 	loginInURL      = regexp.MustCompile(`^(postgres(?:ql)?://)[^/?#]*@|([?&])(?:user|password)=[^&]*`)
 	settingInString = regexp.MustCompile(`(\w+)\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)\s*`)

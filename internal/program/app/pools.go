@@ -18,14 +18,15 @@ const (
 	connsToAccept = 8
 	// connsToRead is the number of connections for the console and other operator reads.
 	connsToRead = 4
-	// connsToQuarantine limits the quarantine, which untrusted clients can fill.
+	// connsToQuarantine is the number of connections for the quarantine. It is small because
+	// untrusted clients decide how much is written to the quarantine.
 	connsToQuarantine = 1
 	// fewestConnsToWork is the minimum size of the working pool if database.max_conns is not set.
 	// Connections are opened on demand.
 	fewestConnsToWork = 24
 )
 
-// pools contains the connection pools of a process. Slow work has separate connections, so that
+// pools contains the connection pools of an App. Slow work has separate connections, so that
 // nothing else waits for it.
 type pools struct {
 	accept     *pgxpool.Pool // accepted deliveries (T1)

@@ -132,7 +132,8 @@ func (a *App) prepareOnce(ctx context.Context) error {
 }
 
 // Ready returns an error unless this process can do its work: it is prepared and not draining, its
-// configuration is not empty, gateway and worker make progress, and the database commits.
+// configuration is not empty, gateway and worker make progress, and the database commits. For a
+// process with several cells, see readyCells.
 func (a *App) Ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")

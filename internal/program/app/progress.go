@@ -121,8 +121,8 @@ func (a *App) watchProgress(ctx context.Context) {
 }
 
 // troubles returns the errors of the log streams, and a sentence about each unavailable cell.
-// Neither makes the process unready. The process can work without a log, and a slow log reader must
-// not make all its processes unready. About cells, see readyCells.
+// Neither makes the process unready. The process can work without a log, and one slow log reader
+// must not make all processes that write to it unready. About cells, see readyCells.
 func (a *App) troubles() (troubles []string) {
 	for _, q := range a.opts.Outputs {
 		if err := q.Trouble(); err != nil {

@@ -236,5 +236,5 @@ func waiting(kept, next *config.Config) (sections, destinations []string) {
 }
 
 func same(a, b config.Destination) bool {
-	return reflect.DeepEqual(a, b) //nolint:govet // only resolvers contain errors, and a file has none
+	return reflect.DeepEqual(a, b) //nolint:govet // only a resolver contains errors, and no file sets one
 }

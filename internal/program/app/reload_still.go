@@ -19,8 +19,8 @@ const (
 	// stillWithin is the time, in multiples of StillFor, that a reload waits for an unchanged file
 	// before it logs a warning and continues to wait.
 	stillWithin = 15
-	// followFor is the time, in multiples of StillFor, that the file is watched after a reload.
-	// Changes in that time belong to the same reload.
+	// followFor is the time, in multiples of StillFor, that the file is watched after a reload is
+	// requested. A change in that time is reloaded without a request, and the time begins again.
 	followFor = 60
 )
 

@@ -49,7 +49,8 @@ func started(t *testing.T, f *file, logs *syncBuffer, change ...func(*app.Option
 	return a
 }
 
-// reload reloads the configuration until that succeeds: while the database is slow, it may fail.
+// reload reloads the configuration until a reload succeeds: while the database is slow, a reload
+// may fail.
 func reload(t *testing.T, a *app.App) {
 	t.Helper()
 	require.Eventually(t, func() bool {

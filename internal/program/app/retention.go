@@ -46,8 +46,8 @@ func ExportOf(cfg *config.Config) export.Storage {
 	return directory
 }
 
-// exported returns the storage of the export, or nil in a process without a worker: the console of
-// a gateway must not show exported deliveries.
+// exported returns the storage of the export, or nil if nothing is exported. In a process without a
+// worker, it also returns nil: the console of a gateway must not show exported deliveries.
 func (a *App) exported() export.Storage {
 	if !a.opts.Worker {
 		return nil

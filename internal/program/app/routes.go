@@ -30,7 +30,7 @@ func routesOf(cfg *config.Config) []route.Route {
 	return routes
 }
 
-// headerFamilies returns the senders' own headers, by source.
+// headerFamilies returns patterns of the sender's own headers for each source.
 func headerFamilies(cfg *config.Config) map[string][]string {
 	families := make(map[string][]string, len(cfg.Sources))
 	for name, s := range cfg.Sources {

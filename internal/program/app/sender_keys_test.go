@@ -191,7 +191,7 @@ func TestProvenKeysOfASenderOutliveARestart(t *testing.T) {
 		require.Error(t, after.verify(t, after.forged(t, i, now), now))
 	}
 	asked := b.asked.Load()
-	if time.Now().Truncate(time.Minute).Equal(minute) { // the next minute has its own 45
+	if time.Now().Truncate(time.Minute).Equal(minute) { // 45 more are allowed in the next minute
 		require.EqualValues(t, 45, asked)
 	}
 	b.away.Store(true)

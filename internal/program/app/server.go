@@ -12,9 +12,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// checkServer returns an error if the database breaks a guarantee. Advisory locks must work, and a
-// pooler must not break LISTEN. A gateway must not answer 2xx for deliveries that the server may
-// lose, unless the configuration allows it. checkServer logs other findings as warnings.
+// checkServer returns an error if the database is unavailable or breaks a guarantee. database.url
+// and database.direct_url must lead to one database, advisory locks must work, and a pooler must
+// not break LISTEN. A gateway must not answer 2xx for deliveries that the server may lose, unless
+// the configuration allows it. checkServer logs other findings as warnings.
 func (a *App) checkServer(ctx context.Context) error {
 	cfg := a.opts.Config
 	if !cfg.Database.DirectURL.IsZero() {

@@ -22,7 +22,8 @@ type Servers struct {
 	timeline map[string]int64 // highest timeline of each system
 }
 
-// NewServers returns Servers that has recorded no server yet. name is the schema of Hooklatch.
+// NewServers returns a Servers that has not recorded any server yet. name is the schema of
+// Hooklatch.
 func NewServers(name schema.Name) *Servers {
 	return &Servers{
 		question: name.OrDefault().SQL("SELECT system_id, timeline FROM hooklatch.this_server()"),

@@ -76,7 +76,7 @@ func optionalURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// redactionsOf returns the redactions that sources configure.
+// redactionsOf returns the redactions that are configured for the sources.
 func redactionsOf(cfg *config.Config) []erasure.Redaction {
 	var redactions []erasure.Redaction
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {

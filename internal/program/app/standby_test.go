@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// DATABASE_URL, which overrides a configuration with another database, does not override one with
-// the same database.
+// DATABASE_URL overrides database.read_url only if it differs from database.url. Here they are
+// equal, so the console reads from the configured standby.
 func TestTheConsoleReadsFromTheConfiguredStandby(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.New(t, pgtest.Own())

@@ -34,7 +34,7 @@ func (u Unserved) String() string {
 		waits, u.Route, u.Unrendered)
 }
 
-// Fix returns advice on what to do.
+// Fix returns advice: to configure the destination or route again, or to retire the destination.
 func (u Unserved) Fix() string {
 	if u.Destination != "" {
 		return "add it again, or run: hooklatch destinations retire " + u.Destination

@@ -38,7 +38,7 @@ func Warnings(cfg *config.Config, database secret.Value) []Warning {
 	)
 }
 
-// LogWarnings logs at startup the warnings that the check command would report.
+// LogWarnings logs each warning with its fix.
 func LogWarnings(ctx context.Context, logger *slog.Logger, warnings []Warning) {
 	for _, w := range warnings {
 		logger.LogAttrs(ctx, slog.LevelWarn, w.Message+"; "+w.Fix)

@@ -14,7 +14,8 @@ import (
 // Patience is the maximum time that a cell may take to answer.
 const Patience = 1500 * time.Millisecond
 
-// Answer is the answer of one cell, or the reason why the cell did not answer.
+// Answer is the answer of one cell, or the error with which the cell answered, or the reason why it
+// did not answer in time.
 type Answer[T any] struct {
 	Cell  string
 	Value T
@@ -54,7 +55,7 @@ func Ask[T any](ctx context.Context, names []string, patience time.Duration, ask
 	return answers
 }
 
-// Errors returns the errors of the cells that did not answer, with their names.
+// Errors returns the errors in the answers, each with the name of the cell.
 func Errors[T any](answers []Answer[T]) (errs []error) {
 	for _, one := range answers {
 		if one.Err != nil {
@@ -64,7 +65,7 @@ func Errors[T any](answers []Answer[T]) (errs []error) {
 	return errs
 }
 
-// Away returns a sentence about each cell that did not answer.
+// Away returns a sentence about each cell whose answer is an error.
 func Away[T any](answers []Answer[T]) (sentences []string) {
 	for _, err := range Errors(answers) {
 		sentences = append(sentences, err.Error())

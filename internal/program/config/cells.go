@@ -51,7 +51,7 @@ func (c *Config) InCell(name string) *Config {
 func (c *Config) Cell() string { return cmp.Or(c.cell, MainCell) }
 
 // Accepting returns the names of the sources whose deliveries the cell accepts, in order. It omits
-// sources that are moving to another cell.
+// sources that are moving or have moved to another cell.
 func (c *Config) Accepting() []string {
 	names := slices.Sorted(maps.Keys(c.Sources))
 	return slices.DeleteFunc(names, func(name string) bool { return c.cell != "" && c.Sources[name].MovedFrom == c.cell })

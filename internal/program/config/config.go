@@ -59,8 +59,8 @@ type Config struct {
 	origin     *origin
 	warnings   Problems
 	deprecated Problems
-	whole      *Config // set by InCell
-	cell       string  // set by InCell
+	whole      *Config // configuration that InCell was called on; nil if InCell did not return this one
+	cell       string  // cell that InCell selected; empty if InCell did not return this one
 }
 
 // origin records how the file gives the configuration: its text, the line of each path, and the

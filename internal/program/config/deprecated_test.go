@@ -21,7 +21,8 @@ routes:
   - {name: all, from: stripe, to: app, order: event.type}
 `
 
-// parseDeprecated parses a text with deprecated keys that no version had.
+// parseDeprecated parses a text in which the listed keys are deprecated. No version of Hooklatch
+// had these keys.
 func parseDeprecated(text string) (*Config, error) {
 	return parseWith("hooklatch.yaml", []byte(text), os.LookupEnv, []DeprecatedKey{
 		{Path: "gateway.drain_limit", Key: "drain_timeout", Since: "1.4.0"},

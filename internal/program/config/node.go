@@ -111,7 +111,7 @@ func (d *decoder) resolve(node ast.Node, path string) (ast.Node, bool) {
 	return nil, false
 }
 
-// entry is one key of a mapping.
+// entry is one key of a mapping, with its line and value.
 type entry struct {
 	key   string
 	line  int

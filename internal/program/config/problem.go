@@ -9,7 +9,7 @@ import (
 
 // Problem is one mistake in the file. A Problem never contains a secret (I12). It names a secret
 // field without its value, and shows an expanded value as written in the file.
-type Problem struct { //nolint:errname // operators fix problems; the list is the error
+type Problem struct { //nolint:errname // functions return Problems, the list, as the error
 	File    string
 	Line    int    // counted from 1; 0 for the whole file
 	Path    string // such as sources.stripe.provider; empty for the whole file
@@ -33,7 +33,7 @@ func (p Problem) Error() string {
 }
 
 // Problems are all mistakes of a file, ordered by line.
-type Problems []Problem //nolint:errname // see Problem
+type Problems []Problem //nolint:errname // the name says what the list contains
 
 // Error returns one line for each problem.
 func (ps Problems) Error() string {

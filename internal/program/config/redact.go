@@ -14,8 +14,8 @@ const (
 	minRedactAfter = time.Hour
 )
 
-// checkRedaction reports redactions that are not possible, and a redact_after that is too short, too
-// long, or has no effect. p is nil for an unknown provider.
+// checkRedaction reports redactions that are not possible, and a redact_after that is too short,
+// too long, or has no effect. p is nil for an unknown provider.
 func (s Source) checkRedaction(d *decoder, at string, p *provider.Provider) {
 	redact, after := join(at, "redact"), join(at, "redact_after")
 	d.checkPointers(redact, s.Redact)

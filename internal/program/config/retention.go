@@ -45,8 +45,8 @@ type SourceRetention struct {
 	Dedup time.Duration `yaml:"dedup,omitempty"`
 }
 
-// fillInRetention sets the default retention periods, for every source and globally, and the defaults
-// that depend on them.
+// fillInRetention sets the default retention periods, for every source and globally, and the
+// defaults that depend on them.
 func (c *Config) fillInRetention() {
 	global := c.Retention.Dedup
 	for name, s := range c.Sources {

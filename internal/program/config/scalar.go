@@ -50,7 +50,7 @@ func (d *decoder) scalar(node ast.Node, path string, target reflect.Value) {
 	}
 	if target.Type() == secretType {
 		if expanded && envReference.FindString(given) == given {
-			d.expanded[path] = given // only a variable name
+			d.expanded[path] = given // the text is only a reference, and contains no secret
 		}
 		d.secret(node, path, text, target)
 		d.origin.secrets = d.origin.secrets || !expanded && !isPublic(path, text)

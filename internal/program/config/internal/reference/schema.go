@@ -77,7 +77,7 @@ var refinements = map[string]object{
 	"Source.Gzip":                      {"enum": []string{config.GzipUnpacked, config.GzipSent}},
 }
 
-// requirements are merged into a struct's schema.
+// requirements are merged into the schemas of structs. Each key names a struct.
 var requirements = map[string]object{
 	"Source": {"required": []string{"provider"}, "anyOf": []object{
 		{"required": []string{"secrets"}},
