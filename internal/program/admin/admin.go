@@ -230,7 +230,7 @@ func only(needed signin.Role, next http.Handler) http.Handler {
 }
 
 // Start binds Options.Listen and serves until Stop. The error about an address in use names the
-// address and how to change it.
+// address and says how to change it.
 func (a *Admin) Start() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

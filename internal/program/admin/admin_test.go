@@ -55,7 +55,7 @@ func get(t *testing.T, a *admin.Admin, path string, change ...func(*http.Request
 
 func withToken(o *admin.Options) { o.SignIn = guardAt(time.Now) }
 
-// guardAt returns a guard that requires the token and uses a clock.
+// guardAt returns a guard that requires the token and takes the time from now.
 func guardAt(now func() time.Time) *signin.Guard {
 	g, err := signin.New(signin.Options{Tokens: []signin.Token{{Role: signin.Admin, Secret: secret.New(token)}}, Now: now})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestStopThatCannotWait(t *testing.T) {
 	cut := make(chan error, 1)
 	go func() {
 		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		_, err := client.Get("http://" + a.Addr().String() + "/metrics") //nolint:bodyclose // there is no answer
+		_, err := client.Get("http://" + a.Addr().String() + "/metrics") //nolint:bodyclose // the request gets no response
 		cut <- err
 	}()
 	<-entered

@@ -137,7 +137,7 @@ func redact(text string) string {
 // treats it like any other error, but does not log it: the process itself logs when it is ready.
 var ErrStarting = errors.New("starting")
 
-// readiness logs only changes between ready and not ready, since probes arrive every few seconds.
+// readiness logs only changes between ready and not ready, because probes arrive every few seconds.
 type readiness struct {
 	mu       sync.Mutex
 	notReady bool

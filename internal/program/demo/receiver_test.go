@@ -32,7 +32,7 @@ func listener(t *testing.T) net.Listener {
 	return l
 }
 
-// post sends a signed request with an idempotency key, and returns the response status and body.
+// post sends a request made by the function request, and returns the response status and body.
 func post(t *testing.T, base, key, sign string) (int, string) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request(t, base+"/effects", key, sign))
@@ -43,7 +43,8 @@ func post(t *testing.T, base, key, sign string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-// request returns a signed request with an idempotency key.
+// request returns a request with an idempotency key, signed with the secret sign. If key or sign is
+// empty, the request has no key or no signature.
 func request(t *testing.T, to, key, sign string) *http.Request {
 	t.Helper()
 	const body = `{"type":"invoice.paid"}`

@@ -17,7 +17,7 @@ import (
 // to three, and the listener limits forms.
 const MaxEdited = 16 << 10
 
-// headerOfType is the header that a request stores as its content type.
+// headerOfType is the header whose value a ledger.Request has in ContentType, and not in Headers.
 const headerOfType = "Content-Type"
 
 // HeaderLines returns a request's headers as text, one header per line.

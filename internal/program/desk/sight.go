@@ -55,7 +55,8 @@ func (s Sight) Of(person signin.Person, source identity.Source) View {
 	return View{masked: s.Mask[string(source)]}
 }
 
-// Whole fails unless everything is shown: bytes with masked values would not be exact.
+// Whole returns a *DeniedError unless everything is shown: bytes with masked values would not be
+// exact.
 func (v View) Whole() error {
 	const heading = "You may not see the exact bytes"
 	switch {
@@ -141,8 +142,8 @@ func (v View) ConcealRefused(d *quarantine.Delivery) {
 	}
 }
 
-// RefuseSearch fails if a user searches for values that the user must not see: enough searches
-// would reveal a value.
+// RefuseSearch returns a *DeniedError if a user searches for values that the user must not see:
+// enough searches would reveal a value.
 func (s Sight) RefuseSearch(person signin.Person, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil
@@ -158,7 +159,7 @@ func (s Sight) RefuseSearch(person signin.Person, content find.Content, source i
 	return nil
 }
 
-// ConcealRun removes the search condition from a run if the user must not search for it: the
+// ConcealRun removes the search condition from a run if the user must not search with it: the
 // condition together with the number of selected rows would reveal values.
 func (s Sight) ConcealRun(person signin.Person, run runs.Run) runs.Run {
 	if s.RefuseSearch(person, run.Content(), run.Source()) != nil {

@@ -145,7 +145,8 @@ func Named(thing Thing, name string) Verb {
 // By returns the verb for an action. If there is none, it returns the zero Verb.
 func By(action ledger.Action) Verb { return first(func(v Verb) bool { return v.Action == action }) }
 
-// SaidOf returns the confirmation for the verb with this name, or "" if there is none.
+// SaidOf returns the confirmation for the verb with this name, or "" if there is none. Verbs with
+// the same name have the same confirmation.
 func SaidOf(name string) string {
 	if v := first(func(v Verb) bool { return v.Name == name }); v.Known() {
 		return v.Said()

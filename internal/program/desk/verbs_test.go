@@ -68,7 +68,8 @@ func TestEveryActionOfARunIsAVerb(t *testing.T) {
 	}
 }
 
-// A retry that may apply an effect twice asks first, whatever the policy of the effect is.
+// An operator is warned before a retry that may apply an effect twice, whatever the policy of the
+// effect is.
 func TestARetryAsksIfItMayApplyTwice(t *testing.T) {
 	t.Parallel()
 	doubt := desk.By(ledger.ActionRetryEffect).Doubt

@@ -47,7 +47,8 @@ type Finding struct {
 // maxShown is the maximum number of violations listed for an invariant.
 const maxShown = 5
 
-// invariant is a query that returns a row for each violation, with the total number and a text.
+// invariant is a query for violations of one rule. Each row is one violation, with the number of
+// all violations and a text. At most maxShown rows are returned.
 type invariant struct {
 	violations statement.Of[shown]
 
@@ -73,7 +74,7 @@ func (q questions) invariants() []invariant {
 	}
 }
 
-// Invariants checks the invariants of the rows of a migrated database.
+// Invariants checks the rows of a migrated database. It returns one Finding for each invariant.
 func Invariants(ctx context.Context, pool *pgxpool.Pool, name schema.Name) ([]Finding, error) {
 	q, err := loadQuestions(name)
 	if err != nil {

@@ -21,7 +21,8 @@ const hours = 24
 type StatusOptions struct {
 	Pool   *pgxpool.Pool
 	Schema schema.Name
-	// SizeBudget is the maximum number of bytes for the tables. 0 means no limit.
+	// SizeBudget is the disk space that the tables may use, in bytes. An alert fires before they
+	// use all of it. 0 means no budget.
 	SizeBudget int64
 	// Sources returns the names of the configured sources, which are listed even if they have not
 	// received anything yet. It may be nil.

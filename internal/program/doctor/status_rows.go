@@ -18,7 +18,7 @@ type reading struct {
 	alerts   []alarm.Alert
 }
 
-// judge reads waiting work and recent counts, and sets the firing alerts.
+// judge reads waiting work and recent counts, and determines which alerts fire.
 func (r *reading) judge(ctx context.Context, reader *measure.Reader, sizeBudget int64) error {
 	var err error
 	if r.snapshot, err = reader.Read(ctx); err != nil {

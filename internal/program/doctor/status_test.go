@@ -68,7 +68,7 @@ func TestAllIsSaidOnOneScreen(t *testing.T) {
 }
 
 // A page for which a user waits counts fewer rows, and says that there may be more. With 51
-// destinations and 51 sources, each share is the minimum of a thousand rows.
+// destinations and 51 sources, the limit for each of them is the minimum, a thousand rows.
 func TestWhoWaitsIsToldThatThereMayBeMore(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -85,7 +85,7 @@ func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	}
 }
 
-// read reads the measurements for the remaining findings.
+// read reads the measurements for the findings about abandoned attempts and about sources.
 func (w *waiting) read() {
 	if w.err != nil {
 		return

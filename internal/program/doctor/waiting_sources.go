@@ -84,8 +84,8 @@ func (a announced) shares(other announced) bool {
 	})
 }
 
-// configurations finds processes whose configuration is older than that of another process with a
-// common source.
+// configurations finds workers whose routes differ from those of another process, which has a newer
+// configuration and a common source.
 func (w *waiting) configurations() {
 	var all []announced
 	var one announced

@@ -11,7 +11,7 @@ type capability struct {
 	substitute string
 	// own is true if the experiment needs Hooklatch's own tables.
 	own bool
-	// try is the experiment.
+	// try runs the experiment.
 	try func(*trial)
 }
 

@@ -33,10 +33,10 @@ const unsuitable = "use PostgreSQL 15 or newer: Hooklatch cannot work on this se
 // busy is the advice about an experiment that took too long.
 const busy = "run the check again with an empty database on an idle server: this experiment may have waited for a long transaction"
 
-// Check tries every capability. A Problem names a missing capability that Hooklatch cannot do
-// without. A Warning names a missing capability that has a substitute; its Fix names the
-// substitute. Check creates a schema and drops it, even if ctx ends. Its error says why the
-// experiments could not begin or finish, or why the schema could not be dropped. The pool needs two
+// Check tries every capability. A Problem names a missing capability without which Hooklatch cannot
+// work. A Warning names a missing capability that has a substitute; its Fix names the substitute.
+// Check creates a schema and drops it, even if ctx is done. Its error says why the experiments
+// could not begin or finish, or why the schema could not be dropped. The pool needs two
 // connections; an experiment opens up to three more.
 func Check(ctx context.Context, pool *pgxpool.Pool) ([]doctor.Finding, error) {
 	return check(ctx, pool, capabilities())

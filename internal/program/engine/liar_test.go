@@ -15,8 +15,8 @@ import (
 // lie makes a real server break one promise: it changes the statements that reach the server, or
 // the messages that the server sends. Either function may be nil.
 type lie struct {
-	// statement returns the text to send instead. extended reports whether the text is part of a
-	// pipeline.
+	// statement returns the text to send instead. extended is true if the client sent the text with
+	// the extended protocol, as in a pipeline.
 	statement func(sql string, extended bool) string
 	answer    func(pgwire.Message) pgwire.Message
 }

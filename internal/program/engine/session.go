@@ -106,7 +106,7 @@ func (s *session) exec(sql string, args ...any) error {
 	return err
 }
 
-// run executes statements.
+// run executes statements that must succeed.
 func (s *session) run(statements ...string) {
 	for _, sql := range statements {
 		s.t.require(s.exec(sql))
@@ -136,7 +136,7 @@ func try[T any](s *session, sql string, args ...any) (v T, err error) {
 	return v, err
 }
 
-// value returns the one value of a statement.
+// value returns the one value of a statement that must succeed.
 func value[T any](s *session, sql string, args ...any) T {
 	v, err := try[T](s, sql, args...)
 	s.t.require(err)

@@ -61,7 +61,7 @@ func (a Answers) WithDefaults() Answers {
 	return a
 }
 
-// DefaultDatabase is a Postgres on the same machine.
+// DefaultDatabase is the connection URL of a Postgres on the same machine.
 const DefaultDatabase = "postgres://localhost/hooklatch"
 
 // DefaultTo returns the usual URL at which a process of the target reaches an application.
@@ -75,8 +75,8 @@ func DefaultTo(t Target) string {
 	return "http://localhost:3000/hooks"
 }
 
-// Validate checks each answer. Later, the program reads the rendered configuration and so checks
-// the answers again.
+// Validate checks each answer except Given. Later, the program reads the rendered configuration and
+// so checks the answers again.
 func (a Answers) Validate() error {
 	if len(a.Providers) == 0 {
 		return errors.New("no provider is named: name the senders of your webhooks, such as stripe or github; `hooklatch providers` lists all providers")
@@ -119,8 +119,8 @@ func targetNames() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckURL refuses a text that is not the URL of an HTTP server, or that contains a user name or a
-// password.
+// CheckURL refuses a text that is not the URL of an HTTP server, that contains a user name or a
+// password, or that has characters that must be percent-encoded.
 func CheckURL(what, text string) error {
 	u, err := url.Parse(text)
 	switch {

@@ -115,11 +115,12 @@ func (r *rendering) refer(key string, v variable) string {
 // CredentialsFolder is the folder of a unit's credentials, as the configuration writes it.
 const CredentialsFolder = "${CREDENTIALS_DIRECTORY}/"
 
-// forSecret is in the comment of a configuration for Kubernetes.
+// forSecret is part of a comment in each configuration for Kubernetes. TargetOf recognises such a
+// configuration by it.
 const forSecret = "for the Secret hooklatch"
 
-// TargetOf returns the target of a configuration that exists: Systemd, Kubernetes, or Binary for any
-// other.
+// TargetOf returns the target of a configuration that exists: Systemd, Kubernetes, or Binary for
+// any other.
 func TargetOf(config string) Target {
 	switch {
 	case strings.Contains(config, CredentialsFolder):

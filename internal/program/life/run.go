@@ -25,7 +25,7 @@ type Run struct {
 	Since     time.Time       `json:"since"`          // time at which the run entered this state
 	Worked    bool            `json:"worked"`         // true if a process is working on the run now
 	Error     string          `json:"error,omitzero"` // reason why the run failed or stopped automatically
-	Total     int64           `json:"total,omitzero"` // number of rows counted before the start, if any
+	Total     int64           `json:"total,omitzero"` // number of rows counted before the start; 0 if not all were counted
 
 	runs.Counts
 }

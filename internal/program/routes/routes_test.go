@@ -109,8 +109,8 @@ func TestCountsAreOfTheHourAndTheDay(t *testing.T) {
 }
 
 // Postgres reads the counts of 100 routes from few buffers, without the minutes before the last
-// hour. The routes were busy in every minute of a full day, and are in the next ten, during which
-// the test runs. The table also contains counts of another kind.
+// hour. The routes are busy in every minute of the last day and of the next ten minutes, during
+// which the test runs. The table also contains counts of another kind.
 func TestCountsOfManyRoutesAreReadByTheirKeys(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "" {

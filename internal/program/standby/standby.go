@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxLag is how far a standby may be behind the primary.
+	// maxLag is the maximum lag of a standby behind the primary.
 	maxLag = 30 * time.Second
 	// Timeout limits the reads of a console page from the standby. After that, the page is read
 	// from the primary.
@@ -26,9 +26,9 @@ const (
 
 	// lookTimeout limits each query that checks a server.
 	lookTimeout = time.Second
-	// usedFor is how long a standby is used after it was checked, and refusedFor how long it is not
-	// used after a failed check. A standby that has not replayed a known change is checked again
-	// after catchUp.
+	// usedFor is the time for which a standby is used after a successful check. refusedFor is the
+	// time for which it is not used after a failed check or read. A standby that has not replayed a
+	// known change is checked again after catchUp.
 	usedFor    = time.Second
 	refusedFor = 5 * time.Second
 	catchUp    = 100 * time.Millisecond
@@ -75,7 +75,7 @@ type Standby struct {
 	needed  int64     // position in the WAL that the standby must have replayed
 }
 
-// New returns a Standby whose primary and standby are reached through pools.
+// New returns a Standby that reaches the two servers through the given pools.
 func New(primary, standby *pgxpool.Pool, name schema.Name) (*Standby, error) {
 	s := &Standby{MaxLag: maxLag, primary: primary, standby: standby}
 	err := statement.Load(&s.sql, queries, "query", name.OrDefault().SQL)
@@ -144,7 +144,7 @@ type (
 // notYet is State.Refused for a standby that has not replayed an action of this process.
 const notYet = "the standby has not replayed the last action yet"
 
-// look asks both servers.
+// look queries both servers and returns the state.
 func (s *Standby) look(ctx context.Context) State {
 	var w written
 	err := ask(ctx, s.sql.Primary, s.primary, &w.now, &w.position, &w.server.system, &w.server.timeline, &w.server.started)

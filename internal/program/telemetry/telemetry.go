@@ -259,9 +259,9 @@ func given(signal string) string {
 	return strings.Join(append(set, "OTEL_EXPORTER_OTLP_*"), ", ")
 }
 
-// secondsView sets the buckets of other modules' histograms in seconds: from a millisecond to ten
-// seconds. OpenTelemetry's default buckets are for milliseconds. Hooklatch's own instruments
-// declare their buckets.
+// secondsView sets buckets from a millisecond to ten seconds for histograms that other modules
+// record in seconds. OpenTelemetry's default buckets are for milliseconds. Hooklatch's own
+// instruments declare their buckets.
 func secondsView(i sdkmetric.Instrument) (sdkmetric.Stream, bool) {
 	if i.Kind != sdkmetric.InstrumentKindHistogram || i.Unit != "s" || strings.HasPrefix(i.Scope.Name, "github.com/hooklatch/") {
 		return sdkmetric.Stream{}, false

@@ -194,8 +194,8 @@ func TestExamplesAreRendered(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A walk that ends at its limit continues at its cursor. Both parts together find the same changes
-// as one walk.
+// A walk that stops at its limit returns a cursor, at which the next walk begins. The walks
+// together find the same changes as one walk over all events.
 func TestAWalkGoesOnWhereItEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

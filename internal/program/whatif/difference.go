@@ -35,11 +35,11 @@ type Difference struct {
 	// Before and After are the effects of the two configurations; nil if there is none.
 	Before, After *ledger.NewEffect
 	// Fields are the properties that differ, if both effects exist. The list is empty for an error
-	// that both configurations have.
+	// that is the same with both configurations.
 	Fields []string
 }
 
-// Known reports whether the difference is an error that the old configuration has too.
+// Known reports whether the difference is an error that is the same with the old configuration.
 func (d Difference) Known() bool {
 	return d.Kind == Fails && d.Before != nil && d.Before.Unrendered() && len(d.Fields) == 0
 }

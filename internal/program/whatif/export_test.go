@@ -7,7 +7,7 @@ import (
 )
 
 // Differences compares the plans of one event.
-func Differences(c *Comparison, ctx context.Context, e *inbox.Event) ([]Difference, error) { //nolint:revive // the receiver is first
+func Differences(c *Comparison, ctx context.Context, e *inbox.Event) ([]Difference, error) { //nolint:revive // c stands for the receiver
 	p, err := c.plan(ctx, e)
 	if err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ func (r *Report) LeftOut() []string {
 	return lines
 }
 
-// Counted returns the number of effects, with the number of errors that the old configuration has
-// too.
+// Counted returns the number of effects, with the number of errors that are the same with the old
+// configuration.
 func (g Group) Counted() string {
 	if g.Known > 0 {
 		return fmt.Sprintf("%d (%d before too)", g.Count, g.Known)

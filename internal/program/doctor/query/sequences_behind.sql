@@ -1,7 +1,8 @@
--- Finds sequences whose next numbers stored rows already have. Logical replication copies rows, but
--- no sequences.
+-- Finds sequences that would return numbers that stored rows already have. Logical replication
+-- copies rows, but not the positions of sequences.
 WITH newest AS MATERIALIZED (
-    -- The numbers of effects have no index.
+    -- The table effects has no index on effect_id, so only its newest rows are searched for the
+    -- highest number.
     SELECT e.effect_id
     FROM hooklatch.effects AS e
     ORDER BY e.created_at DESC

@@ -22,7 +22,7 @@ SELECT
     clock_timestamp() AS now
 FROM (SELECT) AS once
 LEFT JOIN (
-    -- Backends and prepared transactions, each of which prevents the vacuum of deleted rows. A
+    -- Backends with a snapshot and prepared transactions prevent the vacuum of deleted rows. A
     -- replication slot is found only if a backend shows its snapshot.
     SELECT held.since, held.who
     FROM (
