@@ -101,7 +101,7 @@ type missingOf struct {
 	Altered int       `json:"altered"`
 }
 
-// BackfillView is the result of the command, as --json prints it.
+// BackfillView is the result of the backfill command, as --json prints it.
 type BackfillView struct {
 	Source string         `json:"source"`
 	Runs   []coverage.Run `json:"runs"`
@@ -204,8 +204,8 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // shownPasses is the maximum number of passes shown for each source.
 const shownPasses = 10
 
-// ListsView contains the state of all lists and the last passes of their sources, as --json prints
-// them.
+// ListsView contains the state of all lists and the last passes of their sources, as
+// backfill status --json prints them.
 type ListsView struct {
 	Lists  []coverage.State `json:"lists"`
 	Passes []coverage.Run   `json:"passes"`

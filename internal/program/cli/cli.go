@@ -34,16 +34,17 @@ const connsOfCommand = 4
 // stopOfCommand is the maximum time that a command waits until workers are notified of its changes.
 const stopOfCommand = time.Second
 
-// askForDatabase is the maximum time that a command asks where DATABASE_URL leads.
+// askForDatabase is the maximum time in which a command finds out to which database DATABASE_URL
+// leads.
 const askForDatabase = 3 * time.Second
 
 func openPool(ctx context.Context, url secret.Value) (*pgxpool.Pool, error) {
 	return app.NewPool(ctx, app.PoolOptions{URL: url, MaxConns: connsOfCommand, ApplicationName: "hooklatch-cli"})
 }
 
-// openDatabase opens the database of a configuration. If DATABASE_URL is database.url, the command
-// uses direct_url all the same: openDatabase then returns an error if the two lead to different
-// databases. A command that was meant for one database must not change another.
+// openDatabase opens the database of a configuration. If DATABASE_URL equals database.url, the
+// command still uses direct_url. In that case openDatabase returns an error if url and direct_url
+// lead to different databases: a command that was meant for one must not change the other.
 func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) (*pgxpool.Pool, error) {
 	pool, err := openPool(ctx, c.databaseOf(cfg))
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) (*pgxpool.Po
 		pool.Close()
 		return nil, fmt.Errorf("DATABASE_URL and database.direct_url lead to different databases: %w; correct direct_url, or give --database-url, which overrides both", elsewhere)
 	}
-	return pool, nil // a database.url that does not answer does not stop a command that does not use it
+	return pool, nil // the command does not use database.url, which may be unreachable
 }
 
 // withOutbox runs f on the outbox of the configured database, which must be migrated.

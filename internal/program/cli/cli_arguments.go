@@ -45,7 +45,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return misused("unknown command %q; %scommands of %s: %s", args[0], guess, cmd.CommandPath(), strings.Join(commandsOf(cmd), ", "))
 }
 
-// commandsOf returns the names of visible subcommands.
+// commandsOf returns the names of cmd's visible subcommands, except help.
 func commandsOf(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -15,8 +15,8 @@ import (
 )
 
 // logger returns the logger that --log-level and --log-format select; usual is the level without
-// --log-level. It is only for commands that run until they are stopped: after this call, stdout and
-// stderr drop lines instead of waiting for a slow reader.
+// --log-level. Only commands that run until they are stopped may call logger: after the call,
+// stdout and stderr drop lines instead of waiting for a slow reader.
 func (c *cli) logger(usual slog.Level) (*slog.Logger, error) { return c.loggerTo(usual, c.outputs) }
 
 // loggerTo is like logger, for commands whose results must be complete: only the given outputs drop

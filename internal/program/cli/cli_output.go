@@ -18,7 +18,7 @@ func (c *cli) jsonFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON")
 }
 
-// PrintJSON writes a value as indented JSON, without escapes of HTML.
+// PrintJSON writes a value as indented JSON, without escaping HTML characters.
 func PrintJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

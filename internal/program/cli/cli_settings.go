@@ -57,7 +57,7 @@ func (c *cli) givenDatabase() secret.Value {
 func (c *cli) warnOfPassword(flag, url, instead string) {
 	d := &c.database
 	if _, had := withoutPasswords(url); d.warned || !had {
-		return // the password is from elsewhere, such as a PGPASSFILE
+		return // already warned, or the password is from elsewhere, such as a PGPASSFILE
 	}
 	d.warned = true
 	fmt.Fprintf(c.Stderr, "%s: every user of this machine can read the password in %s in the list of processes; %s\n", c.Name, flag, instead)
@@ -128,8 +128,8 @@ func (c *cli) loadForDatabase() (*config.Config, error) {
 	return c.cellOf(cfg)
 }
 
-// assumeDefaults returns the default configuration, and prints that once: the processes may have a
-// configuration with another schema or with an export.
+// assumeDefaults returns the default configuration, and says so once on stderr, because the
+// processes may have a configuration with another schema or with an export.
 func (c *cli) assumeDefaults() *config.Config {
 	cfg := config.Default()
 	if !c.database.assumed {
@@ -149,7 +149,7 @@ func (c *cli) cellOf(cfg *config.Config) (*config.Config, error) {
 	return cfg.InCell(name), nil
 }
 
-// flags returns the flags of the command line that printed commands repeat. Values from the
+// flags returns those flags of the command line that printed commands repeat. Values from the
 // environment are not repeated, because a printed command runs in the same shell.
 func (c *cli) flags() cells.Flags {
 	given := cells.Flags{Config: c.configPath, Cell: c.database.cell}

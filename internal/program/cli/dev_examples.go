@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/find"
 )
 
-// devExample is the destination whose first attempts get no response. It is at_most_once, so its
-// effects are parked.
+// devExample is the destination whose receiver does not respond to the first attempt of an effect.
+// The destination is at_most_once, so the effect is parked.
 const devExample = "example"
 
 // Example ids show that the events are examples. Routes use two of these ids.

@@ -38,7 +38,7 @@ func DevSourceNames() []string {
 	return []string{"stripe", "github", "shopify", "twilio", "slack", "standard-webhooks", "hmac"}
 }
 
-// devDestination receives every event, except the example that matches no route. devMail sends
+// DevDestination receives every event, except the example that matches no route. devMail sends
 // receipts.
 const (
 	DevDestination = "app"
@@ -55,7 +55,7 @@ type DevSettings struct {
 	Receiver string
 	SMTP     string
 	forward  string
-	public   string // URL that senders call; if empty, the address in listen
+	public   string // URL that senders call; if empty, the address in Listen
 }
 
 // ReadDevSettings reads the secrets of an earlier run and creates missing secrets, so that senders
@@ -111,7 +111,7 @@ func givenSecrets(given, sources []string) (map[string]secret.Value, error) {
 	return secrets, nil
 }
 
-// Write creates the file, readable only by its owner, and returns its configuration.
+// Write writes the file, readable only by its owner, and returns its configuration.
 func (s *DevSettings) Write(path string, env config.LookupEnv) (*config.Config, error) {
 	text, err := s.YAML()
 	if err != nil {

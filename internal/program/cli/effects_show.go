@@ -137,7 +137,7 @@ func (c *cli) printEffect(d life.Effect) {
 	}
 }
 
-// printEffectTimeline prints the attempts and the operator actions in the order of time.
+// printEffectTimeline prints the attempts and the operator actions in chronological order.
 func (c *cli) printEffectTimeline(d life.Effect) {
 	fmt.Fprintf(c.Stdout, "\ntimeline\n  %s  created\n", shown(d.CreatedAt))
 	orders := slices.DeleteFunc(slices.Clone(d.Transitions), func(t ledger.Transition) bool { return !life.Ordered(t) })

@@ -98,7 +98,7 @@ func (c *cli) export(ctx context.Context, o *outbox.Outbox, filter find.Events, 
 	return nil
 }
 
-// bodiesAtOnce is the maximum number of bodies that an export keeps in memory.
+// bodiesAtOnce is the maximum number of bodies that an export reads at a time.
 const bodiesAtOnce = 50
 
 func (c *cli) writeExport(ctx context.Context, o *outbox.Outbox, page find.Page[*inbox.Event], payload bool) error {

@@ -30,8 +30,8 @@ type eventsFlags struct {
 	by       operatorFlags
 }
 
-// register declares the flags. The text in doing, such as "replay ", begins their help texts. A
-// filter field gets no flag if its name is in the argument but.
+// register declares the flags. The text in doing, such as "replay ", begins the help texts of the
+// flags for filter fields. A filter field gets no flag if its name is in the argument but.
 func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
 	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
 	f.runFlags.register(cmd, "events")

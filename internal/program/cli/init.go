@@ -123,7 +123,7 @@ func (i *initial) run(ctx context.Context) error {
 	return i.conclude(ctx, files, written)
 }
 
-// place finds the folder and the name of the configuration.
+// place sets the folder and the name of the configuration.
 func (i *initial) place() {
 	i.dir, i.name = ".", config.DefaultPath
 	if i.configPath != "" {

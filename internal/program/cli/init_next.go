@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// answerTimeout is the value of process.answerTimeout. Tests wait longer.
+// answerTimeout is the value of Process.AnswerTimeout. Tests wait longer.
 const answerTimeout = 3 * time.Second
 
 // conclude checks the written files, and prints the next steps.
@@ -117,10 +117,10 @@ func (c *cli) printSender(name, url string) error {
 // dropIns is the folder of files that extend the unit.
 const dropIns = "/etc/systemd/system/hooklatch.service.d"
 
-// quoted returns the path of a file of the folder, for a shell.
+// quoted returns the path of a file in the folder, quoted for a shell.
 func (i *initial) quoted(name string) string { return safetext.Shell(filepath.Join(i.dir, name)) }
 
-// loadDotenv returns the command that reads the variables of .env in a shell.
+// loadDotenv returns the shell command that sets the variables in .env.
 func (i *initial) loadDotenv() string {
 	if i.dir == "." {
 		return ". ./" + firstrun.Dotenv
@@ -149,7 +149,7 @@ func (i *initial) helm(verb string) string {
 	return "{ echo config:; sed 's/^/  /' " + i.quoted(i.name) + "; } | helm " + verb + " webhooks CHART --values -   # CHART: the folder docs/kubernetes/chart of the repository"
 }
 
-// compose returns the beginning of the commands of Compose.
+// compose returns the beginning of every Compose command.
 func (i *initial) compose() string { return "docker compose --file " + i.quoted(firstrun.ComposeFile) }
 
 // next returns the commands that lead to the first event.

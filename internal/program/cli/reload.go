@@ -19,7 +19,7 @@ const (
 	// reloadTimeout is the time that a reload may take. The process waits until the file has not
 	// changed for a second.
 	reloadTimeout = 30 * time.Second
-	// reloadPoll is the interval between two requests to /readyz.
+	// reloadPoll is the interval at which the command reads the state of the reloads.
 	reloadPoll = 200 * time.Millisecond
 )
 
@@ -163,7 +163,7 @@ func (c *cli) reloadUnseen(ctx context.Context, l adminListener, path string, ar
 	return err
 }
 
-// hangUp sends SIGHUP.
+// hangUp sends SIGHUP to a process.
 func hangUp(pid int) error {
 	process, err := os.FindProcess(pid)
 	if err == nil {

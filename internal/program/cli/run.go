@@ -26,7 +26,7 @@ const (
 // Main runs the command line of the process and returns the exit code. version is the version that
 // the linker set, if any; licenses are the licences of all software in the binary.
 //
-// Only entry handles signals: the first signal starts a shutdown, and the second makes the process
+// Only Main handles signals: the first signal starts a shutdown, and the second makes the process
 // exit immediately.
 func Main(version, licenses string) int {
 	name := invocation(os.Args[0])
@@ -71,8 +71,8 @@ func Main(version, licenses string) int {
 // detachOutput makes the process independent of the readers of its output: writes are queued,
 // SIGPIPE is ignored, and libraries that would log to stderr log to logger.
 func detachOutput(outputs []*logqueue.Queue, dropped func(lines int64) []byte, logger *slog.Logger) {
-	// Notify is used, not Ignore, so that child processes keep the default of SIGPIPE. The channel
-	// is never read: a failing write returns EPIPE anyway.
+	// Notify is used, not Ignore, so that child processes keep the default handling of SIGPIPE. The
+	// channel is never read: a failing write returns EPIPE anyway.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	for _, q := range outputs {
 		q.Start(dropped)

@@ -33,7 +33,7 @@ filter. The run is stored in the database and carried out by any worker.`,
 	return cmd
 }
 
-// newReplays returns the runs command under its former name. The next release removes it.
+// newReplays returns the runs command under its former name. The next release removes that name.
 func (c *cli) newReplays() *cobra.Command {
 	cmd := c.newRuns()
 	cmd.Use, cmd.Hidden = "replays", true

@@ -28,7 +28,7 @@ type shift struct {
 }
 
 // work carries out a run in this process, or waits while another process does. It returns when the
-// run has ended, was paused or stopped, or after an interrupt, which pauses the run. The error is
+// run is done, failed, paused or stopped, or after an interrupt, which pauses the run. The error is
 // the reason why the run is not done.
 func (s *shift) work(ctx context.Context, run runs.Run) (runs.Run, error) {
 	fmt.Fprintf(s.Stderr, "run %d: %s\n", run.ID, safetext.Shown(run.Words()))

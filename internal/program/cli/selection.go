@@ -74,7 +74,7 @@ func (s *selection[Filter]) given() bool {
 	return slices.ContainsFunc(s.fields, func(f find.Field) bool { return s.text(f) != "" })
 }
 
-// names lists the flags in words.
+// names returns the flags as a phrase, such as "--source, --type and --id".
 func (s *selection[Filter]) names() string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -115,8 +115,8 @@ func (s *selection[Filter]) filter() (Filter, error) {
 }
 
 // commandFor returns the command line that carries out a previewed run: the given command with
-// --yes. The times in the map still replace the flags of the same names, so that the selection
-// stays the same. If reason is true, the command line has --reason.
+// --yes. The map still contains times that replace the flags of the same names, so that the
+// selection stays the same. If reason is true, the command line has --reason.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }

@@ -212,7 +212,7 @@ func (s *sender) idOf(event *provider.Request) string {
 	return s.IDOf(event)
 }
 
-// print shows the request as sent on the wire.
+// print prints the request as it is sent.
 func (s *sender) print(event *provider.Request) error {
 	r, err := s.Sign(event)
 	if err != nil {

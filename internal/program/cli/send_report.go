@@ -26,7 +26,7 @@ type Report struct {
 	Unanswered int            `json:"unanswered,omitempty"`
 	// EventID is the event's id, if all deliveries are the same event.
 	EventID string `json:"event_id,omitempty"`
-	// P50 and P99 are quantiles of the response time.
+	// P50 and P99 are quantiles of the response time, in milliseconds.
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
 	// Seconds is the duration of all deliveries.

@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/cells"
 )
 
-// patienceWithCell is the value of process.cellPatience. Tests wait longer.
+// patienceWithCell is the value of Process.CellPatience. Tests wait longer.
 const patienceWithCell = 5 * time.Second
 
 // cellScreen is the status of one cell, or why it did not answer.

@@ -23,9 +23,9 @@ type dependency struct {
 	folders []string
 }
 
-// dependencies lists the Go standard library, and then, sorted, the modules on which a package
-// depends on any of the platforms. The folders of a module are those of its packages in the
-// program, and their parents.
+// dependencies lists the Go standard library, followed by the modules, sorted by name, that a
+// package needs on at least one of the platforms. The folders of a module are the directories of
+// its packages in the program, and their parents up to the module's own directory.
 func dependencies(dir, pkg string) ([]dependency, error) {
 	ctx := context.Background()
 	folders := map[string]map[string]bool{}

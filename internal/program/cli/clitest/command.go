@@ -18,7 +18,7 @@ type SyncBuffer struct {
 	b  bytes.Buffer
 }
 
-// Write appends b.
+// Write appends p.
 func (s *SyncBuffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

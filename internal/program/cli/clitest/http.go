@@ -19,7 +19,7 @@ func (s *System) Ask(t *testing.T, method, path, body string) (status int, conte
 	return s.AskWith(t, s.Config.Admin.Token.Reveal(), method, path, body)
 }
 
-// AskWith is Ask with another token than the admin token.
+// AskWith is like Ask, with the given token.
 func (s *System) AskWith(t *testing.T, token, method, path, body string) (status int, contentType, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.Admin+path, strings.NewReader(body))

@@ -15,8 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// ReachableDir returns a directory that Postgres's account can access even if the test runs as
-// root: other test directories are closed to that account.
+// ReachableDir returns the path of a directory that the test may create. Postgres's account can
+// reach it even if the test runs as root; other test directories are closed to that account.
 func ReachableDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

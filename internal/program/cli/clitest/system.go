@@ -50,9 +50,9 @@ type SystemOptions struct {
 	YAML func(*cli.DevSettings) string
 	// Change is called before the system starts.
 	Change func(*config.Config)
-	// NoGateway and noWorker omit the gateway and the worker.
+	// NoGateway and NoWorker omit the gateway and the worker.
 	NoGateway, NoWorker bool
-	// WaitNot makes newSystem return without waiting for App.Prepared.
+	// WaitNot makes NewSystem return without waiting for App.Prepared.
 	WaitNot bool
 }
 
