@@ -116,7 +116,7 @@ func showEvent(r *request) error {
 	})
 }
 
-// explain adds each current route's result to an event, with the reason.
+// explain adds to an event whether each current route matches it, and why.
 func explain(r *request, l *life.Event) {
 	switch current := r.currentRoutes(); {
 	case current.Err != nil:

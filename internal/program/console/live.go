@@ -16,7 +16,8 @@ import (
 const (
 	// rowsLive is the number of rows on the live page.
 	rowsLive = 100
-	// liveEvery is the number of seconds between two refreshes of the live page without scripts.
+	// liveEvery is the number of seconds after which a browser without scripts reloads the live
+	// page.
 	liveEvery = 5
 	// maxTails is the maximum number of filters whose rows are shared.
 	maxTails = 64

@@ -128,7 +128,7 @@ type sourcePage struct {
 	WhyNoTest string
 }
 
-// secretSeen is the last time at which deliveries were verified with the secret at a position.
+// secretSeen says when a delivery was last verified with the secret at a position.
 type secretSeen struct {
 	Position int       `json:"position"`
 	At       time.Time `json:"matched_at,omitzero"` // zero if never

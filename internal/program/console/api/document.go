@@ -80,8 +80,8 @@ var readTemplate = sync.OnceValues(func() (*template, error) {
 type Console struct {
 	Base    string // path of the console
 	Version string
-	// Filters are the filter fields for lists, by operation, such as "get /api/events". They are
-	// added to the parameters in the document.
+	// Filters are the filter fields of lists and of new bulk runs, by operation, such as
+	// "get /api/events". They are added to the parameters in the document.
 	Filters map[string][]find.Field
 	// Words replace placeholders in the document, such as $verbs-of-effects.
 	Words map[string][]string

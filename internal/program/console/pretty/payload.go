@@ -15,7 +15,7 @@ const (
 	// maxPayload is the maximum number of payload bytes shown: a browser takes more than a second
 	// to render a megabyte.
 	maxPayload = 256 << 10
-	// maxDepth is the maximum nesting for foldable parts.
+	// maxDepth is the maximum nesting of foldable JSON. More deeply nested JSON is shown as text.
 	maxDepth = 64
 	// maxHex is the maximum number of bytes of a binary payload that are shown.
 	maxHex = 4 << 10

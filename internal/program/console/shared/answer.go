@@ -31,8 +31,8 @@ type answered[T any] struct {
 	at     time.Time
 }
 
-// Get returns the answer, which callers must not change. It calls Ask if the answer is too old, or
-// after an error.
+// Get returns the answer, which callers must not change. It calls Ask unless the last call
+// succeeded less than sharedFor ago.
 func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,9 +48,9 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	return answer, nil
 }
 
-// Glance returns the newest answer without waiting, or false if there is none or its age has
-// reached stale. If there is none, or its age has reached again, Glance calls Get in the
-// background, one call at a time.
+// Glance returns the newest answer without waiting, or false if there is none or its age is at
+// least the duration stale. If there is none, or its age is at least the duration again, Glance
+// calls Get in the background, one call at a time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {

@@ -41,7 +41,8 @@ func (f flow) seal(key []byte) string {
 	return encoded + "." + base64.RawURLEncoding.EncodeToString(macOf(key, encoded))
 }
 
-// unseal reads a cookie that seal returned no more than flowFor ago.
+// unseal reads a cookie of seal. It returns false for any other cookie, and for a flow that began
+// at least flowFor ago.
 func unseal(key []byte, cookie string, now time.Time) (f flow, ok bool) {
 	encoded, mac, _ := strings.Cut(cookie, ".")
 	given, err := base64.RawURLEncoding.DecodeString(mac)
@@ -70,7 +71,7 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 }
 
 // flowOf returns the flow that the request's browser started. It returns false for a flow that is
-// forged, too old, or already completed in this process.
+// forged, too old, or already used in this process.
 func (g *Guard) flowOf(r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {
@@ -83,8 +84,8 @@ func (g *Guard) flowOf(r *http.Request) (begun flow, ok bool) {
 	return begun, !g.oidc.used.has(begun)
 }
 
-// usedFlows records the flows that were completed in this process. The limit on requests to the
-// provider also limits the number of recorded flows.
+// usedFlows records the flows that were used in this process, even if the sign-in failed. The limit
+// on requests to the provider also limits the number of recorded flows.
 type usedFlows struct {
 	now func() time.Time
 
@@ -100,7 +101,7 @@ func (u *usedFlows) has(f flow) bool {
 	return used
 }
 
-// add records a flow as completed. It returns false if the flow was recorded before.
+// add records a flow as used. It returns false if the flow was recorded before.
 func (u *usedFlows) add(f flow) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

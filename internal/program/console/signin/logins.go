@@ -100,7 +100,7 @@ func (l *Logins) find(ctx context.Context, cookie string) (found login, ok bool,
 		return login{}, false, fmt.Errorf("find login: %w", err)
 	}
 	if stale {
-		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // the next request repeats the update
+		_, _ = l.sql.TouchLogin.With(touchLogin{of, touchEvery.Seconds()}).Exec(ctx, l.db) // after a failure, the next request repeats the update
 	}
 	found.Cookie = true
 	return found, true, nil

@@ -1,5 +1,5 @@
 // @ts-check
-// Attributes that pages use to get behaviour from this script. The HTML works without it:
+// Pages get behaviour from this script with these attributes. The pages work without the script.
 //   data-key="g e"     a shortcut of a link, a field or a button
 //   data-copy="#id"    copies the text of an element
 //   data-more          a link to the rest of a list: followed until there are 50 rows
@@ -30,7 +30,8 @@ function say(text) {
   if (spoken) spoken.textContent = text;
 }
 
-// Keys: sequences of up to two, ignored while a field has the focus. Escape leaves a field.
+// A shortcut is one key or a sequence of two keys. Shortcuts are ignored while a field has the
+// focus or a dialog is open. Escape leaves a field.
 let begun = "";
 function rows() {
   return /** @type {HTMLElement[]} */ ([...document.querySelectorAll("tbody a.open")]);
@@ -93,7 +94,7 @@ document.addEventListener("change", (event) => {
   for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (all.form?.querySelectorAll("[name=row]") ?? [])) box.checked = all.checked;
 });
 
-// The times in a list grow while the page is open.
+// The script keeps the ages in a list current while the page is open.
 /** @param {number} seconds */
 function roughly(seconds) {
   const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60);
@@ -139,7 +140,7 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) for (const button of document.querySelectorAll("form[method=post] button")) /** @type {HTMLButtonElement} */ (button).disabled = false;
 });
 
-// A search continues by itself until there are 50 rows or the user stops it.
+// A search continues automatically until the list has 50 rows or is complete, or a request fails.
 const stop = new AbortController();
 async function more() {
   const wanted = 50;
@@ -157,7 +158,7 @@ async function more() {
     }
     const next = page.getElementById("rest");
     if (!next) {
-      // A page of an error: the link stays, so that the user can go on.
+      // The response is an error page. The link stays, so that the user can continue.
       rest.classList.remove("running");
       rest.prepend(`The search stopped: ${page.querySelector("h1")?.textContent ?? "no answer"}. `);
       return;
@@ -171,7 +172,7 @@ async function more() {
 }
 void more();
 
-// A count continues by itself until it is complete.
+// A count continues automatically until it is complete or a request fails.
 async function count() {
   for (;;) {
     const counted = document.getElementById("counted");
@@ -189,7 +190,8 @@ async function count() {
 void count();
 
 // A live region is refreshed only while the page is visible, never twice at the same time, and
-// less often after an error. It does not change while it has the focus, the pointer or a selection.
+// less often after an error. It does not change while updates are paused, a dialog is open, text is
+// selected, or a link or control in the region has the focus or the pointer.
 const often = 5_000, seldom = 60_000;
 let paused = false;
 /** @param {HTMLElement} region @param {number} delay */
