@@ -10,7 +10,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// A command for the database of DATABASE_URL does not change the one of direct_url.
+// A command fails if DATABASE_URL and database.direct_url lead to different databases.
 func TestCommandsRefuseADirectURLOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	here, other := pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t))

@@ -33,7 +33,7 @@ func TestCommandsThatListReadFromTheStandby(t *testing.T) {
 	}
 	reading := func(args ...string) (stdout, stderr string) {
 		t.Helper()
-		c := clitest.Command{Env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary)}} // the URL of the file overrides nothing
+		c := clitest.Command{Env: map[string]string{"DATABASE_URL": pgtest.URL(t, primary)}} // equals the URL in the file, so it overrides nothing
 		require.Zero(t, c.Run(t.Context(), append(args, "--config", path)...), c.Stderr.String())
 		return c.Stdout.String(), c.Stderr.String()
 	}

@@ -26,8 +26,7 @@ import (
 //
 //	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go test ./cmd/hooklatch -run '^TestManual$' -manual "$PWD/dist/manual"
 //
-// The generator is a test because it reads the tree of commands, which is in package main. As a
-// test, it also keeps the modules that it needs out of the program.
+// The generator is a test, so that the modules that it needs are not part of the program.
 var manual = flag.String("manual", "", "write man pages to man, and completion scripts to completions, in this `folder`")
 
 // completions returns the functions that write the completion scripts, by shell and file name.

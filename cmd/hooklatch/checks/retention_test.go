@@ -61,8 +61,9 @@ func TestRetentionWaitsForAPerson(t *testing.T) {
 	require.Equal(t, cli.ExitMisused, c.Run(t.Context(), s.Args("retention", "run", "--yes", "--dry-run")...))
 }
 
-// If DATABASE_URL is set, commands need no configuration. They never replace an existing one with
-// the defaults, and retention deletes nothing without one: the processes may export days first.
+// If DATABASE_URL is set, commands need no configuration. The defaults never replace an existing
+// configuration, and retention deletes nothing without a configuration: the processes may export
+// days first.
 func TestDefaultsReplaceOnlyAMissingConfiguration(t *testing.T) {
 	t.Chdir(t.TempDir())
 	env := map[string]string{"DATABASE_URL": pgtest.URL(t, pgtest.New(t))}

@@ -83,7 +83,7 @@ func TestCountsLoseTenSecondsOfAKilledProcess(t *testing.T) {
 // compare compares the sums of the counts with the ledger, in total and minute by minute.
 func compare(t *testing.T, pool *pgxpool.Pool, lost *losses, ledger, kind, what string) {
 	t.Helper()
-	// A count at the end of a minute may fall in the next minute, and vice versa.
+	// An occurrence near the turn of a minute may be counted in the neighbouring minute.
 	const aside = 200
 	rows, err := pool.Query(t.Context(), `
 		SELECT minute, sum(happened)::bigint, sum(counted)::bigint

@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step is the interval between two scrapes of a recording, whatever time passed between them.
+// step is the interval that a recording assumes between two scrapes, whatever time passed between
+// them.
 const step = 30 * time.Second
 
 // collectedAt is the one metric whose value is a time.
@@ -84,7 +85,7 @@ func (r *recording) add(now map[string]string) {
 	r.steps++
 }
 
-// hold repeats the last scrape for a while.
+// hold repeats the last scrape for the duration d.
 func (r *recording) hold(d time.Duration) {
 	now := map[string]string{}
 	for series, values := range r.series {

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// idle is a configuration without any effects.
+// idle is a configuration whose only route matches no event.
 const idle = `
 destinations:
   app: {http: {url: "http://127.0.0.1:9/"}}

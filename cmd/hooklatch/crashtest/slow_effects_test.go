@@ -22,8 +22,8 @@ routes:
   - {name: slow, from: stripe, types: [test.slow], to: books, sql: {statement: wait}}
 `
 
-// Effects in Hooklatch's own Postgres hold a connection while they run. A process that also accepts
-// deliveries must not let them wait for effects.
+// Effects in Hooklatch's own Postgres hold a connection while they run. In a process that also
+// accepts deliveries, deliveries must not wait for effects.
 //
 // Every test run has one short round. In that round, a delivery would never get a response if
 // accepting it waited for the statements. HOOKLATCH_LONG=1 runs three rounds of 5 seconds and

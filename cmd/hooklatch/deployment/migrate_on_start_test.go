@@ -15,7 +15,7 @@ import (
 )
 
 // migratingConfig writes a configuration with database.migrate: on_start, and returns a system that
-// has only its path.
+// contains only the configuration's path.
 func migratingConfig(t *testing.T, url string) *clitest.System {
 	t.Helper()
 	path := clitest.WriteServedConfig(t, url)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// used contains, for each privilege, the texts of statements that need it.
+// used contains, for each privilege, a pattern of the statements that need it.
 var used = map[string]*regexp.Regexp{
 	"SELECT":  regexp.MustCompile(`(?:FROM|JOIN|USING) hooklatch\.(\w+)(?:[^\w(]|$)`),
 	"INSERT":  regexp.MustCompile(`INSERT INTO hooklatch\.(\w+)`),

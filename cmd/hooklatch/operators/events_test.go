@@ -80,13 +80,13 @@ func TestReplayAppliesLaterRoutes(t *testing.T) {
 	// Done effects stay done; with new keys they are created again. The preview shows both.
 	require.Regexp(t, `stripe/evt_1 .* 0 new effects created, 0 tried again\n`, clitest.Must(t, later.Args("events", "replay", "--source", "stripe")...))
 	require.Regexp(t, `stripe/evt_1 .* 2 new effects created, 0 tried again\n`, clitest.Must(t, later.Args("events", "replay", "--source", "stripe", "--new-keys")...))
-	// One event, with new keys.
+	// One event is replayed with new keys.
 	require.Contains(t, clitest.Must(t, later.Args("events", "replay", "stripe/evt_1", "--new-keys")...),
 		"stripe/evt_1 will be dispatched again, generation 3; 0 effects will be tried again, 2 new effects will be created with the current routes\n")
 	require.Eventually(t, func() bool { return len(later.Receiver.Seen()) == 4 }, clitest.Patience, clitest.Tick)
 	later.WaitDone(t, "stripe", "evt_1")
 
-	// Only one route.
+	// Only one route is dispatched.
 	require.Regexp(t, `stripe/evt_1 .* 1 new effect created, 0 tried again\n`, clitest.Must(t, later.Args("events", "replay", "--route", "everything", "--new-keys")...))
 	require.Contains(t, clitest.Must(t, later.Args("events", "replay", "stripe/evt_1", "--route", "everything", "--new-keys")...),
 		"generation 4; 0 effects will be tried again, 1 new effect will be created with the current routes\n")

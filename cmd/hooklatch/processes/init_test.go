@@ -32,7 +32,8 @@ func readIn(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// withDotenv returns a command with the variables of a folder's .env, and with its credentials.
+// withDotenv returns a command with the variables of a folder's .env, also as files in a
+// credentials directory.
 func withDotenv(t *testing.T, dir string) *clitest.Command {
 	t.Helper()
 	c := &clitest.Command{Env: map[string]string{"CREDENTIALS_DIRECTORY": t.TempDir()}}
@@ -194,7 +195,7 @@ func modeOf(t *testing.T, path string) os.FileMode {
 	return info.Mode()
 }
 
-// The image and the unit read the configuration as another user than the one who writes it.
+// The image and the unit read the configuration as a user other than the one who wrote it.
 func TestInitDoesNotDependOnTheUmask(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)
@@ -249,8 +250,8 @@ func TestInitAddChangesFilesInPlace(t *testing.T) {
 	require.Equal(t, text, readIn(t, dir, config.DefaultPath))
 }
 
-// The configuration that init add reads may be any that the program accepts. The error about another
-// one does not show the lines around the mistake.
+// The configuration that init add reads may be any that the program accepts. The error about an
+// invalid configuration does not show the lines around the mistake.
 func TestInitAddReadsWhatTheProgramReads(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)

@@ -62,7 +62,7 @@ func TestAServiceManagerIsToldHowItWent(t *testing.T) {
 	require.Contains(t, fails("reload"), "the process was not asked to reload: "+path)
 	routes := strings.Index(whole, "\nroutes:")
 	require.Positive(t, routes)
-	write(whole[:routes] + "\n") // a file without mistakes that the process refuses
+	write(whole[:routes] + "\n") // the file has no mistakes, but the process refuses it
 	require.Contains(t, fails("reload"), "has no routes, and the configuration in effect has")
 	isReady("--config", path)
 	write(whole)

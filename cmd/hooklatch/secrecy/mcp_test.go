@@ -255,7 +255,8 @@ func TestMCPCarriesOutWhatIsAllowed(t *testing.T) {
 	require.Empty(t, a.stderr.String())
 }
 
-// A token's role and the masks hold: the console decides, whatever --allow names.
+// The role of a token and the console's masks apply whatever --allow names, because the console
+// enforces them.
 func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
