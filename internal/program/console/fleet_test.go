@@ -85,7 +85,8 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	require.Less(t, time.Until(known[0].ProbeAt), time.Second)
 }
 
-// The newest effects of all destinations may include none of a destination that works.
+// A destination that works is not called idle if the newest effects of all destinations include
+// none of its effects.
 func TestADestinationWithFewEffectsIsNotCalledIdle(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

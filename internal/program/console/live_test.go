@@ -20,7 +20,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// moving is a clock that only tests advance: on a busy machine, the time between two steps is long.
+// moving is a clock that only the test advances, because much time may pass between two steps on a
+// busy machine.
 type moving struct {
 	begun sync.Once
 	start time.Time
@@ -148,7 +149,8 @@ func TestLiveSaysThatTheDatabaseIsAway(t *testing.T) {
 	require.NotContains(t, gone.get("/live?pause=1").Body.String(), refreshes)
 }
 
-// A page that takes too long says so. Only if the server does not answer, the page says that.
+// If a statement takes too long, the page says that the database is too slow. Only if the server
+// does not answer, the page says that the database does not answer.
 func TestOurOwnTimeLimitIsNoOutage(t *testing.T) {
 	t.Parallel()
 	for heading, err := range map[string]error{

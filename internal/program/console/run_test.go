@@ -28,7 +28,7 @@ func (b *bundle) runs(t testing.TB) *runs.Runs {
 	return b.box.Runs().With(b.box.Finder().With(route.CompileCondition))
 }
 
-// begun starts n runs that no worker processes, and returns their ids.
+// begun starts n runs that no worker carries out, and returns their ids.
 func begun(t testing.TB, b *bundle, n int) (ids []string) {
 	t.Helper()
 	for range n {

@@ -19,7 +19,7 @@ const nameOfActive = `(() => {
 	return (on.labels?.[0]?.firstChild.textContent || on.getAttribute("aria-label") || on.innerText || "").trim();
 })()`
 
-// press presses the keys in sequence, and so also types text. As with a real keyboard, a key press
+// press presses the keys in sequence, which also types text. As with a real keyboard, a key press
 // that the page prevents types nothing.
 func (b *tab) press(t *testing.T, keys string, modifiers ...chromedp.Modifier) {
 	t.Helper()

@@ -34,7 +34,7 @@ func manyEvents(t *testing.T) *tab {
 	return openTab(t, withManyEvents(t))
 }
 
-// withManyEvents returns the address of such a system.
+// withManyEvents returns the address of a system as in manyEvents.
 func withManyEvents(t *testing.T) string {
 	t.Helper()
 	s := startSystem(t)
@@ -63,7 +63,8 @@ func TestASearchGoesOnByItself(t *testing.T) {
 	b.focused(t, "evt_5")
 }
 
-// A request of a search that goes on may be answered with an error. The user sees it, and can go on.
+// A request of a search that continues may get an error response. The user sees the error, and can
+// continue the search.
 func TestASearchThatFailsKeepsItsLink(t *testing.T) {
 	t.Parallel()
 	site, err := url.Parse(withManyEvents(t))

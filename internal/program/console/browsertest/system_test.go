@@ -68,7 +68,7 @@ func startSystem(t *testing.T) *system {
 // anyPort is the setting for an admin listener on a free port of this machine.
 const anyPort = `listen: "127.0.0.1:0"`
 
-// startSystemWith starts a system with other admin listener settings.
+// startSystemWith starts a system with the given settings of the admin listener.
 func startSystemWith(t *testing.T, settings string) *system {
 	t.Helper()
 	s := &system{pool: pgtest.New(t), mail: startMail(t)}

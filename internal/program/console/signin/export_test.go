@@ -8,7 +8,7 @@ type Questions struct{ of *questions }
 // NewQuestions returns unused Questions.
 func NewQuestions(now func() time.Time) Questions { return Questions{newQuestions(now)} }
 
-// Allow calls allow.
+// Allow calls allow for an unknown browser.
 func (q Questions) Allow(remote string) bool { return q.of.allow(remote, false) }
 
 // Proven calls proven.
