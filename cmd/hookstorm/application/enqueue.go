@@ -50,7 +50,7 @@ type enqueue struct {
 	body     []byte
 	via      via
 	fate     fate
-	patience time.Duration // wait for COMMIT's response before hanging up
+	patience time.Duration // how long hangsUp waits for the response to COMMIT
 }
 
 func newEnqueue(random *rand.Rand, key string) enqueue {

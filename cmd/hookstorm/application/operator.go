@@ -37,16 +37,16 @@ type OperatorOptions struct {
 	Seed        int64
 	// Rate is the number of operator actions per second. Defaults to 2.
 	Rate float64
-	// Binary is a hooklatch program that carries out about every fourth action, with the
+	// Binary is a hooklatch program that carries out about a quarter of the actions, with the
 	// configuration file Config. If empty, all actions use the Go API.
 	Binary, Config string
 }
 
 // way carries out operator actions, through the Go API or on the command line.
 type way interface {
-	// carryOut performs the action and stores the result in order, as far as it is known. It
-	// returns a notDoneError if the action was not performed, or if it is unknown whether the
-	// action was performed.
+	// carryOut performs the action and stores the known parts of its result in order. It returns
+	// a notDoneError if the action was not performed, or if it is unknown whether the action was
+	// performed.
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 

@@ -22,8 +22,8 @@ import (
 // person is the operator's name in the operator log.
 const person = "hookstorm"
 
-// notDoneError is returned for an action that was not carried out. If certain is false, the
-// action may have been carried out after all.
+// notDoneError is returned for an action that failed. If certain is true, the action was certainly
+// not carried out. Otherwise it may have been.
 type notDoneError struct {
 	err     error
 	certain bool

@@ -71,7 +71,7 @@ const rowPatience = 400 * time.Microsecond
 // the last round, it runs the scenarios that compare only their own subjects.
 func (b *bench) measure(ctx context.Context) error {
 	turns, alone := b.chosen()
-	if len(turns) > 0 { // empty rounds would count as undisturbed
+	if len(turns) > 0 { // otherwise the report would show empty rounds as undisturbed ones
 		for b.round = range b.rounds {
 			if err := b.takeTurns(ctx, turns); err != nil {
 				return err

@@ -56,9 +56,9 @@ func (s *scene) dialWarm(ctx context.Context, o load.Options, warm int) (*load.C
 	return client, nil
 }
 
-// inTurn lets each contestant accept n events, in bursts that alternate between them. So all
-// contestants run under the same conditions, although the speed of a virtual machine changes within
-// seconds. Postgres' work between the bursts of a contestant counts as the contestant's own.
+// inTurn lets each contestant accept n events, in bursts that alternate between the contestants. So
+// all contestants run under the same conditions, although the speed of a virtual machine changes
+// within seconds. Postgres' work between the bursts of a contestant counts as the contestant's own.
 func (b *bench) inTurn(ctx context.Context, section string, n int, all []*contestant) error {
 	before := make([]account, len(all))
 	for i, c := range all {

@@ -22,8 +22,8 @@ type fill struct {
 	first  int // number of the first copy
 	lives  int
 	order  load.Order
-	// every is the time between two copies. The last copy has the current time. If every is 0,
-	// all copies have the time of the copied lifecycle.
+	// every is the time between two consecutive copies. The last copy has the current time. If
+	// every is 0, all copies have the time of the copied lifecycle.
 	every time.Duration
 }
 
@@ -38,7 +38,7 @@ const (
 type filled struct {
 	name   string
 	where  string // selects the rows of a lifecycle, whose event is $1
-	change string // changes as JSON, in addition to the keys: s is the row, f the copy
+	change string // changes besides keys, as JSON; s is the original, f.n and f.id name the copy
 }
 
 // filledTables lists the tables of this version and of earlier ones. fill skips tables that a

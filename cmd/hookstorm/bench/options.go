@@ -19,7 +19,7 @@ const (
 	DefaultRows    = 10_000_000
 )
 
-// Options configure a run. Zero values are the defaults.
+// Options configure a run. A field with its zero value gets its default.
 type Options struct {
 	// Module is the root of the programs' source tree. Required.
 	Module string
@@ -71,10 +71,10 @@ type sizes struct {
 	patience  time.Duration // time limit of a scenario's turn
 
 	connections int // idle connections
-	data        int // lifecycles measured by cold, waiting, upkeep and profile; also those in the tables of cold
+	data        int // lifecycles measured by cold, waiting, upkeep and profile; cold first runs as many
 	years       int // lifecycles measured right after a checkpoint
 	few, many   int // effects that wait in an order
-	heads       int // measured deliveries of an order's head
+	heads       int // deliveries from an order's head that are measured
 
 	steady time.Duration // duration of live traffic without a backfill
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// settings returns the settings of every server of a bench, as on a small production machine. The
-// other settings are Postgres' defaults. A commit survives a power loss.
+// settings returns the settings of every server of a bench, as on a small production machine.
+// startPostgres also turns fsync on, so that a commit survives a power loss. The other settings are
+// Postgres' defaults.
 func settings() map[string]string {
 	return map[string]string{
 		"shared_buffers":     "1GB",
@@ -116,8 +117,8 @@ func (p *postgres) copy(ctx context.Context, of string) (string, error) {
 	return name, p.checkpoint(ctx)
 }
 
-// checkpoint runs a checkpoint. The next change to each page then writes a full image, and old
-// WAL is removed.
+// checkpoint runs a checkpoint. The next change to each page then writes a full image of the page
+// to the WAL. The server also removes old WAL.
 func (p *postgres) checkpoint(ctx context.Context) error {
 	if _, err := p.conn.Exec(ctx, "CHECKPOINT"); err != nil {
 		return fmt.Errorf("make a checkpoint: %w", err)
@@ -125,7 +126,7 @@ func (p *postgres) checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// drop drops a database and, by a checkpoint, removes its WAL.
+// drop drops a database, and runs a checkpoint, which removes old WAL.
 func (p *postgres) drop(ctx context.Context, name string) error {
 	if _, err := p.conn.Exec(ctx, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 		return fmt.Errorf("drop the database %s: %w", name, err)

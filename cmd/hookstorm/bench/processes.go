@@ -166,7 +166,7 @@ func (b *bench) command(ctx context.Context, who subject, databaseURL string, ar
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
 }
 
-// buildPrevious builds the commit against which this tree is measured, once.
+// buildPrevious builds the commit against which this tree is measured, unless it is built already.
 func (b *bench) buildPrevious(ctx context.Context) (err error) {
 	if b.binaries.previous != "" {
 		return nil
@@ -183,7 +183,7 @@ func (b *bench) buildPrevious(ctx context.Context) (err error) {
 	return err
 }
 
-// buildRiver builds the River program, once.
+// buildRiver builds the River program, unless it is built already.
 func (b *bench) buildRiver(ctx context.Context) (err error) {
 	if b.binaries.river == "" {
 		b.binaries.river, err = programs.Build(ctx, programs.BuildOptions{

@@ -24,7 +24,7 @@ type receiver struct {
 
 	mu      sync.Mutex
 	first   map[string]time.Time // first call by event id
-	order   []time.Time          // times of first, in order
+	order   []time.Time          // the times in first, ascending
 	calls   int
 	fetched int           // number of received events that no webhook delivered
 	changed chan struct{} // closed at the next call
@@ -49,7 +49,7 @@ func (r *receiver) open(door net.Listener) {
 	r.serving.Go(func() { _ = server.Serve(door) }) // serves until the server is closed
 }
 
-// forget resets the receiver.
+// forget deletes the records of all earlier calls.
 func (r *receiver) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// Only the behaviour of the host decides which rounds count, not their measurements.
+// Only the behaviour of the host decides which rounds count, not the measurements of the rounds.
 func TestRoundsThatTheHostDisturbedAreMeasuredAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

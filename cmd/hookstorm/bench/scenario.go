@@ -12,7 +12,8 @@ type Scenario struct {
 	// only if they are selected.
 	Turns bool
 
-	// takes lists subjects that only accept events, all in one turn.
+	// takes lists the subjects of a scenario that only accepts events. All such scenarios share
+	// one turn.
 	takes []subject
 	run   func(ctx context.Context, b *bench) error // nil if takes is set
 }

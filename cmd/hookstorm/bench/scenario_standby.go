@@ -54,8 +54,8 @@ var lastAcceptedSQL string
 //go:embed query/commits.sql
 var commitsSQL string
 
-// acceptFar measures how four gateways accept events, and how many of their commits overlap. A
-// commit with a notification waits for the previous one.
+// acceptFar measures how four gateways accept events, and how many of their commits overlap.
+// Postgres runs commits with a notification one after another, so such commits cannot overlap.
 func (s *scene) acceptFar(ctx context.Context) error {
 	alone, err := notifyingCommit(ctx, s.watch)
 	if err != nil {

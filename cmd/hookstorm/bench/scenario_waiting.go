@@ -102,9 +102,9 @@ func (b *bench) liveOnce(ctx context.Context, server *postgres, name string) (pe
 	return pending, done, err
 }
 
-// liveBesideWaiting measures lifecycles on tables with waiting effects, or on empty tables. On
-// tables with waiting effects, the first measurement starts right after a checkpoint, when nearly
-// every new row adds a full-page image to the WAL. In production a checkpoint runs every quarter of
+// liveBesideWaiting measures lifecycles on tables with waiting effects, or on empty tables. The
+// first measurement begins soon after a checkpoint. On tables with waiting effects, nearly every
+// new row then adds a full-page image to the WAL. In production a checkpoint runs every quarter of
 // an hour. More lifecycles run before the second measurement.
 func (b *bench) liveBesideWaiting(ctx context.Context, server *postgres, full string, beside bool) error {
 	on, atFirst, later := database{server: server}, report.EmptyAtFirst, report.Empty

@@ -91,7 +91,8 @@ type enqueue struct {
 // mayStand reports whether the enqueued effect may be stored.
 func (e *enqueue) mayStand() bool { return !e.Rollback && e.kind != history.Fail }
 
-// order is one operator action, such as one on an event, an effect or a destination, or a bulk run.
+// order is one operator action: on an event, an effect, a destination or a source, or as a bulk
+// run.
 type order struct {
 	history.Order
 

@@ -16,8 +16,8 @@ const (
 	// patience bounds each try of porcupine to decide one event. An event that stays undecided
 	// fails the run.
 	patience = 10 * time.Second
-	// looks bounds the tries for one event on a busy machine. An undecided try is final only if
-	// this process got at least patience of processor time.
+	// looks is the maximum number of tries for one event. A try that decides nothing is repeated
+	// if a busy machine gave this process less processor time than patience.
 	looks = 5
 )
 

@@ -71,8 +71,8 @@ func (j *judge) hasEffects(e *event, scopes []identity.Scope) {
 	}
 }
 
-// effectsEnded checks I5 for effects. Each effect is done or ended for a recorded reason, and has
-// no job left.
+// effectsEnded checks I5 for effects. Each effect is done, or has another final state for
+// a recorded reason, and has no job left.
 func (j *judge) effectsEnded() {
 	for _, e := range j.effects {
 		if e.jobs == 1 {

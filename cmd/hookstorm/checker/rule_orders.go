@@ -81,8 +81,8 @@ func (j *judge) ordersHappened() {
 	}
 }
 
-// known reports whether the history records an action at all. The rule skips actions that no actor
-// of the run records in the history.
+// known reports whether the history contains an action of this name. The rule skips actions that no
+// actor of the run records in the history.
 func (j *judge) known(action string) bool {
 	return slices.ContainsFunc(j.orders, func(o *order) bool { return o.action() == action })
 }

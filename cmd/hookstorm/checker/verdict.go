@@ -62,7 +62,7 @@ func addTo(counts map[string]int, name string, n int) map[string]int {
 	return counts
 }
 
-// A delivery's results in the gateway's response.
+// The results of a delivery in the gateway's response.
 const (
 	resultAccepted  = "accepted"
 	resultDuplicate = "duplicate"

@@ -26,8 +26,8 @@ type Options struct {
 	Dir string
 	// Standby gives the primary a physical standby, which Promote needs.
 	Standby bool
-	// Synchronous makes each COMMIT wait until the standby has its WAL on disk. Synchronous needs
-	// Standby.
+	// Synchronous makes each COMMIT wait until the standby has the COMMIT's WAL on disk.
+	// Synchronous needs Standby.
 	Synchronous bool
 	// Durable turns fsync on. Without it a COMMIT survives the death of every process but not a
 	// power loss.

@@ -39,7 +39,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 // writer stores one number after another and records the acknowledged ones.
 type writer struct {
-	acked atomic.Int64 // how many numbers were acknowledged so far
+	acked atomic.Int64 // how many numbers have been acknowledged so far
 	last  chan []int64
 	stop  context.CancelFunc
 }

@@ -48,8 +48,8 @@ func (c *Cluster) Restart(ctx context.Context, ending Ending) error {
 	return nil
 }
 
-// end stops a server in the given way. For Fast, end does nothing, because the Restart that follows
-// performs a fast shutdown anyway.
+// end stops a server in the given way, or freezes it. For Fast, end does nothing, because the
+// Restart that follows performs a fast shutdown anyway.
 func end(ctx context.Context, server *embedded.Server, ending Ending) error {
 	switch ending {
 	case Fast:

@@ -27,7 +27,8 @@ func NewWriter(w io.Writer, watchers ...func(Record)) *Writer {
 	return &Writer{started: time.Now(), lines: bufio.NewWriterSize(w, 1<<20), seen: watchers}
 }
 
-// Begin writes the beginning of an operation, and returns the Operation to end it.
+// Begin writes the beginning of an operation. It returns the Operation with which the caller ends
+// the operation.
 func (w *Writer) Begin(r Record) *Operation {
 	r.Kind = Invoke
 	w.mu.Lock()

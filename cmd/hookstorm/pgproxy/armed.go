@@ -18,7 +18,7 @@ type Armed struct {
 	done  chan struct{} // closed when the fault can no longer fire
 
 	left   int // remaining firings; -1 for no limit
-	flying int // shots that have not landed
+	flying int // shots for which land has not been called yet
 	count  int
 	felt   map[*conn]struct{} // connections for which the fault has fired, if it lasts
 	timer  *time.Timer

@@ -35,7 +35,7 @@ type conn struct {
 	server  net.Conn    // nil until the server is connected
 	pending []*exchange // requests whose response is incomplete, in order
 	partial *exchange   // the last of pending, if more of the request will arrive
-	gone    bool        // the client has closed, or is about to
+	gone    bool        // the client has closed the connection, or is about to close it
 	hung    bool        // a response was swallowed and no other will arrive
 	silent  bool        // the server has closed the connection
 }

@@ -4,5 +4,5 @@ package programs
 
 import "syscall"
 
-// setDeathSignal does nothing: only Linux can kill a child when its parent dies.
+// setDeathSignal does nothing. Outside Linux, the child of a killed hookstorm keeps running.
 func setDeathSignal(*syscall.SysProcAttr) {}

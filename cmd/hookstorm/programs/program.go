@@ -32,9 +32,9 @@ type Options struct {
 	// LogSize bounds the log files, in bytes. At least the newest half is kept. Defaults to
 	// 32 MiB.
 	LogSize int64
-	// ReadyURL answers 200 when the process can do its work. It answers any status once the
-	// process handles signals. An example is /readyz of the admin listener. If empty, the process
-	// is ready immediately.
+	// ReadyURL answers 200 when the process can do its work. Once it answers at all, the process
+	// handles signals. An example is /readyz of the admin listener. If empty, the process is ready
+	// immediately.
 	ReadyURL string
 	// StopTimeout is the maximum time for a process to exit after SIGTERM. Defaults to 40 seconds.
 	StopTimeout time.Duration

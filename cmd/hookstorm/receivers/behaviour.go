@@ -36,7 +36,7 @@ const (
 	Random          Behaviour = "random"            // random for each call, never Final
 )
 
-// act is a behaviour's handling of a call, with the caller's knowledge of the result.
+// act describes how a behaviour handles a call, and what the caller knows about the result.
 type act struct {
 	behaviour Behaviour
 	weight    int // weight when Random draws; behaviours that occupy a worker until its timeout are rare

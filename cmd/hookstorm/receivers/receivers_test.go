@@ -74,7 +74,7 @@ const (
 	impatient = 10 * time.Second
 )
 
-// sender returns Hooklatch's own sender.
+// sender returns a sender of package destination for a destination of the run.
 func (b *testBundle) sender(t *testing.T, name string, timeout time.Duration) destination.Sender {
 	t.Helper()
 	if name == "mail" {

@@ -41,8 +41,8 @@ type testBundle struct {
 	save *history.Writer
 }
 
-// setup creates senders to two gateways on one database. The second gateway is behind a proxy
-// that fails.
+// setup creates senders to two gateways on one database. The second gateway is behind the handler
+// failing.
 func setup(t *testing.T, rate float64) *testBundle {
 	t.Helper()
 	b := &testBundle{pool: pgtest.New(t)}
@@ -200,7 +200,7 @@ func TestEveryEventIsSentUntilItIsAcknowledged(t *testing.T) {
 	t.Logf("%d events, %v", len(stored), kinds)
 }
 
-// The bodies have the shapes of all sources, with their order and version keys.
+// The bodies have the shapes of all sources. The events of accounts have a group and a version.
 func TestBodiesHaveTheirShapes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 300)

@@ -74,7 +74,8 @@ func (f *faultCounts) all() []FaultCount {
 	return all
 }
 
-// Fired returns the numbers of faults and of kinds that struck, without simulated faults.
+// Fired returns the number of strikes, and the number of kinds of faults that struck. Simulated
+// faults do not count.
 func Fired(counts []FaultCount) (faults, kinds int) {
 	for _, c := range counts {
 		if !c.Simulated && c.Fired > 0 {

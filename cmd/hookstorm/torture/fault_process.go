@@ -115,8 +115,8 @@ func (w *world) pause(least time.Duration, roles ...role) fire {
 	}
 }
 
-// killLeader kills the worker that leads River. The leader rescues jobs and starts the
-// periodic ones.
+// killLeader kills the process that leads River, unless it is a gateway. The leader rescues jobs
+// and starts the periodic ones.
 func (w *world) killLeader(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
 	leader, err := w.leader(ctx)
 	if err != nil || leader == nil {

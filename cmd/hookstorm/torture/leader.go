@@ -14,8 +14,8 @@ import (
 //go:embed query/leader.sql
 var leaderSQL string
 
-// leader returns the process that leads River, or nil if no process of the run does. The leader's
-// id in River's table contains the process id.
+// leader returns the worker or the application that leads River, or nil if neither does. The
+// leader's id in River's table contains the process id.
 func (w *world) leader(ctx context.Context) (*service, error) {
 	var id string
 	err := w.primary.QueryRow(ctx, leaderSQL).Scan(&id)
@@ -33,5 +33,5 @@ func (w *world) leader(ctx context.Context) (*service, error) {
 			}
 		}
 	}
-	return nil, nil //nolint:nilnil // the leader has just exited
+	return nil, nil //nolint:nilnil // the leader is a gateway with a worker, or has just exited
 }

@@ -34,7 +34,7 @@ const (
 	Patroni Cluster = "patroni"
 )
 
-// Options configure a run. Zero values are the defaults.
+// Options configure a run. A field with its zero value gets its default.
 type Options struct {
 	// Time is the duration of traffic and faults, without healing and checking. Defaults to
 	// DefaultTime.

@@ -27,8 +27,8 @@ var storedSQL string
 //go:embed query/effects.sql
 var effectsSQL string
 
-// settle waits at most Options.Patience until all work is done, and adds lost, doubled and
-// unfinished work to the report.
+// settle waits at most Options.Patience until all work is done. It adds lost, doubled and
+// unfinished work to the report, and a failure of `hooklatch check`.
 func (r *run) settle(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, r.opts.Patience)
 	defer cancel()

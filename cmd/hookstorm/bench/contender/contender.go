@@ -29,8 +29,8 @@ import (
 const DatabaseEnv = "HOOKSTORM_BENCH_DATABASE"
 
 const (
-	// conns is the number of connections in the pool. Pools of 8 to 64 connections were tried. With
-	// this one, the server accepted the most events.
+	// conns is the number of connections in the pool. Of the pool sizes tried, from 8 to 64, the
+	// server accepted the most events with this one.
 	conns = 32
 	// maxBody is the largest accepted body, in bytes.
 	maxBody = 1 << 20

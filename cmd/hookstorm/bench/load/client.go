@@ -14,8 +14,8 @@ import (
 
 // Options configure a Client.
 type Options struct {
-	// Addresses are the addresses of the servers, host:port. The servers share the connections.
-	// Required.
+	// Addresses are the addresses of the servers, host:port. The client distributes its
+	// connections evenly over the servers. Required.
 	Addresses []string
 	// Source is the endpoint that receives the events. Defaults to the constant Source.
 	Source string
@@ -30,7 +30,7 @@ type Options struct {
 	// ID returns the id of the next event for a server, by the index of its address. It may be
 	// called concurrently. If nil, all ids are new, except those of Duplicates.
 	ID func(server int) string
-	// Lazy opens each connection only for its first event.
+	// Lazy makes the client open each connection for its first event, not in Dial.
 	Lazy bool
 }
 
@@ -165,7 +165,8 @@ func constant(perSecond float64) func(ctx context.Context, i int) time.Time {
 	}
 }
 
-// One sends an event over the first connection and returns its id and its start time.
+// One sends an event over the first connection. It returns the event's id, and the time at which
+// sending began.
 func (c *Client) One(ctx context.Context) (id string, began time.Time, err error) {
 	began = time.Now()
 	id, _, err = c.conns[0].deliver(ctx)

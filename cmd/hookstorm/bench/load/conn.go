@@ -26,7 +26,7 @@ const (
 )
 
 // conn is one connection. The client shares the machine with the measured processes, so conn does
-// not use http.Client, which costs twice as much.
+// not use http.Client, which takes twice as much CPU time.
 type conn struct {
 	address string
 	maker   *maker
@@ -62,8 +62,9 @@ func (c *conn) close() {
 // errRefused is returned when the server requested a retry or the connection failed.
 var errRefused = errors.New("not accepted")
 
-// deliver sends a new event until the server accepts it, as providers do. It returns the event's id
-// and the number of repetitions. If ctx ends first, the error also contains the last refusal.
+// deliver sends the next event of the maker. As providers do, it repeats the event while the server
+// requests a retry or cannot be reached. It returns the event's id and the number of repetitions.
+// If ctx ends first, the error also contains the last refusal.
 func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error) {
 	id, request, err := c.maker.next(time.Now())
 	if err != nil {

@@ -54,7 +54,7 @@ type maker struct {
 	rest    []byte // rest of a body after its id
 }
 
-// remembered is the number of ids of a connection that may be repeated.
+// remembered is the maximum number of ids that a connection stores in order to repeat them.
 const remembered = 4096
 
 func newMaker(o Options) (*maker, error) {
@@ -112,7 +112,7 @@ func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) 
 	return id, &m.request, nil
 }
 
-// id returns the id of a new event, or of an event that was sent before.
+// id returns the id of a new event, of an event that was sent before, or the id that given chooses.
 func (m *maker) id(now time.Time) string {
 	if m.given != nil {
 		return m.given()

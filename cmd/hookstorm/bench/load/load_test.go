@@ -34,7 +34,7 @@ type taker struct {
 	ids    []string
 	wrong  []error
 	refuse int           // number of requests to refuse with 503
-	hold   chan struct{} // if nil, every request is answered immediately
+	hold   chan struct{} // responses wait until it is closed; nil if they do not wait
 }
 
 func newTaker(t *testing.T) *taker {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CPUTime is the time that a machine's processors have spent so far.
+// CPUTime is the time of all processors of a machine since it booted, busy or idle.
 type CPUTime struct {
 	all    time.Duration
 	stolen time.Duration // the processors were ready, but the host ran other guests

@@ -31,7 +31,8 @@ func setup(t *testing.T, opts ...pgtest.Option) bundle {
 	ours := pgtest.New(t, opts...)
 	config := ours.Config()
 	config.ConnConfig.RuntimeParams["application_name"] = "hookstorm"
-	config.ConnConfig.RuntimeParams["deadlock_timeout"] = "60s" // the other session detects it
+	// The application's session detects the deadlock.
+	config.ConnConfig.RuntimeParams["deadlock_timeout"] = "60s"
 	// The address in the pool's configuration is out of date, as after a failover.
 	host, port := config.ConnConfig.Host, config.ConnConfig.Port
 	config.ConnConfig.Host, config.ConnConfig.Port, config.ConnConfig.Fallbacks = "127.0.0.1", 1, nil

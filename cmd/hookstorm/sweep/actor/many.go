@@ -10,7 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// atRun is how long a round processes its bulk run, unless a worker is faster.
+// atRun is the maximum time for which a round itself processes its bulk run. A worker may end the
+// run sooner.
 const atRun = 2 * time.Second
 
 // many begins two bulk runs that match nothing, because other steps cover the actions on single
