@@ -22,8 +22,8 @@ type inClone struct {
 	dir string
 }
 
-// newClone creates a small repository with the release scripts, at the tag v0.1.0. Its image is
-// empty.
+// newClone creates a small repository with the release scripts, at the tag v0.1.0. A stub replaces
+// .ci/image and writes an empty image.
 func newClone(t *testing.T) inClone {
 	t.Helper()
 	c := inClone{t, t.TempDir()}
@@ -58,8 +58,8 @@ func (c inClone) git(args ...string) {
 	require.NoError(c, err, "%s", out)
 }
 
-// run runs a script, and returns what it printed. The programs in testdata/programs replace those
-// that build a release.
+// run runs bash with the arguments, and returns the output. The programs in testdata/programs
+// replace the programs of the same names.
 func (c inClone) run(args ...string) (string, error) {
 	cmd := exec.CommandContext(c.Context(), "bash", args...)
 	cmd.Dir = c.dir
@@ -161,8 +161,8 @@ func TestACandidateNeverBecomesTheLatestRelease(t *testing.T) {
 	}
 }
 
-// The image and the formula are published from files of the draft. docs/releasing.md has the
-// commands.
+// A maintainer publishes the image and the formula from files of the draft, with the commands in
+// docs/releasing.md.
 func TestAMaintainerPublishesTheVerifiedImage(t *testing.T) {
 	t.Parallel()
 	commands := regexp.MustCompile("(?ms)^```sh\n(sha256sum .*?)^```$").FindStringSubmatch(pages(t)["../docs/releasing.md"])
@@ -207,7 +207,7 @@ func TestEveryFileNamesTheNewestRelease(t *testing.T) {
 	texts := pages(t)
 	newest := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindStringSubmatch(texts["../CHANGELOG.md"])
 	require.NotNil(t, newest)
-	delete(texts, "../docs/releasing.md") // releases a later version
+	delete(texts, "../docs/releasing.md") // the page shows the release of a later version
 	for _, name := range releaseFiles {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
@@ -265,8 +265,8 @@ func TestAReleaseWaitsForAPerson(t *testing.T) {
 	require.Equal(t, wanted, listed, "docs/releasing.md must list the actions whose commit is unknown")
 }
 
-// .ci/systemd-test replaces the empty sections of the packaged configuration, and nothing else runs
-// the script before a release.
+// Only a release runs .ci/systemd-test, which replaces the empty sections of the packaged
+// configuration. This test runs that part of the script for every commit.
 func TestTheServiceIsTestedWithAValidConfiguration(t *testing.T) {
 	t.Parallel()
 	script, err := os.ReadFile("../.ci/systemd-test")

@@ -112,8 +112,9 @@ jobs:
 	}
 }
 
-// installations says what a job installs before a command. GitHub's machines have Go and Postgres,
-// but not the other programs that tests start, and no job runs as root.
+// installations maps commands to the text of the installation that must precede them in a job.
+// GitHub's machines have Go and Postgres, but not the other programs that tests start, and no job
+// runs as root.
 var installations = map[*regexp.Regexp]string{
 	regexp.MustCompile(`^bash \.ci/run$`):             "bash .ci/run programs",
 	regexp.MustCompile(`\bgo\b.* test .*\./\.\.\.`):   "bash .ci/run programs",
@@ -139,7 +140,7 @@ func missingPrograms(job workflowJob) (found []string) {
 	return found
 }
 
-// With CI set, as on GitHub, a test fails if a program is missing that it starts.
+// With CI set, as on GitHub, a test fails if a program that it starts is missing.
 func TestWorkflowsInstallWhatTheirTestsStart(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../.github/workflows/*.y*ml")

@@ -73,7 +73,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		}
 		_ = program.Wait()
 		waitForBackends(t, pool)
-		// River's rescuer does the same a minute later.
+		// River's rescuer would do the same a minute later.
 		tag, err := pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET state = 'available', attempt = 0 WHERE state = 'running'`)
 		require.NoError(t, err)
 		interrupted += int(tag.RowsAffected())

@@ -69,7 +69,8 @@ func TestEveryValuesFileRendersValidManifests(t *testing.T) {
 
 func TestTheManifestsAreWhatTheChartRenders(t *testing.T) {
 	t.Parallel()
-	// Without Helm the checksum would never change, and would suggest that an edit starts new pods.
+	// Nothing would update the checksum without Helm, but its presence would suggest that editing
+	// the ConfigMap starts new pods.
 	checksum := regexp.MustCompile(`\n +annotations:\n +checksum/config: .*`)
 	rendered := render(t, chart, filepath.Join(chart, "ci", "manifests.yaml"))
 	require.Len(t, checksum.FindAllString(rendered, -1), 2)
@@ -100,8 +101,8 @@ func containers(t *testing.T, rendered string) map[string]core.Container {
 	return found
 }
 
-// A role's Secret contains only the role's DATABASE_URL. The last Secret with a variable takes
-// precedence.
+// A role's Secret contains only the role's DATABASE_URL. If several Secrets contain a variable, the
+// last of them takes precedence.
 func TestARoleAddsItsSecretToTheCommonOne(t *testing.T) {
 	t.Parallel()
 	given := containers(t, render(t, chart, filepath.Join(chart, "ci", "roles.yaml")))
@@ -115,7 +116,7 @@ func TestARoleAddsItsSecretToTheCommonOne(t *testing.T) {
 }
 
 // The root file system is read-only, so workers can only export to a volume. The pods of the gateway,
-// which face the internet, do not get it.
+// which face the internet, do not get this volume.
 func TestTheExportIsAVolumeOfWorkers(t *testing.T) {
 	t.Parallel()
 	rendered := render(t, chart, filepath.Join(chart, "ci", "export.yaml"))

@@ -223,9 +223,9 @@ func openSecrets(key string, value any) error {
 	return errors.Join(errs...)
 }
 
-// givenTwice finds secrets that a configuration gives as a file and also directly, which Hooklatch
-// refuses. Helm merges default values with given ones, so the default of a setting remains beside its
-// file.
+// givenTwice finds settings that a configuration gives both directly and as a file, which Hooklatch
+// refuses. Helm merges default values with given ones, so the default of a setting remains if a
+// user gives its file.
 func givenTwice(value any) error {
 	var errs []error
 	switch value := value.(type) {

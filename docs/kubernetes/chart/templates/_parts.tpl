@@ -15,7 +15,7 @@ app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | qu
 
 {{- define "hooklatch.config" -}}
 {{- $config := mergeOverwrite (deepCopy .Values.config) (dict "gateway" (dict "listen" ":8080") "admin" (dict "listen" ":8081")) }}
-{{- /* Helm merges the default token with the given values, and Hooklatch refuses both settings together. */}}
+{{- /* Helm merges the default token into the given values, but Hooklatch refuses token together with token_file. */}}
 {{- if $config.admin.token_file }}{{ $_ := unset $config.admin "token" }}{{ end }}
 {{- toYaml $config }}
 {{- end }}
@@ -66,7 +66,7 @@ envFrom:
   - secretRef:
       name: {{ .root.Values.secret }}
   {{- with .secret }}
-  # A variable of both Secrets has the value of this one.
+  # If both Secrets contain a variable, the container gets the value in this one.
   - secretRef:
       name: {{ . }}
   {{- end }}
