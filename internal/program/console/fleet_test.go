@@ -67,7 +67,7 @@ func TestADestinationSaysWhatItAnswers(t *testing.T) {
 	for _, want := range []string{
 		"10 of 10 failed with 503", "<dt>Waiting</dt><dd>1; the oldest has been due since", "7.5 % of 40 in the last hour",
 		"p50 within 250ms, p99 within 5s", "0.1/s on average over the last five minutes", `<td class="number">2</td><td>422</td>`, "<td>timeout</td>",
-		"Current states of the last 3 attempted effects: 2 failed, 1 parked.", "The last 3 as a table", "/destinations/app/probe",
+		"Current states of the last 3 attempted effects: 2 failed, 1 parked.", "3 attempts as a table", "/destinations/app/probe",
 	} {
 		require.Contains(t, page, want)
 	}

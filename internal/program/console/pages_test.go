@@ -3,6 +3,9 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -268,5 +271,23 @@ func TestLinksOfJobsAnswer(t *testing.T) {
 	for _, link := range urls {
 		require.True(t, strings.HasPrefix(link, at), link)
 		b.page(t, strings.TrimPrefix(link, "https://ops.example.com"))
+	}
+}
+
+// A count is written with its noun by counted, which knows that 1 event is no "1 events".
+func TestACountOfOneIsInTheSingular(t *testing.T) {
+	t.Parallel()
+	plural := regexp.MustCompile(`\{\{[^}]*\}\} (attempts|bytes|deliveries|duplicates|effects|events|processes|requests|rows|runs|workers)\b`)
+	pages, err := filepath.Glob("page/*.html")
+	require.NoError(t, err)
+	parts, err := filepath.Glob("page/part/*.html")
+	require.NoError(t, err)
+	require.NotEmpty(t, parts)
+	for _, name := range append(pages, parts...) {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, found := range plural.FindAllString(string(text), -1) {
+			require.Equal(t, "{{.Most}} events", found, name) // Most is a limit above one
+		}
 	}
 }

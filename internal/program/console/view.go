@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/clock"
+	"github.com/hooklatch/hooklatch/internal/noun"
 	"github.com/hooklatch/hooklatch/internal/program/cells"
 	"github.com/hooklatch/hooklatch/internal/program/console/api"
 	"github.com/hooklatch/hooklatch/internal/program/console/pretty"
@@ -110,6 +112,7 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 		"brief":   brief,
 		"address": func(from string) string { return strings.TrimSuffix(from, "/32") },
 		"marked":  marked,
+		"counted": func(n any, what string) string { return noun.Counted(reflect.ValueOf(n).Int(), what) },
 	}).ParseFS(files, "page/layout.html", "page/part/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read pages: %w", err)
