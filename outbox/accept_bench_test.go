@@ -22,8 +22,8 @@ import (
 )
 
 // BenchmarkAccept compares Accept with the usual pattern (one transaction for each event, with
-// its own INSERTs and River insert). Both run side by side, on one server with fsync on, and
-// write the same rows. One operation is one event accepted by each side.
+// its own INSERTs and River insert). The two sides alternate in short rounds, on one
+// server with fsync on, and write the same rows. One operation is one event accepted by each side.
 //
 // The benchmark reports the events/s and the median latency of both sides, and their ratios.
 // Machines are noisy: only the ratios count.

@@ -33,8 +33,8 @@ func TestATransactionOutlivesItsCaller(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// Work that is repeated anyway does not hold up a stop: neither while it waits for a lock, nor before
-// it begins. A deadline of its caller does not end it.
+// Recurring work does not delay a stop, whether the work is waiting for a lock or has not begun. The
+// caller's deadline does not end the work.
 func TestRecurringWorkEndsWithAStop(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -1,5 +1,5 @@
--- Assigns windows that this transaction has locked to the events that open them, or closes the
--- windows.
+-- Assigns windows to the events that open them, or closes the windows. This transaction has already
+-- locked the windows.
 UPDATE hooklatch.content_guards AS g
 SET
     event_id = c.event_id,

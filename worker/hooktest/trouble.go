@@ -12,8 +12,8 @@ type Trouble string
 // The troubles, in the order in which they are tried.
 const (
 	// TwiceAtOnce delivers the event four times in parallel, and runs the handler twice in
-	// parallel, as after a process was cut off and presumed dead. The cut-off run's writes
-	// with tx are rolled back. Its other work remains.
+	// parallel. This happens when a process is cut off and presumed dead, but continues. The
+	// cut-off run's writes with tx are rolled back. Its other work remains.
 	TwiceAtOnce Trouble = "twice at once"
 	// Crashed cancels the handler after its first statement, then after its second statement,
 	// and so on. Finally the handler succeeds, and the connection is lost before the COMMIT.

@@ -183,7 +183,7 @@ func (o *Operator) work(ctx context.Context) {
 // resume resumes a destination. If the outcome is unknown, the destination remains in paused.
 func (o *Operator) resume(ctx context.Context, destination string) {
 	order := history.Order{Action: actionResume, Destination: destination}
-	// The database refuses an unknown destination. Such a destination was not paused.
+	// The database refuses only a destination that it does not know, which is not paused either.
 	if o.order(ctx, o.api, order, "the pause is over") != history.Unknown {
 		delete(o.paused, destination)
 	}

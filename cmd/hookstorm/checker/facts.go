@@ -104,7 +104,7 @@ type order struct {
 // instruction is an operator action as the operator log names it.
 type instruction struct{ action, target string }
 
-// effect holds the history's content about one effect.
+// effect contains everything that the history records about one effect.
 type effect struct {
 	id          identity.EffectID
 	row         *effectRow

@@ -30,10 +30,10 @@ type eventsFlags struct {
 	by       operatorFlags
 }
 
-// register declares the flags. The text in doing, such as "replay ", begins the help texts of the
-// flags for filter fields. A filter field gets no flag if its name is in the argument but.
-func (f *eventsFlags) register(cmd *cobra.Command, doing string, but ...string) {
-	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, but...)
+// register declares the flags. The help texts of the flags for filter fields begin with the text
+// doing, such as "replay ". The fields in except get no flag.
+func (f *eventsFlags) register(cmd *cobra.Command, doing string, except ...string) {
+	f.selected = selectBy[find.Events](cmd, doing, map[string][]string{"state": textsOf(runs.StatesOfEvents(f.action))}, except...)
 	f.runFlags.register(cmd, "events")
 	f.by.register(cmd)
 }

@@ -19,8 +19,8 @@ func (c *cli) newReady() *cobra.Command {
 		Short: "Report whether the running process can do its work",
 		Long: `Ask the admin listener of a running process whether the process can do its work, for
 health checks of containers and service managers. The exit code is 0 if the process can.
-It is 1 if the process cannot or does not respond within 3 seconds; the command then
-prints the reason.
+It is 1 if the process cannot do its work, or does not respond within 3 seconds. The
+command then prints the reason.
 
 The listener's address is admin.listen in the configuration, on this machine. With --url
 the command reads no configuration.`,

@@ -22,13 +22,13 @@ type selection[Filter any] struct {
 	fields []find.Field
 }
 
-// selectBy declares a filter's flags. The text in doing, such as "only " or "replay ", begins their
-// help texts. A filter field gets no flag if its name is in the argument but. If words contains a
-// field, its flag accepts only the values listed there.
-func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, but ...string) *selection[Filter] {
+// selectBy declares a filter's flags. Their help texts begin with the text doing, such as "only " or
+// "replay ". The fields in except get no flag. If words contains a field, its flag accepts only the
+// values listed there.
+func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, except ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {
-		if slices.Contains(but, f.Name) {
+		if slices.Contains(except, f.Name) {
 			continue
 		}
 		if narrower := words[f.Name]; narrower != nil {

@@ -1,2 +1,2 @@
--- Whether the deliveries of a day are still in their table, or detached from it.
+-- Reports whether the partition with a day's deliveries still exists, attached or detached.
 SELECT to_regclass('hooklatch.deliveries_' || to_char(:day::date, 'YYYYMMDD')) IS NOT NULL
