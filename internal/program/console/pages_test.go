@@ -277,12 +277,16 @@ func TestLinksOfJobsAnswer(t *testing.T) {
 // A count is written with its noun by counted, which knows that 1 event is no "1 events".
 func TestACountOfOneIsInTheSingular(t *testing.T) {
 	t.Parallel()
-	plural := regexp.MustCompile(`\{\{[^}]*\}\} (attempts|bytes|deliveries|duplicates|effects|events|processes|requests|rows|runs|workers)\b`)
+	plural := regexp.MustCompile(`\{\{[^}]*\}\} (?:[a-z]+ )?(attempts|bytes|deliveries|duplicates|effects|events|processes|requests|rows|runs|workers)\b`)
 	pages, err := filepath.Glob("page/*.html")
 	require.NoError(t, err)
 	parts, err := filepath.Glob("page/part/*.html")
 	require.NoError(t, err)
+	require.NotEmpty(t, pages)
 	require.NotEmpty(t, parts)
+	for _, planted := range []string{"{{.ServedBy}} running processes", "up to {{.}} concurrent attempts in each", "{{.Accepted}} events, "} {
+		require.True(t, plural.MatchString(planted), planted)
+	}
 	for _, name := range append(pages, parts...) {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
