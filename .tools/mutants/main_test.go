@@ -121,6 +121,11 @@ func TestOnlyWhatChangedIsTried(t *testing.T) {
 	if n := count(); n != 0 {
 		t.Errorf("%d mutants of a package that did not change", n)
 	}
+	elsewhere := slices.Clone(all)
+	elsewhere[0].Suite.Pkg = "./till" // its tests are in the package that changed
+	if tried, err := changedSince(root, elsewhere, "base"); err != nil || len(tried) != 1 {
+		t.Errorf("%d mutants whose tests changed, %v", len(tried), err)
+	}
 	write(t, root, "query/total.sql", "SELECT 0\n")
 	if n := count(); n != len(all) {
 		t.Errorf("%d of %d mutants of the package that embeds a changed file", n, len(all))

@@ -26,7 +26,8 @@ func named(root string, all []mutant.Mutant, words []string) []mutant.Mutant {
 }
 
 // changedSince returns the mutants of packages in which any file, even a test or an embedded file,
-// changed since HEAD and base diverged.
+// changed since HEAD and base diverged. A mutant's packages are those that it edits, and the one
+// whose tests must notice it.
 func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutant, error) {
 	fork, err := git(root, "merge-base", "HEAD", base)
 	if err != nil {
@@ -41,7 +42,7 @@ func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutan
 		changed[mutant.PackageOf(root, strings.TrimSpace(file))] = true
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(m mutant.Mutant) bool {
-		return !slices.ContainsFunc(m.Packages(root), func(dir string) bool { return changed[dir] })
+		return !changed[path.Clean(m.Suite.Pkg)] && !slices.ContainsFunc(m.Packages(root), func(dir string) bool { return changed[dir] })
 	}), nil
 }
 
