@@ -262,10 +262,12 @@ var door = []string{
 	"worker", "worker/alarm", "worker/destination", "worker/hooktest", "worker/lane", "worker/route",
 }
 
-// ofCommand are modules that only the command uses, with the packages that may import each.
+// ofCommand are modules and packages that only the command uses, with the packages that may import
+// each.
 var ofCommand = map[string][]string{
 	"github.com/spf13/cobra":                 {ofProgram + "/cli", ofProgram + "/cli/clitest"},
 	"github.com/modelcontextprotocol/go-sdk": {module + "/internal/program/mcp"},
+	ofProgram + "/cli":                       {module + "/cmd/hooklatch", ofProgram + "/cli/clitest"},
 }
 
 // A program that imports our packages builds and downloads nothing that only the command needs.

@@ -114,7 +114,7 @@ var globalFlags = regexp.MustCompile(`(?s)\n(Global Flags:.*|Use "[^"]+ --help" 
 func TestThePageOfCommandsIsTheHelp(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString(`<!-- Generated from cmd/hooklatch by ` + "`go generate ./cmd/hooklatch`" + `. Do not edit. -->
+	b.WriteString(`<!-- Generated from internal/program/cli by ` + "`go generate ./cmd/hooklatch`" + `. Do not edit. -->
 
 # Commands
 

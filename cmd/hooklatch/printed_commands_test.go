@@ -52,6 +52,9 @@ func TestEveryPrintedCommandIsTaken(t *testing.T) {
 		return nil
 	}))
 	require.Greater(t, len(all), 500, "the test no longer finds the commands")
+	require.True(t, slices.ContainsFunc(all, func(c clitest.PrintedCommand) bool {
+		return strings.Contains(c.Where, "effects_resend.go") && strings.HasPrefix(c.Text, "effects resend hl_0123")
+	}), "the test no longer finds the commands after the program's name")
 	for _, c := range all {
 		if wrong := c.Refused(t); wrong != "" {
 			t.Errorf("%s: hooklatch %s\n\t%s", c.Where, c.Text, wrong)
@@ -180,8 +183,8 @@ func eachLine(t *testing.T, path string, visit func(where, line string)) {
 // inStrings returns the commands in a Go file's texts: in constants, formats and concatenations of
 // both.
 func inStrings(t *testing.T, path string) (found []clitest.PrintedCommand) {
-	inCLI := strings.Contains(filepath.ToSlash(path), "/program/cli/")
 	t.Helper()
+	inCLI := strings.Contains(filepath.ToSlash(path), "/program/cli/")
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
@@ -193,14 +196,14 @@ func inStrings(t *testing.T, path string) (found []clitest.PrintedCommand) {
 		if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 1 && selects(call.Fun, "command") {
 			if text, whole := literalOf(call.Args[0], inCLI); whole { // cli.command adds the name of the program
 				at := files.Position(call.Pos())
-				found = append(found, clitest.CommandsIn(path+":"+strconv.Itoa(at.Line), clitest.TestName+" "+clitest.Verb.ReplaceAllString(text, clitest.Unknown), true)...)
+				found = append(found, clitest.CommandsIn(path+":"+strconv.Itoa(at.Line), clitest.TestName+" "+clitest.FormatVerb.ReplaceAllString(text, clitest.Unknown), true)...)
 				return false
 			}
 		}
 		text, whole := literalOf(e, inCLI)
 		if whole {
 			at := files.Position(e.Pos())
-			text = clitest.Verb.ReplaceAllString(text, clitest.Unknown)
+			text = clitest.FormatVerb.ReplaceAllString(text, clitest.Unknown)
 			found = append(found, clitest.CommandsIn(path+":"+strconv.Itoa(at.Line), text, true)...)
 		}
 		return !whole

@@ -13,15 +13,22 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// Failpoints are for tests. A released program contains no failpoint code, no failpoint names, and
-// no variable that enables failpoints.
-func TestReleaseHasNoFailpoints(t *testing.T) {
+// A released program has its version and its licences. Failpoints are for tests: the program
+// contains no failpoint code, no failpoint names, and no variable that enables failpoints.
+func TestReleaseHasItsVersionAndNoFailpoints(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hooklatch")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/hooklatch")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X main.version=v0.0.0-linked", "-o", program, "./cmd/hooklatch")
 	build.Dir = repository
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+
+	version, err := exec.CommandContext(t.Context(), program, "version").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(version), "hooklatch v0.0.0-linked")
+	licenses, err := exec.CommandContext(t.Context(), program, "licenses").Output()
+	require.NoError(t, err)
+	require.Equal(t, string(readFile(t, "cmd/hooklatch/licenses.txt")), string(licenses))
 
 	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", program).Output()
 	require.NoError(t, err)

@@ -30,8 +30,8 @@ var (
 	// named matches the program's name and the rest of its line.
 	named       = regexp.MustCompile("(?:^|[\\s/(\"'`>])hooklatch ([a-z{-].*)")
 	placeholder = regexp.MustCompile(`^([A-Z][A-Z0-9_|]*|.*(\{\}|\.\.\.|…|<[^>]*>|\$|\{\{).*)$`)
-	// Verb matches a verb of a format.
-	Verb = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
+	// FormatVerb matches a verb of a format.
+	FormatVerb = regexp.MustCompile(`%(\[\d+\])?[a-z]`)
 )
 
 // Refused returns the reason why the program rejects the command, or an empty text.
