@@ -49,7 +49,8 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	}
 }
 
-// firstRoom returns the size of a body's first buffer. length is -1 for a chunked body.
+// firstRoom returns the size of a body's first buffer. The parameter length is -1 for a chunked
+// body.
 func firstRoom(length int64) int64 {
 	if length < 0 {
 		return firstChunked
@@ -57,7 +58,7 @@ func firstRoom(length int64) int64 {
 	return min(length, unbudgeted)
 }
 
-// nextRoom returns the size of the buffer that follows a buffer of room bytes.
+// nextRoom returns the size of the buffer that replaces a full buffer of the size room.
 func nextRoom(room, length, limit int64) int64 {
 	switch {
 	case room < believed:

@@ -34,9 +34,10 @@ const (
 // source. A longer path is cut.
 const maxLoggedPath = 100
 
-// deliveryLog logs the outcome of deliveries: one line for each event and one for each
-// refused request. Duplicates and refusals are throttled. No line contains a query string, a
-// header or a body.
+// deliveryLog logs the outcome of deliveries: one line for each event, and one for each empty
+// delivery, handshake and refused request. A suspected replay gets a further line. Lines about
+// duplicates, handshakes, refusals and suspected replays are throttled. No line contains a query
+// string, a header or a body.
 type deliveryLog struct {
 	logger     *slog.Logger
 	now        func() time.Time

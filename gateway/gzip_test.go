@@ -143,7 +143,7 @@ func TestGzipIsBounded(t *testing.T) {
 }
 
 // The quarantine stores the bytes that the signature of a packed delivery covers. AcceptAgain
-// unpacks them if the source's Gzip setting requires it.
+// unpacks them if the signature covers the packed body.
 func TestAPackedDeliveryIsAcceptedFromTheQuarantine(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"a","type":"x"}`

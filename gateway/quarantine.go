@@ -35,8 +35,8 @@ func (g *Gateway) keepsRefused(src *source) bool {
 }
 
 // keep offers a refused request with content to the quarantine if the request may prove genuine
-// once the configuration is corrected. It offers neither replays nor requests that were refused
-// through Hooklatch's own fault, because the senders of the latter try again.
+// once the configuration is corrected. It offers no replays. It also offers no requests that were
+// refused through Hooklatch's own fault, because their senders try again.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
 	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || !rx.source.hasContent(rx.request) {

@@ -343,7 +343,8 @@ func TestQuarantineDelaysNoAnswer(t *testing.T) {
 }
 
 // A delivery is refused because its source has the wrong Gzip. After the correction it is accepted
-// only if its signature covers the unpacked body, because the quarantine stores no other body.
+// only if its signature covers the unpacked body. If the signature covers the packed body, the
+// wrong setting was GzipUnpacked, so the quarantine stored the body unpacked.
 func TestTheWrongGzipInQuarantine(t *testing.T) {
 	t.Parallel()
 	const body = `{"id":"a","type":"x"}`

@@ -56,7 +56,7 @@ func (s *source) replayGuard(request *provider.Request, events []provider.Event)
 	return &outbox.ReplayGuard{Proof: []byte(token), Content: unproven(request, events), Action: outbox.ReplayAction(s.ReplayGuard)}
 }
 
-// unproven hashes everything that may vary under one signature: the event types and the body. Many
+// unproven hashes the content that may vary under one signature: the event types and the body. Many
 // senders put the type into an unsigned header, and some signatures do not cover the body.
 func unproven(request *provider.Request, events []provider.Event) []byte {
 	content := sha256.New()

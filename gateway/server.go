@@ -21,8 +21,8 @@ import (
 
 const webhookPath = "/webhooks/:source"
 
-// routes builds the router without middleware: no decompression (a bomb would unpack here), no
-// body limit that trusts Content-Length, no request log with query strings.
+// routes builds the router without middleware: no decompression (a decompression bomb would be
+// unpacked here), no body limit that trusts Content-Length, no request log with query strings.
 func (g *Gateway) routes() *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = g.proxies.ipExtractor()
@@ -34,7 +34,8 @@ func (g *Gateway) routes() *echo.Echo {
 	return e
 }
 
-// fallback responds to requests that Echo itself refuses: paths without a route.
+// fallback responds to requests that Echo itself refuses, such as requests to paths without a
+// route.
 func (g *Gateway) fallback(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -96,7 +97,7 @@ func (l serverLog) Handle(ctx context.Context, record slog.Record) error {
 }
 
 // Start serves in the background until Stop, on Options.Listener or on the address Options.Listen.
-// An error about binding names the address.
+// If Start cannot bind the address, its error names the address.
 func (g *Gateway) Start() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -174,7 +175,8 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return errors.Join(err, g.meters.stop())
 }
 
-// answerTime is the time before the end of a drain in which evicted senders get their response.
+// answerTime is the length of the last part of a drain. When it begins, the bodies that are still
+// arriving are evicted, so that their senders get a response before the drain ends.
 const answerTime = 2 * time.Second
 
 // drainFlights waits for the deliveries in flight, including those through Handler. Near the end of

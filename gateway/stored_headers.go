@@ -50,8 +50,8 @@ func (s *source) hidesAny(header http.Header) bool {
 	return false
 }
 
-// sentSecrets returns the forms of the secrets that the source's requests may carry, which must
-// not be stored with a header. The result is nil if requests carry only a signature.
+// sentSecrets returns the source's secrets, in each form in which a request may carry them. No
+// stored header may contain one. The result is nil if requests carry only a signature.
 func (s Source) sentSecrets() []string {
 	if len(s.Provider.SecretHeaders) == 0 && len(s.Provider.SecretQuery) == 0 {
 		return nil

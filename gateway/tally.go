@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/measure"
 )
 
-// tally counts the same facts as the metrics, per source and minute.
+// tally counts outcomes per source and minute. The metrics count the same outcomes.
 type tally struct {
 	counts    *measure.Counts // nil counts nothing
 	source    string

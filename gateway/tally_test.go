@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// The gateway counts outcomes per minute in the database as it counts them in the metrics.
+// The gateway counts outcomes not only in the metrics, but also per minute in the database.
 func TestMinutes(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -30,8 +30,8 @@ func (g *Gateway) handler() http.Handler {
 	})
 }
 
-// observeUnread logs and counts a request that net/http refused before any handler ran. status
-// is 0 if it is unknown.
+// observeUnread logs and counts a request that net/http refused before any handler ran. The
+// parameter status is 0 if the status is unknown.
 func (g *Gateway) observeUnread(peer net.Addr, status int) {
 	r := &refusal{status: cmp.Or(status, http.StatusBadRequest), result: resultUnread, reason: "unread_request", cause: errMalformed}
 	switch status {

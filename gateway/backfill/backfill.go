@@ -133,7 +133,7 @@ func (b *Backfill) Turn(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Order describes a pass that an operator requests.
+// Order describes a pass that an operator requests. The zero Order describes a pass that is due.
 type Order struct {
 	By           string    // the operator; empty: the pass is due, not requested
 	Since, Until time.Time // zero: from the watermark, until Lag ago

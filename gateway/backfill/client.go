@@ -29,8 +29,8 @@ const (
 	maxAnswer = 64 << 20
 	// requestTimeout limits one request including its response.
 	requestTimeout = time.Minute
-	// usualPause is the pause if the provider asks for one without giving its length. longestPause
-	// is the longest pause.
+	// usualPause is the pause if the provider asks for one without giving its length. A longer
+	// pause is shortened to longestPause.
 	usualPause   = time.Minute
 	longestPause = 6 * time.Hour
 )

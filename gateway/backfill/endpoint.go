@@ -17,9 +17,9 @@ import (
 // maxWhy limits the stored explanation of our endpoint's state, in bytes.
 const maxWhy = 400
 
-// checkEndpoint checks that the endpoint sends to this gateway, records whether it is enabled,
-// and finds out which types it receives. A token that cannot see the endpoint belongs to another
-// account, so the pass stores nothing that the token lists.
+// checkEndpoint checks that the endpoint sends to this gateway, records whether it is enabled, and
+// finds out which types it receives. If the token cannot see the endpoint, it may belong to another
+// account: the pass fails and stores nothing.
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	facts := p.list.Check
 	if facts == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// handle recovers the missing events among items, in the order in which they happened. behind is
-// the pass's position after all items. It is committed with the last batch, unless the order is
-// partial. If the pass is lost before that commit, the next pass begins at the position that the
-// last completed call of handle committed.
+// handle recovers the missing events among items, in the order in which they happened. The
+// parameter behind is the pass's position after all items. It is committed with the last batch,
+// unless the order is partial. If the pass is lost before that commit, the next pass begins at the
+// position that the last completed call of handle committed.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {

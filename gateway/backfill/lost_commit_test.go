@@ -16,7 +16,8 @@ import (
 )
 
 // newFaulty returns a database, and a fault that can make the COMMITs of its passes fail. The
-// passes' pool calls acquired before each use of a connection; acquired may be nil.
+// function acquired, which may be nil, is called before each use of a connection in the passes'
+// pool.
 func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	t.Helper()
 	pool := pgtest.New(t)

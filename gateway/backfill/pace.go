@@ -10,10 +10,10 @@ const (
 	// finish one batch before the next is stored, and stay free for live events.
 	batchItems = 16
 	// restTimes is the rest after a transaction, as a multiple of the transaction's duration. The
-	// pass therefore stores events for only a twelfth of the time, unless longestRest limits the
-	// rests. Each stored event must also be dispatched and delivered. With a factor of 4, the 99th
-	// percentile of live events' latency doubled on two cores. longestRest limits the rest after a
-	// transaction that had to wait.
+	// pass therefore stores events for only a twelfth of the time, unless longestRest or the budget
+	// shortens the rests. Each stored event must also be dispatched and delivered. With a factor of
+	// 4, the 99th percentile of live events' latency doubled on two cores. longestRest keeps the
+	// rest short after a transaction that was slow because it had to wait.
 	restTimes   = 11
 	longestRest = time.Second
 )

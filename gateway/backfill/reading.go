@@ -166,8 +166,9 @@ func (p *pass) follow(ctx context.Context, since time.Time) error {
 		places[cursor] = true
 		pg, err := p.page(ctx, p.after(query{since: since}, cursor))
 		if aged(err) && cursor != "" && cursor == p.row.Mark {
-			// After the cursor, the feed may show events from before the watermark. Dedup drops
-			// the events that are read twice.
+			// The watermark does not tell where to continue: after the lost cursor, the feed may
+			// show events from before the watermark. So follow reads the feed again from the
+			// beginning of the window. Dedup drops the events that are read twice.
 			cursor, since = "", latest(oldest, p.row.Now.Add(-p.source.Settings.Window))
 			continue
 		}

@@ -35,8 +35,9 @@ func (p *pass) redeliver(ctx context.Context, missing []*Item, move coverage.Mov
 	return p.ask(ctx, asked, move)
 }
 
-// ask requests redeliveries, and then commits move. While no gateway can receive them, ask only
-// records that they are needed: it sends no request and counts no try.
+// ask requests redeliveries, and then commits move. While no gateway can receive them, or more than
+// maxWaiting are outstanding, ask only records that they are needed: it sends no request and counts
+// no try.
 func (p *pass) ask(ctx context.Context, asked []coverage.Redelivery, move coverage.Move) error {
 	tries, err := p.coverage().Ask(ctx, p.row.Stream, asked...)
 	if err != nil {

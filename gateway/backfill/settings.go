@@ -108,8 +108,8 @@ func (s Settings) back() time.Duration {
 	return time.Duration(s.List.BackDays) * day
 }
 
-// Validate checks settings after WithDefaults. remembered is how long an event's key is
-// remembered; 0: forever. The error of Validate is option.Faults.
+// Validate checks settings after WithDefaults. The parameter remembered is the time for which an
+// event's key is remembered; 0: forever. The error of Validate is option.Faults.
 func (s Settings) Validate(remembered time.Duration) error {
 	var c option.Check
 	if s.Token.IsZero() {

@@ -41,9 +41,10 @@ func sliceMarkOf(row *coverage.Pass, deep bool) (m sliceMark, found bool) {
 	return m, m.Deep == deep && m.Length >= shortestSlice
 }
 
-// slices reads a list with a time filter in slices, oldest first. Each slice is read completely
-// before any of it is stored, so that events are accepted in the order in which they happened. A
-// pass whose budget is used up records its position, and the next pass continues there.
+// slices reads a list that has a time filter, one slice after another, oldest first. Each slice is
+// read completely before any of it is stored, so that events are accepted in the order in which
+// they happened. A pass whose budget is used up records its position, and the next pass continues
+// there.
 func (p *pass) slices(ctx context.Context, since, until time.Time, deep bool) error {
 	length := firstSlice
 	if mark, found := sliceMarkOf(p.row, deep); found && p.order.By == "" && !p.dry() {

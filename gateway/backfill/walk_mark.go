@@ -9,8 +9,8 @@ import (
 )
 
 // walkMark records the current position in a walk down a list and the position at which the walk
-// ends. Numbers are compared as digit strings, because some providers' numbers fit into no
-// integer type.
+// ends. The numbers in the refs of items are compared as digit strings, because some providers'
+// numbers fit into no integer type.
 type walkMark struct {
 	first  bool
 	cursor string // cursor of the page where an interrupted walk continues
@@ -38,8 +38,8 @@ func (m *walkMark) see(items []Item) {
 	}
 }
 
-// reached reports whether a page contains nothing that the pass looks for. If so, later pages
-// contain nothing either.
+// reached reports whether a page contains nothing that the pass looks for. If so, the walk need not
+// read later pages.
 func (m *walkMark) reached(items []Item, since time.Time, timed bool) bool {
 	for _, i := range items {
 		switch {

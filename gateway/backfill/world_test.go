@@ -128,7 +128,7 @@ func newWorldOn(t reporter, db database, source, name, endpoint string) *world {
 	return w
 }
 
-// process returns a Backfill for one source, as another process would create it.
+// process returns a new Backfill for one source. It stands for the Backfill of another process.
 func (w *world) process(source func() Source) *Backfill {
 	w.t.Helper()
 	b, err := New(Options{Outbox: w.passes, Sources: func() []Source { return []Source{source()} }, Budget: time.Hour, GatewayGone: time.Hour})
