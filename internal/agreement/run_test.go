@@ -173,7 +173,8 @@ func TestAQueryCannotEscapeItsTimeout(t *testing.T) {
 	}
 }
 
-// The simple protocol would accept several statements.
+// A pool may be set to the simple protocol, which accepts several statements. Run still refuses
+// them.
 func TestAQueryIsOneStatementWhateverThePoolIsSetTo(t *testing.T) {
 	t.Parallel()
 	config := pgtest.New(t).Config()

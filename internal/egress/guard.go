@@ -26,7 +26,8 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("egress guard refused %s: %s", e.host, e.why)
 }
 
-// Options describe a Guard's target and the addresses that it may reach besides public ones.
+// Options describe a Guard's target, and the addresses that the Guard may reach besides public
+// ones.
 type Options struct {
 	// Host and Port are taken from the target's configured URL. If they are empty, no address
 	// counts as the target's own.

@@ -6,8 +6,8 @@ import "github.com/tidwall/gjson"
 type Place struct{ Start, End int }
 
 // Places returns the positions of all values in text to which a pointer leads, in order. Among
-// equal names Lookup uses only the last one. Places returns all of them, because another
-// reader may have used any. Text that is not JSON has none.
+// equal names Lookup uses only the last one. Places returns all of them, because another reader may
+// have used any of them. It returns nil if the text is not JSON.
 func Places(text []byte, pointer string) []Place { return find(reader{}, text, pointer) }
 
 // Siblings does the same as Places, but each index in the pointer matches every item: for

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// goleak alone gives up after 0.4 seconds.
+// Find waits longer for a goroutine to end than goleak alone, which gives up after 0.4 seconds.
 func TestGoroutinesMayEndLate(t *testing.T) { //nolint:paralleltest // it looks at all goroutines of the process
 	others := []goleak.Option{goleak.IgnoreCurrent()}
 	end := make(chan struct{})

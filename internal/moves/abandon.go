@@ -75,8 +75,8 @@ func (v *Move) abandon(ctx context.Context) error {
 	return nil
 }
 
-// clear removes something that only the abandoned move needed. It fails if a new move has begun,
-// because that move needs the same triggers and noted rows.
+// clear calls remove, which drops triggers or deletes noted rows that the abandoned move needed. It
+// fails if a new move has begun, because the new move needs the same triggers and noted rows.
 func (v *Move) clear(ctx context.Context, limits commit.Limits, remove func(ctx context.Context, tx pgx.Tx) error) error {
 	return v.From.opts.DB.Do(ctx, "abandon_move", limits, func(ctx context.Context, tx pgx.Tx, _ bool) error {
 		var source identity.Source

@@ -323,7 +323,8 @@ func (v *Move) leave(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
-// end lets the new cell accept the source's events, and drops the triggers that noted rows.
+// end lets the new cell accept the source's events. In the old cell, it drops the triggers that
+// noted rows, and forgets when the source was last seen.
 func (v *Move) end(ctx context.Context, id uuid.UUID) error {
 	err := v.To.opts.Ledger.Act(ctx, v.By, v.instruction(), func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		var arrived string

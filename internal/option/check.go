@@ -85,7 +85,7 @@ func (c *Check) OneOf(field, what, given string, allowed ...string) {
 
 var namePattern = regexp.MustCompile(NamePattern)
 
-// NamePattern is the pattern for the names of sources, destinations, routes and statements.
+// NamePattern is the pattern for the names of sources, destinations, routes, checks and statements.
 const NamePattern = `^[a-z0-9][a-z0-9_-]{0,62}$`
 
 // Name reports a name that cannot be used in a path, a key or a label.

@@ -31,7 +31,7 @@ const (
 var ErrNotMultipart = errors.New("the body is not a form in several parts (multipart/form-data)")
 
 // BoundaryOf returns the boundary between the parts of a multipart form, or "" if the content type
-// contains none. It returns false for any other body.
+// contains none. It returns false if the body is not a multipart form.
 func BoundaryOf(contentType string, body []byte) (string, bool) {
 	if beginsAsJSON(body) || mediaTypeOf(contentType) != MultipartType {
 		return "", false

@@ -109,7 +109,8 @@ func (c *Cache) Keep(in Life, ref identity.EventRef, e Event) {
 }
 
 // Find returns an event that is committed in the current database, if the identity of that database
-// was confirmed within the last second. An event that it does not find may still be committed.
+// was confirmed within the last second. An event that Find does not return may be committed
+// nevertheless.
 func (c *Cache) Find(ref identity.EventRef) (Event, bool) {
 	e, found := c.events.GetIfPresent(ref)
 	if !found {

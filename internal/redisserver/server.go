@@ -56,7 +56,7 @@ func (s *Server) URL() string { return "redis://" + s.address }
 // PID returns the process id of the running server.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Restart starts the server, empty, after Kill.
+// Restart starts a killed server again, without its former data.
 func (s *Server) Restart(ctx context.Context) error {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {

@@ -127,7 +127,8 @@ func (b *bundle) listen(t *testing.T) <-chan string {
 	return heard
 }
 
-// Clients are notified of jobs of our own transactions after the COMMIT, outside the transaction.
+// If a transaction of ours inserts jobs, clients are notified after the COMMIT, outside the
+// transaction.
 func TestQueuesAreToldAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

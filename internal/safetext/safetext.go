@@ -27,9 +27,9 @@ func Cut(s string, limit int) string {
 	return s[:limit]
 }
 
-// Line returns one line of at most limit bytes, for logs, spans and stored errors:
-// valid UTF-8 with spaces for control characters, and without characters that reorder text. A
-// shortened line ends in "...".
+// Line returns s as one line of at most limit bytes, for logs, spans and stored errors: valid UTF-8
+// with spaces for control characters, and without characters that reorder text. A shortened line
+// ends in "...".
 func Line(s string, limit int) string {
 	const ellipsis = "..."
 	s = line(s, ' ')
@@ -39,8 +39,8 @@ func Line(s string, limit int) string {
 	return Cut(s, max(limit-len(ellipsis), 0)) + ellipsis[:min(limit, len(ellipsis))]
 }
 
-// Printable returns text on one line. Line ends and tabs become spaces. Other control characters,
-// and characters that reorder text, are removed: a replacement could split a word that an operator
+// Printable returns s on one line. Line ends and tabs become spaces. Other control characters, and
+// characters that reorder text, are removed: a replacement could split a word that an operator
 // searches for.
 func Printable(s string) string { return line(s, -1) }
 

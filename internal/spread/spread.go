@@ -23,8 +23,8 @@ type Spread struct {
 }
 
 // Of returns the spread of the measurements, one value per round, or the zero Spread if there are
-// none. It assumes nothing about the distribution of the values. Each value is above the true
-// median as often as below, so the number of values above it has a binomial distribution.
+// none. It assumes nothing about the distribution of the values. Each value is as likely to be
+// above the true median as below it, so the number of values above it has a binomial distribution.
 func Of(values []float64) Spread {
 	if len(values) == 0 {
 		return Spread{}
@@ -57,9 +57,11 @@ func (s Spread) Excludes(bound float64) bool {
 }
 
 // outside returns how many of n sorted values can be left out at each end. The range of the other
-// values still contains the true median with Certainty.
+// values still contains the true median with a probability of at least Certainty, if there are at
+// least fewest values.
 func outside(n int) int {
-	// ways is the share of the subsets of n values that have k elements.
+	// ways is the number of subsets with k elements, divided by the number of all subsets of n
+	// values.
 	ways := 1.0
 	for range n {
 		ways /= 2

@@ -36,7 +36,8 @@ func TestTheSpreadLeavesOutWhatTellsNothingOfTheMedian(t *testing.T) {
 	require.Zero(t, spread.Of(nil))
 }
 
-// For a skewed distribution too, the true median lies within the spread with Certainty.
+// The true median lies within the spread with a probability of Certainty, even if the distribution
+// is skewed.
 func TestTheMedianLiesWithinTheSpread(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

@@ -31,7 +31,7 @@ const (
 func Of(err error) (*pgconn.PgError, bool) { return errors.AsType[*pgconn.PgError](err) }
 
 // Answered reports whether the server refused a statement and the session continues. The next
-// statement may then succeed.
+// statement may then succeed. Answered returns false for a standby's refusal to write: see Demoted.
 func Answered(err error) bool {
 	pg, answered := Of(err)
 	return answered && !Demoted(err) && cmp.Or(pg.SeverityUnlocalized, pg.Severity) == "ERROR"

@@ -33,7 +33,7 @@ func TestADatabaseThatIsAwayIsToldFromOneThatIsWrong(t *testing.T) {
 	require.False(t, sqlstate.Is(io.EOF, sqlstate.ReadOnly))
 }
 
-// A standby refuses a transaction with a code that is also the code of permanent errors.
+// A standby refuses a read-write transaction with a code that permanent errors have too.
 func TestADemotedServerIsToldFromAnUnsupportedStatement(t *testing.T) {
 	t.Parallel()
 	for demoted, errs := range map[bool][]*pgconn.PgError{

@@ -87,7 +87,7 @@ func (f folder) unused() []error {
 	return errs
 }
 
-// namesIn returns the names of a folder's SQL files.
+// namesIn returns the names of a folder's SQL files, without the extension.
 func namesIn(files fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {

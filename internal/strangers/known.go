@@ -18,8 +18,8 @@ type Known[K comparable] struct {
 	former map[K]struct{} // the previous period's keys
 }
 
-// NewKnown returns a Known that remembers the limit most recent keys, and possibly more. It
-// remembers each of them for at least the duration lasts.
+// NewKnown returns a Known that remembers at least the most recent keys. The parameter limit is the
+// number of these keys, and lasts is the minimum time for which each is remembered.
 func NewKnown[K comparable](limit int, lasts time.Duration, now func() time.Time) *Known[K] {
 	return &Known[K]{limit: limit, lasts: lasts, now: now, since: now(), recent: make(map[K]struct{})}
 }

@@ -89,7 +89,7 @@ var conditions = []condition{
 	{name: "duplicates", severity: Notice, find: duplicates},
 }
 
-// share returns part divided by all, or false if all is too small.
+// share returns the quotient of part and all. It returns false if all is less than fewAttempts.
 func share(part, all int64) (float64, bool) {
 	if all < fewAttempts {
 		return 0, false

@@ -38,8 +38,8 @@ type Options struct {
 	Concurrency int
 	// Rate is the maximum number of attempts per second, in all processes together. 0: no limit.
 	Rate rate.PerSecond
-	// Burst is the maximum number of attempts that start immediately after a pause, if there is a
-	// Rate.
+	// Burst is the maximum number of attempts that start immediately after a quiet time, if there
+	// is a Rate.
 	Burst int
 	// Hold is the maximum time that an attempt holds its slot.
 	Hold time.Duration

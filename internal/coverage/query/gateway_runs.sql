@@ -1,4 +1,4 @@
--- True if a process that accepts deliveries was seen recently.
+-- Reports whether a process that accepts deliveries was seen in the last :gone_after_secs seconds.
 SELECT EXISTS (
     SELECT
     FROM hooklatch.workers

@@ -1,4 +1,4 @@
--- The last passes over a source's lists, newest first.
+-- Returns the last passes over a source's lists, newest first.
 SELECT
     run_id, source, stream, since, until, mode, requested_by, started_at, ended_at, requests, listed, known,
     missing, recovered, asked, lost, filtered, invalid, altered, unlisted, unlisted_event, oldest, newest, error

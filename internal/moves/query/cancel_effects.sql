@@ -1,5 +1,6 @@
--- Cancels the effects that this transaction registered for another cell, which performs them. They
--- have no request, so a retry is refused as for erased effects.
+-- Cancels the effects of the other cell that this transaction has registered here: the other cell
+-- performs them. They have no request here, so a retry of them is refused, like a retry of an
+-- erased effect.
 UPDATE hooklatch.effects AS e
 SET
     state = 'cancelled',

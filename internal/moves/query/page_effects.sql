@@ -1,7 +1,7 @@
--- Effects in the order of their creation. The content is NULL unless the effect belongs to a route
--- of the source and its key differs from its event's id: no other event can create an effect whose
--- key is this event's id. Effects of one transaction have the same time, so they are always in one
--- page.
+-- Returns a page of effects in the order of their creation. The content is NULL unless the effect
+-- belongs to a route of the source and its key differs from its event's id. The new cell need not
+-- know an effect whose key is its event's id, because no other event can create that effect.
+-- Effects of one transaction have the same time, so they are always in one page.
 WITH looked AS (
     SELECT e.*
     FROM hooklatch.effects AS e

@@ -1,4 +1,5 @@
--- Versions of objects. The content is NULL unless the version belongs to a route of the source.
+-- Returns a page of object versions. The content is NULL unless the version belongs to a route of
+-- the source.
 WITH looked AS (
     SELECT v.*
     FROM hooklatch.object_versions AS v

@@ -1,4 +1,4 @@
--- Replay guards of a source.
+-- Returns a page of a source's replay guards.
 SELECT encode(g.hash, 'hex'), hooklatch.moving_content('replay_guards', to_jsonb(g))::text
 FROM hooklatch.replay_guards AS g
 WHERE g.source = :source

@@ -1,5 +1,5 @@
--- For each source that is requested or has events: the receipt times of the last event up to
--- :restored_to and of the first event after it, and the current time. The statement reads all
+-- Returns, for each source that is requested or has events, the receipt times of the last event up
+-- to :restored_to and of the first event after it, and the current time. The statement reads all
 -- events.
 SELECT s.source, max(s.last_before), min(s.first_since), now()
 FROM (

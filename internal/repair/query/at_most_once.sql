@@ -1,5 +1,5 @@
--- The number of unfinished at_most_once effects by destination, with the creation time of the first
--- effect. Each half reads one index, which contains only unfinished effects.
+-- Returns the number of unfinished at_most_once effects by destination, with the creation time of
+-- the first effect. Each half reads one index, which contains only unfinished effects.
 SELECT e.destination, count(*) AS effects, min(e.created_at) AS first_made
 FROM (
     SELECT e.destination, e.created_at

@@ -1,6 +1,6 @@
--- The sequences that are behind their rows, each with its own last number and the highest number in
--- a stored row. Logical replication copies rows, but not the positions of sequences. The statement
--- reads all effects and transitions.
+-- Returns the sequences that are behind their rows, each with its own last number and the highest
+-- number in a stored row. Logical replication copies rows, but not the positions of sequences. The
+-- statement reads all effects and transitions.
 SELECT s.name, COALESCE(pg_sequence_last_value(s.name::regclass), 0), s.highest
 FROM (
     SELECT

@@ -1,4 +1,5 @@
--- Firing alerts and muted conditions. A muted condition is listed even if it does not fire.
+-- Returns the firing alerts and the muted conditions. A muted condition is listed even if it does
+-- not fire.
 WITH muted AS (
     SELECT m.name, m.until, m.muted_by
     FROM hooklatch.alert_mutes AS m

@@ -1,2 +1,3 @@
--- Only one process decides at a time: a second process would send the same alerts again.
+-- Reports whether this transaction may decide, and returns the time. Only one process decides at a
+-- time: a second process would send the same alerts again.
 SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0)), now()

@@ -1,4 +1,5 @@
--- States as the last turn stored them. came is true if the last notification was delivered.
+-- Returns the states that the last turn stored. came is true if the last notification was
+-- delivered.
 SELECT
     s.name, s.subject, s.severity, s.message, s.command, s.count, s.since,
     s.began_at, s.seen_at, s.told_at, s.times_told, s.target, s.effect_key,
