@@ -41,7 +41,7 @@ func (e *RefusedError) Unwrap() error { return e.cause }
 // Reasons that AcceptAgain and WouldAccept add to those of a refusal.
 const (
 	reasonNoSource   = "unknown_source"
-	reasonNoProof    = "proof_not_kept" // the request's secret is outdated or cannot be restored
+	reasonNoProof    = "proof_not_kept" // the request's secret is not current, or not restorable
 	reasonNoDelivery = "no_delivery"    // the request is the sender's endpoint check, not a delivery
 )
 

@@ -10,8 +10,9 @@ import (
 // firstChunked is the first buffer's size for a body without Content-Length.
 const firstChunked = 4 << 10
 
-// readBody reads the complete body. It counts the bytes itself, because Content-Length is only
-// a claim and a chunked body has none. It reserves memory before it allocates a buffer.
+// readBody reads the complete body. It counts the bytes itself, because Content-Length is only a
+// claim and a chunked body has none. It reserves memory before it allocates any buffer but the
+// first.
 func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	r := rx.echo.Request()
 	limit := rx.source.limit(r.Header.Get("Content-Type"))

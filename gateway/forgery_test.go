@@ -105,7 +105,7 @@ func forgedPayment(t *testing.T, body []byte, id string) []byte {
 }
 
 // PayPal signs a checksum of the body, and an attacker can construct another body with the same
-// checksum. The gateway refuses such a body.
+// checksum. The gateway refuses such a body after it has accepted the genuine one.
 func TestCapturedPayPalDeliveryTakesNoOtherBody(t *testing.T) {
 	t.Parallel()
 	source, key := paypalSource(t)

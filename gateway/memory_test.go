@@ -229,7 +229,8 @@ func TestSourceCanAlwaysHaveOneBodyOfItsCap(t *testing.T) {
 	require.ErrorContains(t, err, `source "orders" accepts bodies of 3145728 bytes, which do not fit into MaxBuffered (2097152)`)
 }
 
-// A large body's buffer is allocated once, without leftover copies.
+// The buffer for a large body's declared length is allocated once: the body is not copied through
+// buffers of sizes in between.
 func TestLargeBodyIsAllocatedOnce(t *testing.T) { //nolint:paralleltest // it counts the allocations of the whole process
 	b := setup(t, func(o *gateway.Options) { o.MaxBody = 32 * mib })
 	conn := b.upload(t, "orders", 32*mib, 1000)

@@ -175,8 +175,8 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return errors.Join(err, g.meters.stop())
 }
 
-// answerTime is the length of the last part of a drain. When it begins, the bodies that are still
-// arriving are evicted, so that their senders get a response before the drain ends.
+// answerTime is the maximum length of the last part of a drain. When this part begins, the bodies
+// that are still arriving are evicted, so that their senders get a response before the drain ends.
 const answerTime = 2 * time.Second
 
 // drainFlights waits for the deliveries in flight, including those through Handler. Near the end of

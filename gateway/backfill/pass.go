@@ -213,9 +213,9 @@ func (p *pass) end(ctx context.Context, err error) error {
 	return p.coverage().End(ctx, p.row, end)
 }
 
-// tell updates the metrics and logs unlisted events. It also logs the missing events that the pass
-// found, because a silent repair would hide the outage that made it necessary. If the list could
-// not be read, tell logs the reason.
+// tell updates the metrics and logs the number of unlisted events. It also logs how many missing
+// events the pass found, because a silent repair would hide the outage that made it necessary. If
+// the list could not be read, tell logs the reason.
 func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
 	p.tellUnlisted(ctx)

@@ -27,11 +27,11 @@ var errTooMany = errors.New("too many events")
 type collection struct {
 	items  []Item
 	bytes  int
-	places map[string]bool // cursors that led to a page
+	places map[string]bool // the next cursors of all pages read so far
 }
 
-// add appends a page's items that happened between since and until. It returns an error if the
-// list repeats a cursor or exceeds the limits.
+// add appends a page's items that happened between since and until. It returns an error if the list
+// repeats a cursor, or if the collection exceeds the limits.
 func (c *collection) add(pg page, since, until time.Time) error {
 	if c.places == nil {
 		c.places = map[string]bool{}

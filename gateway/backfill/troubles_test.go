@@ -37,7 +37,7 @@ func drawFate(t *rapid.T) fate {
 
 // trouble is what happens to a pass's request.
 type trouble struct {
-	At   int // the request's number in the pass
+	At   int // the request's number in its round, from 0
 	What string
 	Mode fault.Mode // how COMMITs break
 	Skip int        // number of COMMITs that succeed before the fault

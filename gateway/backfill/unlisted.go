@@ -52,7 +52,7 @@ func (p *pass) compareHeld(ctx context.Context, items []Item, since, until time.
 	return nil
 }
 
-// tellUnlisted logs the events that compareHeld counted.
+// tellUnlisted logs how many events compareHeld counted, and the id of one of them.
 func (p *pass) tellUnlisted(ctx context.Context) {
 	if p.run.Unlisted > 0 {
 		p.b.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "a webhook delivered events that the list of the provider does not contain",

@@ -250,8 +250,8 @@ func (c *Coverage) NoteEndpoint(ctx context.Context, s Stream, state EndpointSta
 
 type hurry struct{ Sources []identity.Source }
 
-// Hurry makes the sources' lists due now, because a starting gateway may have missed events. A list
-// with a running pass is due when that pass has ended.
+// Hurry makes the sources' lists due now. A starting gateway calls it, because it may have missed
+// events. A list with a running pass is due when that pass has ended.
 func (c *Coverage) Hurry(ctx context.Context, sources []identity.Source) error {
 	return c.write(ctx, "hurry_passes", c.sql.Hurry.With(hurry{Sources: sources}))
 }

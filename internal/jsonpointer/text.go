@@ -92,8 +92,9 @@ func (t *Text) isNamed(m place, name string) bool {
 	return gjson.ParseBytes(t.text[m.name-1:m.nameEnd+1]).Str == name
 }
 
-// reader checks JSON. The methods for an element, such as value, take the position at which it
-// begins. They return the position at which it ends, or -1 if it is not valid.
+// reader checks JSON. The methods for an element, such as value, take the position at which the
+// element, or the rest of it, begins. They return the position at which the element ends, or -1 if
+// it is not valid.
 type reader struct {
 	text    []byte
 	members []place // the outermost object's members; nil: not needed

@@ -107,8 +107,8 @@ func (f folder) compile(name string) (compiled, error) {
 	return c, nil
 }
 
-// expand reads a file and inserts its fragments. within lists the fragments that contain this
-// file.
+// expand reads a file and inserts its fragments. The parameter within lists the fragments that
+// contain this file.
 func (f folder) expand(file string, within []string) ([]token, error) {
 	text, err := f.read(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -191,8 +191,8 @@ func (l *Lane) NoteWait(waited time.Duration) {
 	}
 }
 
-// unsettledPerSlot is the maximum number, for each slot, of first attempts whose calls have
-// ended but which are not settled yet.
+// unsettledPerSlot limits the first attempts that have begun and are not settled yet: to this
+// number for each slot, plus one for each slot, whose call may still run.
 const unsettledPerSlot = 3
 
 // First is the slot of a first attempt that began with its dispatch.
