@@ -8,9 +8,9 @@ import (
 
 // Sizes that control how much memory a body gets.
 const (
-	// unbudgeted is the number of bytes at the start of every body that do not count against the
-	// budget, so that large bodies cannot crowd out ordinary deliveries. MaxArriving and
-	// MaxInFlight limit the number of bodies.
+	// unbudgeted is the size of the first part of every body, in bytes. This part does not count
+	// against the budget, so that large bodies cannot crowd out ordinary deliveries. MaxArriving
+	// and MaxInFlight limit the number of bodies.
 	unbudgeted = 64 << 10
 	// believed is the number of bytes that must have arrived before memory is reserved for the
 	// rest of the claimed Content-Length. Before that, the buffer grows by doubling.

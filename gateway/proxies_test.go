@@ -121,7 +121,7 @@ func TestRemoteAddress(t *testing.T) {
 }
 
 // Some proxies write the port into X-Forwarded-For. If the gateway ignored such a header, all
-// senders behind the proxy would share one address, and the first accepted delivery would make all
+// senders behind the proxy would share one address. The first accepted delivery would then make all
 // of them known.
 func TestTheAddressOfAForwardedForWithPorts(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,8 @@ type Quarantine interface {
 
 var _ Quarantine = (*quarantine.Keeper)(nil)
 
-// keepsRefused reports whether a source has a quarantine. src is nil for an unknown source.
+// keepsRefused reports whether a source has a quarantine. The parameter src is nil for an unknown
+// source.
 func (g *Gateway) keepsRefused(src *source) bool {
 	return src != nil && src.cell.Quarantine != nil && !src.QuarantineOff
 }

@@ -13,8 +13,9 @@ import (
 // an effect only for providers with a ReplayToken.
 type ReplayGuard string
 
-// Values of ReplayGuard. With any value but ReplayOff, a delivery is at least held if its body or
-// an event's type differs from that in the first delivery with the same signature.
+// Values of ReplayGuard. Unless the value is ReplayOff, the body and the event types are compared
+// with those in the first delivery with the same signature. If they differ, the delivery is at
+// least held.
 const (
 	ReplayOff    ReplayGuard = "off"    // no signature is remembered
 	ReplayFlag   ReplayGuard = "flag"   // accepted, marked as suspect, and logged as a warning

@@ -162,8 +162,8 @@ func (p *pass) delivery(i *Item) outbox.Delivery {
 	}
 }
 
-// judge compares an item with the stored events and returns its fate. known contains the keys of
-// the listed events that are already stored.
+// judge compares an item with the stored events and returns its fate. The parameter known contains
+// the keys of the listed events that are already stored.
 func (p *pass) judge(i *Item, known map[identity.EventID]bool) Fate {
 	switch {
 	case i.invalid != nil:

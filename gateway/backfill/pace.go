@@ -33,8 +33,8 @@ func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 }
 
 // affordable returns the longest rest that still leaves time for the batches ahead. It assumes that
-// each of these batches takes as long as the last one, and that such a rest precedes the first
-// batch and follows each batch.
+// each of these batches takes as long as the last one. One such rest precedes the first batch, and
+// one follows each batch.
 func affordable(took, left time.Duration, ahead int) time.Duration {
 	return (left - time.Duration(ahead)*took) / time.Duration(ahead+1)
 }

@@ -99,8 +99,8 @@ func (p *pass) mode() coverage.Mode {
 	return coverage.ModeAuto
 }
 
-// span returns the period that the pass covers. deep is true for a pass over the complete
-// window.
+// span returns the period that the pass covers. The result deep is true for a pass over the
+// complete window.
 func (p *pass) span() (since, until time.Time, deep bool) {
 	settings := p.source.Settings
 	until = p.row.Now.Add(-settings.Lag)

@@ -162,7 +162,7 @@ func (w *world) lastRun() coverage.Run {
 	return runs[0]
 }
 
-// happen creates events. deliver returns how often each webhook arrives.
+// happen creates events. The parameter deliver returns how often each webhook arrives.
 func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happened {
 	w.t.Helper()
 	var made, webhooks []*happened

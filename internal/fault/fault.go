@@ -57,8 +57,8 @@ func (f *Fault) Apply(config *pgxpool.Config) {
 	}
 }
 
-// NewPool returns a pool whose connections go through a fault, and the fault. The caller must close
-// the pool.
+// NewPool returns a pool, and the fault through which the pool's connections go. The caller must
+// close the pool.
 func NewPool(ctx context.Context, url string) (*pgxpool.Pool, *Fault, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {

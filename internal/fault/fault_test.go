@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// faulty returns a pool whose connections go through a fault, a pool without faults for inspecting
-// the stored rows, and the fault.
+// faulty returns two pools and a fault. The connections of the pool broken go through the fault.
+// The pool sound is for inspecting the stored rows.
 func faulty(t *testing.T) (broken, sound *pgxpool.Pool, f *fault.Fault) {
 	t.Helper()
 	sound = pgtest.New(t, pgtest.Empty())

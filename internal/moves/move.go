@@ -97,8 +97,8 @@ func (v *Move) Run(ctx context.Context) error {
 	return nil
 }
 
-// begin begins the move in the old cell, or finds the interrupted one. left is true if the source
-// has already left.
+// begin begins the move in the old cell, or finds the interrupted one. The result left is true if
+// the source has already left.
 func (v *Move) begin(ctx context.Context) (id uuid.UUID, left bool, err error) {
 	err = v.From.opts.Ledger.Act(ctx, v.By, v.instruction(), func(ctx context.Context, tx pgx.Tx) (ledger.Consequence, error) {
 		row := v.From.sql.BeginLeaving.With(beginLeaving{Source: v.Source, ToCell: v.To.Cell}).QueryRow(ctx, tx)
@@ -223,8 +223,8 @@ func (v *Move) drain(ctx context.Context, id uuid.UUID, all bool) error {
 	}
 }
 
-// handOver copies the rows that changed during the first copy, fences the source, copies the rows
-// that have changed since, and marks the source as moved in the old cell.
+// handOver copies the rows that changed during the first copy, and fences the source. It then
+// copies the rows that have changed since, and marks the source as moved in the old cell.
 func (v *Move) handOver(ctx context.Context, id uuid.UUID) error {
 	if err := v.drain(ctx, id, false); err != nil {
 		return err

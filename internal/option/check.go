@@ -121,7 +121,7 @@ func (c *Check) URL(field, given string) (*url.URL, bool) {
 	return u, c.WebURL(field, given, u)
 }
 
-// WebURL does the same as URL for a parsed value; given is its text.
+// WebURL does the same as URL for a parsed value. The parameter given is the text of the value.
 func (c *Check) WebURL(field, given string, u *url.URL) bool {
 	_, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {

@@ -57,8 +57,9 @@ type Restore struct {
 	firstMade time.Time // creation of the first effect in Unsure
 }
 
-// PreviewRestore returns the changes that Restored would make, and changes nothing. sources are the
-// configured sources, because a source may have no event left in the database. Errors: ErrNotYet.
+// PreviewRestore returns the changes that Restored would make, and changes nothing. The parameter
+// sources must contain all configured sources, because a source may have no event left in the
+// database. Errors: ErrNotYet.
 func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []string) (Restore, error) {
 	v := Restore{To: to}
 	var err error
@@ -75,10 +76,10 @@ func (r *Repairer) PreviewRestore(ctx context.Context, to time.Time, sources []s
 }
 
 // Restored declares that the database was restored to a time. It pauses all destinations, parks
-// every unfinished at_most_once effect, makes the server the known server, resumes the destinations
-// that it paused, and enqueues work without a job. at_least_once effects that were done in the
-// missing time are done again, under their keys. Older events that are not dispatched yet may
-// create more at_most_once effects, which are parked when they are claimed. If Restored is
+// every unfinished at_most_once effect, and makes the server the known server. It then resumes the
+// destinations that it paused, and enqueues work without a job. at_least_once effects that were
+// done in the missing time are done again, under their keys. Older events that are not dispatched
+// yet may create more at_most_once effects, which are parked when they are claimed. If Restored is
 // interrupted, destinations stay paused until a repeated call resumes them. progress may be nil.
 // Errors: ErrNotYet, commit.ErrUnavailable.
 func (r *Repairer) Restored(ctx context.Context, to time.Time, sources []string, by ledger.Operator, progress func(parked int64)) (Restore, error) {

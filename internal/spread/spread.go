@@ -12,7 +12,7 @@ const (
 )
 
 // Spread summarizes the measurements of several rounds. The true median lies between Low and High
-// with a probability of at least Certainty, and therefore differs from any limit or other median
+// with a probability of at least Certainty. With the same probability, it differs from every value
 // outside this range. More rounds bring Low and High closer together, but move Least and Most
 // apart.
 type Spread struct {

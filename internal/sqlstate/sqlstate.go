@@ -86,9 +86,9 @@ func Demoted(err error) bool {
 // Lock reports whether a code means that a statement failed because of another transaction's lock.
 func Lock(code string) bool { return code == LockNotAvailable || code == Deadlock }
 
-// Away reports whether err may disappear by itself: it has a transient code, is caused by a lock,
-// is a standby's refusal to write, or means that the server cannot be reached or does not respond
-// in time.
+// Away reports whether err may disappear by itself. Such an error has a transient code, is caused
+// by a lock, or is a standby's refusal to write. It may also mean that the server cannot be reached
+// or does not respond in time.
 func Away(err error) bool {
 	if pg, answered := Of(err); answered {
 		return Transient(pg.Code) || Lock(pg.Code) || Demoted(err)

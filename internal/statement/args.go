@@ -15,9 +15,9 @@ type argument struct {
 	column []int
 	array  reflect.Type // the column's slice type, for a column without a cell
 	cell   func() element
-	// text is true if the value is of a named string type or a slice of such a type, or if the
-	// column is of any string type. The value is then converted to string, because pgx would look
-	// up a named type's encoding for each element.
+	// text is true for a value of a named string type, for a slice of such a type, and for a column
+	// of any string type. The value is then converted to string, because pgx would look up a named
+	// type's encoding for each element.
 	text bool
 }
 

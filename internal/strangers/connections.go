@@ -24,8 +24,8 @@ type ConnectionOptions struct {
 	// requests. It needs Track. 0: the same as for other connections.
 	IdleTimeout time.Duration
 	// Refused is called for each request that net/http refuses before any handler runs, because the
-	// request's header is too large or malformed. status is 0 over TLS. Refused needs Track, and
-	// Handled in each handler. May be nil.
+	// request's header is too large or malformed. The parameter status is 0 over TLS. Refused needs
+	// Track, and Handled in each handler. May be nil.
 	Refused func(peer net.Addr, status int)
 }
 

@@ -103,8 +103,8 @@ func TestTheNextOneIsTold(t *testing.T) {
 }
 
 // The list of targets changes while an alert fires. If the list still contains the target that was
-// notified, the message that the alert has resolved goes there, and the search for the next target
-// begins there.
+// notified, that target gets the message that the alert has resolved. The search for the next
+// target begins at that target.
 func TestTheEndGoesToTheOneThatWasTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -191,8 +191,8 @@ func (l *Lane) NoteWait(waited time.Duration) {
 	}
 }
 
-// unsettledPerSlot limits the first attempts that have begun and are not settled yet: to this
-// number for each slot, plus one for each slot, whose call may still run.
+// unsettledPerSlot is the number of first attempts per slot that may wait to be settled after their
+// calls have ended, in addition to the one whose call runs.
 const unsettledPerSlot = 3
 
 // First is the slot of a first attempt that began with its dispatch.

@@ -1,8 +1,8 @@
 -- Begins a pass over a list, and raises its fence: writes of an older pass are refused from now on.
 -- No row is returned if the provider asked for a pause, or, unless :ordered, if the list is not due
 -- or another pass has its lease. The coverage of a new list begins now. A list also counts as due
--- if its lease began at :tried_at, with an earlier try of this statement whose COMMIT response was
--- lost.
+-- if an earlier try of this statement, whose COMMIT response was lost, began its lease at
+-- :tried_at.
 INSERT INTO hooklatch.coverage AS c (source, stream, fence, lists_secs, next_at, lease_until)
 VALUES (
     :source, :name, 1, :lists_secs, now() + make_interval(secs => :lease_secs::float8), now() + make_interval(secs => :lease_secs::float8)

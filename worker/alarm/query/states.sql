@@ -1,5 +1,5 @@
--- Returns the states that the last turn stored. came is true if the last notification was
--- delivered.
+-- Returns the states that the last turn stored. The column came is true if the last notification
+-- was delivered.
 SELECT
     s.name, s.subject, s.severity, s.message, s.command, s.count, s.since,
     s.began_at, s.seen_at, s.told_at, s.times_told, s.target, s.effect_key,
