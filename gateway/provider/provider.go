@@ -81,7 +81,7 @@ type Provider struct {
 	Sample func(eventType, id string, now time.Time) *Request
 
 	// Keyless is true if requests are verified without a secret: with keys that the sender
-	// publishes. Such a source may have no secret.
+	// publishes. Such a source needs no secret.
 	Keyless bool
 
 	// SecretHeaders lists headers that carry the secret itself, or a signature that also fits

@@ -68,7 +68,7 @@ func givenIn(o provider.Options) []given {
 }
 
 // options lists the accepted options in alphabetical order: the provider's own, and those that
-// every provider accepts because they override its keys.
+// override the keys of its events, which every provider accepts.
 func (e entry) options() []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(e.accepts, proof.OverrideOptions))))
 }

@@ -23,8 +23,8 @@ const (
 
 // Tokens verifies tokens that one Microsoft application obtains for the operator's applications.
 // Source: learn.microsoft.com/graph/change-notifications-with-resource-data, "How to validate";
-// learn.microsoft.com/entra/identity-platform/access-tokens, "Validate the issuer" (also for
-// keys).
+// learn.microsoft.com/entra/identity-platform/access-tokens, "Validate the issuer" (also for the
+// issuers that published keys name).
 type Tokens struct {
 	token     proof.WebToken
 	publisher string   // id of the application that obtains the tokens

@@ -101,7 +101,8 @@ func conversation(channel string) proof.EventRule {
 		default:
 			return rule.Of(d)
 		}
-		// A deletion has the same id as the message, and an echo may have it too.
+		// A deletion has the id of the message that was deleted, and an echo may have the id of the
+		// message that it repeats.
 		mark := ""
 		switch {
 		case proof.At("/message/is_deleted").Holds(d):

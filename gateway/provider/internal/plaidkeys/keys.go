@@ -51,9 +51,9 @@ func isKeyID(s string) bool {
 	})
 }
 
-// Keys fetches keys from Plaid's API and caches them. Requests for unknown ids are limited, because
-// an unauthenticated sender can send any number of them at no cost. Like proof.Fetcher, Keys
-// measures ages by this process's clock.
+// Keys fetches keys from Plaid's API and caches them. Keys limits its queries for unknown ids,
+// because an unauthenticated sender can send any number of such ids at no cost. Like proof.Fetcher,
+// Keys measures ages by this process's clock.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
@@ -104,7 +104,7 @@ func New(o provider.Options) *Keys {
 }
 
 // Of returns a finder for an account's keys. The finder queries Plaid for an unknown key only if
-// may returns true.
+// the function may returns true.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {

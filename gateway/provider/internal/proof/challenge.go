@@ -6,7 +6,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// MaxEcho limits the text that the response to an unsigned check may repeat, in bytes.
+// MaxEcho is the maximum length, in bytes, of a text that the response to an unsigned check
+// repeats.
 const MaxEcho = 2048
 
 // EchoQuery responds with a URL parameter as plain text. It returns nil if the parameter is

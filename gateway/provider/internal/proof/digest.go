@@ -13,8 +13,8 @@ import (
 )
 
 // digest is the canonical hash of a JSON value. White space, escapes and the order of keys do not
-// change it. Numbers are hashed as they are written, because no number type can hold all of them,
-// such as 10^400.
+// change it. Numbers are hashed as they are written, because no number type can hold all of them:
+// 1e400, for example, is too large.
 type digest [sha256.Size]byte
 
 // digestOf hashes valid JSON in one pass: a container's hash is computed from its members'
@@ -111,8 +111,9 @@ func (s *scanner) array() digest {
 	return digest(h.Sum(nil))
 }
 
-// more reports whether the container has another member. It skips the opening bracket or the
-// comma before that member, or the closing bracket.
+// more reports whether the container has another member. It skips the opening bracket or the comma
+// before that member. If no member follows, it skips the closing bracket instead, and also the
+// opening bracket of an empty container.
 func (s *scanner) more(closing byte) bool {
 	s.space()
 	c := s.text[s.at]

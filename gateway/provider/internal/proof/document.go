@@ -23,7 +23,7 @@ type Document struct {
 	text     *jsonpointer.Text // nil before it is read, and for an item
 	root     gjson.Result      // for an item
 	isRead   bool
-	unusable error // reason why the text cannot be read
+	unusable error // why the text cannot be read; nil if it can
 
 	Fields    url.Values
 	fieldsErr error
@@ -52,7 +52,8 @@ func (d *Document) above(levels int) *Document {
 	return d
 }
 
-// At returns the value at a pointer. The value may not exist.
+// At returns the value at a pointer. If the document has no value there, the result's method Exists
+// returns false.
 func (d *Document) At(pointer string) (gjson.Result, error) {
 	if value, known := d.found[pointer]; known {
 		return value, nil
@@ -176,7 +177,8 @@ const (
 	JSONType = "application/json"
 )
 
-// Lookup returns the value at a JSON pointer. The value may not exist.
+// Lookup returns the value at a JSON pointer. If root has no value there, the result's method
+// Exists returns false.
 func Lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }
 
 // Scalar returns a string's or an integer's text, and false for any other value.

@@ -11,7 +11,7 @@ import (
 // Encoding is the encoding of bytes in a header or in the configuration.
 type Encoding string
 
-// Encodings. An option can name any of them except the last.
+// Encodings. Each of them, except the last, is a value that some option accepts.
 const (
 	Raw       Encoding = "raw"
 	Hex       Encoding = "hex"

@@ -70,7 +70,8 @@ type kept struct {
 }
 
 const (
-	// StaleFor is the age up to which a document is used while a new fetch runs or fails.
+	// StaleFor is the age up to which a document is used while a new fetch runs, or after a new
+	// fetch has failed.
 	StaleFor = 24 * time.Hour
 	// AfterFailure is the shortest time from a failed fetch of a document to the next fetch.
 	AfterFailure = 2 * time.Second
@@ -95,8 +96,8 @@ func NewFetcherFor(o provider.Options, allows func(host string) bool) *Fetcher {
 	return &Fetcher{transport: TransportOf(o), allows: allows, timeout: FetchTimeout, slots: make(chan struct{}, maxFetching), strangers: make(chan struct{}, strangers.Part(maxFetching)), kept: map[string]kept{}}
 }
 
-// TransportOf returns the transport by which a provider queries its sender. It is the options'
-// transport if set. Otherwise it connects only to port 443 on public addresses and keeps no
+// TransportOf returns the transport with which a provider queries its sender. It uses the options'
+// transport if that is set. Otherwise it connects only to port 443 on public addresses and keeps no
 // connections, because fetches are rare.
 func TransportOf(o provider.Options) http.RoundTripper {
 	if o.Fetch != nil {
@@ -118,8 +119,9 @@ func TransportOf(o provider.Options) http.RoundTripper {
 // has just failed is not repeated. Errors: *VerifyError (foreign_url) if the URL is not the
 // sender's; ErrNoDocument; any other error is our own or the network's fault.
 //
-// by is the client for which we fetch. Only a fetch for which Cached waits counts against that
-// client's budget, and only if the document has not verified a request yet.
+// The parameter by is the client whose request needs the document. Only a fetch for which Cached
+// waits counts against that client's budget, and only if the document has not verified a request
+// yet.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
@@ -153,8 +155,8 @@ func (f *Fetcher) Proven(rawURL string) {
 	}
 }
 
-// refreshed returns a document that was fetched less than ttl ago. If the cache has none, it waits
-// for a fetch, unless the previous fetch has just failed.
+// refreshed returns a document that was fetched less than ttl ago. If the cache has none, refreshed
+// waits for a fetch, unless the previous fetch has just failed.
 func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	switch {
@@ -289,9 +291,9 @@ func (f *Fetcher) look(rawURL string) (kept, error) {
 	return f.kept[rawURL], nil
 }
 
-// keep caches a fetch's result. If the cache is full, the least valuable entry is evicted: failures
-// first, then documents that verified nothing. Among equals, the entry with the oldest fetch is
-// evicted.
+// keep caches a fetch's result. If the cache is full, the least valuable entry is evicted: first a
+// URL whose document was never fetched, then a document that has verified nothing. Among equals,
+// the entry whose last fetch is the oldest is evicted.
 func (f *Fetcher) keep(rawURL string, document []byte, err error) {
 	now := time.Now()
 	f.mu.Lock()

@@ -14,8 +14,8 @@ import (
 // refers to before it is verified. Documents that have verified a request are not limited.
 // Senders change their keys a few times a year, so one client never needs more.
 const (
-	askedInMinute          = 60 // by all of a source's clients together; unknown senders may use only a part of them
-	askedInMinuteByNetwork = 15 // by unknown senders in one network
+	askedInMinute          = 60 // fetches for all of a source's clients together; unknown senders may cause only a part of these
+	askedInMinuteByNetwork = 15 // fetches for the unknown senders in one network
 	askedInMinuteByClient  = 3
 )
 
@@ -44,12 +44,12 @@ type FetchBudget struct {
 	minute    time.Time
 	asked     int
 	strangers int
-	by        map[netip.Prefix]int // fetches by client and network; at most two entries per fetch
+	by        map[netip.Prefix]int // number of fetches for each client and for each network; a fetch adds at most two entries
 }
 
 // Take reports whether one more document may be fetched for a client, and counts that fetch. If the
-// client's address is unknown or private, only the source's limits apply: a private address belongs
-// to a proxy that all clients share.
+// client's address is unknown or not public, only the limits for the whole source apply: an address
+// that is not public belongs to a proxy that all clients share.
 func (b *FetchBudget) Take(by Asker) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

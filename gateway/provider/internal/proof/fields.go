@@ -46,7 +46,8 @@ func clockOf(c provider.Clock) Clock { return Clock{Pointer: c.Pointer, Unit: Un
 // InHeader selects a header's value. The name may be spelled in any case.
 func InHeader(name string) Field { return Field{Header: http.CanonicalHeaderKey(name)} }
 
-// At selects the value at a JSON pointer, relative to the described item.
+// At selects the value at a JSON pointer. The pointer starts at the list item if the rule is
+// applied to one (see Each), otherwise at the body.
 func At(pointer string) Field { return Field{Pointer: pointer} }
 
 // InForm selects a form field.
@@ -69,7 +70,7 @@ func (f Field) IfAny() Field {
 	return f
 }
 
-// Except leaves out some members of a hashed JSON value: members that the sender changes from
+// Except leaves members out of a hashed JSON value, because the sender changes these members from
 // one attempt to the next. The pointers are relative to the value.
 func (f Field) Except(pointers ...string) Field {
 	f.less = strings.Join(pointers, "\n")
@@ -247,8 +248,8 @@ func (f Facts) detailed(d *Document, kind string) string {
 
 var errNoTime = errors.New("no time")
 
-// millisecondsFrom is the smallest number that counts as milliseconds in a time without a
-// unit. As seconds it would be after the year 5000.
+// millisecondsFrom is the smallest number that counts as milliseconds in a time without a unit. If
+// it counted seconds, the time would be after the year 5000.
 const millisecondsFrom = 1e11
 
 // Time returns the time at c. It returns the zero time if d has no usable time there, because

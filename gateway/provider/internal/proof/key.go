@@ -90,8 +90,8 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 	}
 }
 
-// Whole returns a rule that hashes the complete item, except for the members that change with each
-// attempt. The rule is for senders that send no id.
+// Whole returns a rule that hashes the complete body or list item, without the members at the JSON
+// pointers in attempt, which change with each attempt. The rule is for senders that send no id.
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
 // KeyHasMore is the note about senders whose keys had fewer fields in earlier versions.

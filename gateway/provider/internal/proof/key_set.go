@@ -39,8 +39,8 @@ const (
 	// KeysFor is how long a published key set is used before it is fetched again. New keys are
 	// found earlier: see NewKeysAfter.
 	KeysFor = time.Hour
-	// NewKeysAfter is the shortest time between two fetches for a missing key, because any
-	// client can send us an unknown key id.
+	// NewKeysAfter is the shortest time between two fetches for a missing key. Without this limit,
+	// any client could cause a fetch with each unknown key id that it sends.
 	NewKeysAfter = time.Minute
 )
 

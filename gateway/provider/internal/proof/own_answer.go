@@ -30,7 +30,7 @@ func SetEndpoint(p *provider.Provider, o provider.Options) error {
 	return nil
 }
 
-// maxOwnAnswer limits the configured body of a response, in bytes.
+// maxOwnAnswer is the maximum length of a configured response body, in bytes.
 const maxOwnAnswer = 4 << 10
 
 // ownAnswer returns the configured response. It refuses a status outside 2xx, which would tell the
@@ -80,11 +80,11 @@ func reservedHeaders() []string {
 	}
 }
 
-// maxEchoedHeader limits a response header's value, in bytes.
+// maxEchoedHeader is the maximum length of a response header's value, in bytes.
 const maxEchoedHeader = 1024
 
-// printable reports whether a string can be a response header's value: printable ASCII without
-// spaces around it.
+// printable reports whether a string can be a response header's value: it is not empty, not longer
+// than maxEchoedHeader, and consists of printable ASCII without spaces around it.
 func printable(text string) bool {
 	return text != "" && len(text) <= maxEchoedHeader && strings.TrimSpace(text) == text &&
 		!strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' })

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// OwnEvents describes an unknown sender's events as the options define them.
+// OwnEvents extracts the events of a sender that has no named provider, as the options define them.
 type OwnEvents struct {
 	facts    Facts
 	list     string // JSON pointer to the event list, "" for the body itself
@@ -91,8 +91,8 @@ func (g *OwnEvents) id(o provider.Options) (KeyRule, error) {
 	return rule, nil
 }
 
-// KindOf returns the location from which the options read the type, /type by default, and the
-// fallback type.
+// KindOf returns the location of the event's type, which is /type unless the options set another,
+// and the fallback type.
 func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	if o.Type == (provider.Field{}) {
 		return At("/type"), Fixed(UnknownType), nil
@@ -106,7 +106,7 @@ func KindOf(o provider.Options) (kind, fallback Field, err error) {
 	return fieldOf(o.Type), Fixed(UnknownType), nil
 }
 
-// oneBody refuses options that read the body both as a form and as JSON. The default location of
+// oneBody refuses options that require the body to be both a form and JSON. The default location of
 // the type does not count.
 func (g *OwnEvents) oneBody(defaultType bool) error {
 	var forms, pointers []string

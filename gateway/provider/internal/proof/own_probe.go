@@ -26,10 +26,10 @@ type ownProbe struct {
 	events  func(r *provider.Request) ([]provider.Event, error)
 }
 
-// maxProbe limits the body of a POST that can be a probe, in bytes.
+// maxProbe is the maximum length, in bytes, of the body of a POST that can be a probe.
 const maxProbe = 4 << 10
 
-// maxPing limits the body of an unsigned ping, in bytes.
+// maxPing is the maximum length of an unsigned ping's body, in bytes.
 const maxPing = 256
 
 // setProbe gives a provider the configured probe.
@@ -119,8 +119,8 @@ const (
 	allowedRate   = "Webhook-Allowed-Rate"
 )
 
-// permitted adds to the response to OPTIONS the methods and the permission that the sender
-// asks for. The permitted rate is unlimited: the gateway itself refuses excess requests.
+// permitted adds the endpoint's methods to the response to OPTIONS, and the permission if the
+// sender asks for it. The permitted rate is unlimited: the gateway itself refuses excess requests.
 func (p *ownProbe) permitted(r *provider.Request, answer *provider.Answer) (*provider.Answer, error) {
 	if answer.Header == nil {
 		answer.Header = http.Header{}

@@ -41,15 +41,16 @@ func Sample(body []byte, contentType string, headers ...string) *provider.Reques
 // FreshID returns an id that was never used before.
 func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
-// NumberOf returns the object number in a sample, computed from the event's id. If only a
-// header contained the id, two events would have the same signed text and look like a replay.
+// NumberOf returns the object number in a sample, computed from the event's id. Without the number,
+// two samples whose ids are only in a header would have the same signed text, and the second would
+// look like a replay of the first.
 func NumberOf(id string) int64 {
 	sum := sha256.Sum256([]byte(id))
 	return int64(binary.BigEndian.Uint32(sum[:]))
 }
 
-// CommitOf returns the git commit in a sample, computed from the event's id for the same reason as
-// in NumberOf.
+// CommitOf returns the git commit in a sample, computed from the event's id for the reason that
+// NumberOf gives.
 func CommitOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:20]) // as long as git's hashes
@@ -106,8 +107,8 @@ func (d *draft) request() *provider.Request {
 	return r
 }
 
-// plant returns node with value at the end of the path. It replaces a value on the path that is of
-// the wrong kind.
+// plant returns node with value at the end of the path. If a value on the path is neither an object
+// nor a list that fits, plant replaces it.
 func plant(node any, path []string, value any) any {
 	if len(path) == 0 {
 		return value

@@ -44,8 +44,8 @@ type Scheme struct {
 	Unit      Unit
 	Tolerance time.Duration // 0: no limit
 
-	// Single lists additional headers that the provider's rules read. A request that repeats
-	// one of them is refused, because two readers could disagree.
+	// Single lists additional headers that the provider's rules read. A request that repeats one of
+	// them is refused, because two programs could read different values from it.
 	Single []string
 }
 

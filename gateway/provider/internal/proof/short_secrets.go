@@ -7,7 +7,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// minSecret is the shortest allowed secret, in bytes. Senders create longer ones; a shorter
+// minSecret is the minimum length of a secret, in bytes. Senders create longer secrets; a shorter
 // one is a mistake, such as a placeholder that was never filled in.
 const minSecret = 8
 

@@ -12,8 +12,8 @@ const brackets = "{["
 
 // isDivisible reports whether a signed text can be split in only one way into its id, time and
 // body. An id may contain the separator if it has no bracket, a time in digits follows, and the
-// body is a JSON container. Any other split then fails. A longer id would contain a bracket. With a
-// shorter id, the body would begin with other text, which ends in a time before the first bracket.
+// body is a JSON container. Any other split then fails: a longer id would contain a bracket, and
+// with a shorter id the body would contain a time and the separator just before its first bracket.
 // isDivisible returns false for such an id and for such a body.
 func (s *Scheme) isDivisible(id string, body []byte) bool {
 	separator := s.Template.after(InID)

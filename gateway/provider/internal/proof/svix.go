@@ -7,8 +7,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 )
 
-// svixRetries is Svix's schedule: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
-// Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
+// svixRetries is the sum of the delays in Svix's retry schedule: 5 s, 5 min, 30 min, 2 h, 5 h, 10
+// h, 10 h. Source: github.com/svix/svix-webhooks, server/svix-server/config.default.toml.
 const svixRetries = 27*time.Hour + 35*time.Minute + 5*time.Second
 
 // Texts for the pages of all senders that deliver through Svix.

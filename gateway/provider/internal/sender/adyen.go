@@ -109,7 +109,8 @@ const (
 	maxAdyenItem = 64 << 10
 )
 
-// handshake answers a delivery without items, which contains nothing to sign or store.
+// handshake answers an unsigned payment webhook whose list of items is empty: it contains nothing
+// to sign or store.
 func (a *adyen) handshake(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	if len(r.Header[a.platform.Headers[0].Signature]) > 0 || len(r.Body) > maxAdyenTest {
 		return nil, nil
@@ -170,8 +171,8 @@ func (a *adyen) verify(ctx context.Context, r *provider.Request, secrets []secre
 	return provider.Verified{SecretIndex: able[0]}, nil
 }
 
-// prove returns the indexes from able whose secrets verify the item in raw. It returns an error if
-// no secret verifies the item.
+// prove tries the secrets at the indexes in able on the item in raw. It returns the indexes of the
+// secrets that verify the item, or an error if none does.
 func (a *adyen) prove(raw []byte, i int, secrets []secret.Value, able []int) ([]int, error) {
 	if len(raw) > maxAdyenItem {
 		return nil, &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: adyenItems + "/" + strconv.Itoa(i) + " is larger than an item may be"}

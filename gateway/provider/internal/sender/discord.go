@@ -164,7 +164,7 @@ func discordInteraction(d *proof.Document, kind string) ([]provider.Event, error
 // discordEpoch is the start of snowflake time, in Unix milliseconds.
 const discordEpoch = 1420070400000
 
-// discordTime reads an event's time, which is UTC without a zone, or the time inside a
+// discordTime reads a time in RFC 3339, a time in UTC without a zone, or the time inside a
 // snowflake.
 func discordTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {

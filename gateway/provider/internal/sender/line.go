@@ -9,10 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// LINE declares the Messaging API: a list of events, empty when the console
-// verifies the URL.
-// Source: developers.line.biz, "Receive messages (webhook)", "Check webhook
-// signature"; line-bot-sdk-nodejs test/validate-signature.spec.ts.
+// LINE declares the Messaging API: a list of events, which is empty when LINE's console verifies
+// the URL. Source: developers.line.biz, "Receive messages (webhook)", "Check webhook signature";
+// line-bot-sdk-nodejs test/validate-signature.spec.ts.
 func LINE(provider.Options) (*provider.Provider, error) {
 	s := proof.SignedBody("X-Line-Signature", "", proof.Base64)
 	rule := proof.Each("/events", proof.Facts{

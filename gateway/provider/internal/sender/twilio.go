@@ -76,7 +76,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 		ReplayToken: twilioReplayToken,
 		Retry:       proof.RetrySigns{Token: proof.InHeader(twilioforms.Token)}.Of,
 		Deadline:    15 * time.Second,
-		RetryWindow: 4 * time.Hour, // of Event Streams; all retries of other callbacks happen within the deadline
+		RetryWindow: 4 * time.Hour, // for Event Streams; all retries of other callbacks happen within the deadline
 	}, nil
 }
 

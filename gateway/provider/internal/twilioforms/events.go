@@ -85,9 +85,9 @@ func callbacks() []callback {
 	}
 }
 
-// Events describes a verified delivery. A form is one event; a body from Event Streams is a list of
-// CloudEvents. A GET has its fields in its URL. A callback that only asks for TwiML is not an
-// event.
+// Events describes a verified delivery. A form is one event; a body from Event Streams is a
+// CloudEvent or a list of them. A GET has its fields in its URL. A callback that only asks for
+// TwiML is not an event.
 func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	switch {
