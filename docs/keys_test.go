@@ -23,7 +23,8 @@ type node struct {
 	Defs       map[string]node `json:"$defs"`
 }
 
-// has reports whether n, a part of the schema root, has a key. path contains the words of the key.
+// has reports whether n has a key, where n is a part of the schema in root. The words of the key
+// are in path.
 func (n node) has(t *testing.T, root node, path []string) bool {
 	t.Helper()
 	if len(path) == 0 {

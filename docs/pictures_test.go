@@ -16,7 +16,7 @@ import (
 const mostPictures = 3 << 19 // 1.5 MiB
 
 // The page about the console shows every picture that exists, and no others: ten pages in light and
-// dark mode, and four pages as on a phone.
+// dark mode, and four pages at the width of a phone.
 func TestPicturesAreThereAndSmall(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("console.md")

@@ -135,7 +135,8 @@ func TestAReleaseHasTheVersionOfItsTag(t *testing.T) {
 	c.refuses("v0.1.0-rc.1", "the commit also has the tag v0.1.0, whose version Go would put into the binary")
 	require.FileExists(t, filepath.Join(c.releases("v0.1.0"), "hooklatch_0.1.0_linux_amd64.deb"))
 
-	// The candidate was released before the other tag existed, and has the same bytes afterwards.
+	// The candidate is built while the other tag does not exist. A second build, when the tag
+	// exists, gives the same bytes.
 	c.git("tag", "-d", "v0.1.0")
 	candidate := filepath.Join(t.TempDir(), "candidate")
 	require.NoError(t, os.Rename(c.releases("v0.1.0-rc.1"), candidate))
@@ -292,8 +293,9 @@ func TestTheServiceIsTestedWithAValidConfiguration(t *testing.T) {
 	require.Len(t, cfg.Routes, 1)
 }
 
-// dpkg passes the previous version to the script after an upgrade, and also after a removal, which
-// disabled the service. rpm passes the number of installed versions.
+// dpkg passes the previous version to the script if it upgrades the package, and also if it
+// installs the package again after a removal, which disabled the service. rpm passes the number of
+// installed versions.
 func TestThePackageSaysHowTheServiceStarts(t *testing.T) {
 	t.Parallel()
 	const (

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxExposure is the maximum exposure of the service, from 0 to 100, that systemd-analyze accepts.
+// maxExposure is the highest exposure of the service that systemd-analyze may find, on a scale from
+// 0 to 100.
 const maxExposure = "20"
 
-// The unit is sound as it is, and with each addition that docs/systemd.md shows.
+// The units are sound without changes, and with each addition that docs/systemd.md shows.
 func TestTheUnitsAreSound(t *testing.T) {
 	t.Parallel()
 	page := pages(t)["../docs/systemd.md"]
@@ -28,7 +29,8 @@ func TestTheUnitsAreSound(t *testing.T) {
 	}
 }
 
-// requireSoundUnits checks the units, with an addition as systemctl edit stores it.
+// requireSoundUnits checks the units together with an addition, in the file to which systemctl edit
+// would write it. An empty addition means none.
 func requireSoundUnits(t *testing.T, addition string) {
 	t.Helper()
 	analyze, err := exec.LookPath("systemd-analyze")

@@ -116,7 +116,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return total.err()
 }
 
-// fresh separates the mutants that can still be made from the stale ones: see mutant.Mutant.Stale.
+// fresh returns the mutants that can still be made, and a result for each stale one: see
+// mutant.Mutant.Stale.
 func fresh(root string, all []mutant.Mutant) (able []mutant.Mutant, olds []result) {
 	for _, m := range all {
 		if err := m.Stale(root); err != nil {

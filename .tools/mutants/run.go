@@ -48,7 +48,7 @@ type baseline struct {
 	err    error
 }
 
-// all tries the mutants and reports each result as it arrives. When ctx ends, mutants that are
+// all tries the mutants and reports each result as it arrives. When ctx is done, mutants that are
 // untried or unfinished are left out.
 func (r *runner) all(ctx context.Context, mutants []mutant.Mutant, parallel int, report func(result)) {
 	next := make(chan mutant.Mutant)

@@ -47,7 +47,7 @@ func changedSince(root string, all []mutant.Mutant, base string) ([]mutant.Mutan
 }
 
 // shuffled returns the mutants in a random order that depends only on the commit's hash. If there
-// is not enough time for all mutants, another commit tries different ones.
+// is not enough time for all mutants, the run for another commit tries different ones.
 func shuffled(root string, all []mutant.Mutant) ([]mutant.Mutant, error) {
 	head, err := git(root, "rev-parse", "HEAD")
 	if err != nil {

@@ -33,9 +33,9 @@ type trial struct {
 	output   string
 }
 
-// try runs a suite with the files of changed, by path below root, in place of the existing ones.
-// Nothing is written to root: the go command reads changed files from an overlay, including
-// embedded files. The programs that a test builds use the overlay, too.
+// try runs a suite with changed files in place of the existing ones. The keys of changed are paths
+// below root. Nothing is written to root: the go command reads changed files from an overlay,
+// including embedded files. The programs that a test builds use the overlay, too.
 func try(ctx context.Context, root string, s mutant.Suite, limit time.Duration, changed map[string]string) (trial, error) {
 	scratch, err := os.MkdirTemp("", "mutant-")
 	if err != nil {

@@ -6,8 +6,9 @@ import "strings"
 // API and rebuilds the webhook's request from each item. Locations are JSON pointers (RFC
 // 6901); those in EndpointFacts are gjson paths.
 //
-// Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last} (the Ref
-// of the last item) and {ref}. An empty query parameter is left out.
+// Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last} (the Ref of
+// the last item) and {ref} (the Ref of the item to fetch or redeliver). An empty query parameter is
+// left out.
 type List struct {
 	// Base is the API's URL, or empty if each customer has a separate one.
 	Base string
@@ -73,7 +74,7 @@ type List struct {
 	RequestHeaders string
 	// Altered explains how a body that contains Mark differs from the webhook's body.
 	Altered, Mark string
-	// Redeliver is the URL that asks the sender, by POST, to deliver an item again.
+	// Redeliver is the URL to which a POST makes the sender deliver an item again.
 	Redeliver string
 	// BackDays is the number of days for which the sender lists an event. 0: unknown.
 	BackDays int

@@ -11,7 +11,7 @@ import (
 )
 
 // Environment is the variable that chooses the mistake of a process built from Planted. If the
-// variable is empty, the process behaves as without the overlay.
+// variable is empty, the process behaves as if it had been built without the overlay.
 const Environment = "HOOKLATCH_PLANTED"
 
 // plantedPackage exists only in the overlay.
@@ -121,8 +121,8 @@ func moduleOf(root string) (string, error) {
 	return string(clause[1]), nil
 }
 
-// plantedSource is the package's text, a format for the name of the variable and the changed
-// statements.
+// plantedSource is the package's text. It is a format string with two arguments: the name of the
+// variable and the changed statements.
 const plantedSource = `package planted
 
 import "os"

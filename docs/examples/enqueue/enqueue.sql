@@ -17,8 +17,8 @@ INSERT INTO orders (id, total) VALUES (1002, 12.50);
 SELECT hooklatch.enqueue('crm', 'order-1002', jsonb_build_object('order', 1002, 'total', 12.50)) AS is_new;
 ROLLBACK;
 
--- The same key twice, as from a program that does not know whether its COMMIT succeeded: Hooklatch
--- makes one call, with the first body.
+-- The same key twice: a program repeats its transaction if it does not know whether the COMMIT
+-- succeeded. Hooklatch makes one call, with the first body.
 BEGIN;
 INSERT INTO orders (id, total) VALUES (1003, 7.00);
 SELECT hooklatch.enqueue('crm', 'order-1003', jsonb_build_object('order', 1003, 'total', 7.00)) AS is_new;

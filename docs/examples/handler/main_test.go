@@ -53,7 +53,7 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 	for killing := true; killing || received() > 0; {
 		killing = kills < minKills || interrupted < minInterrupted && kills < 5*minKills
 		if killing {
-			acceptAll(t, box, events, perKill) // enough that events are left at the kill, even if the test stalls meanwhile
+			acceptAll(t, box, events, perKill) // enough events that some are left at the kill, even if the test stalls before it
 			events += perKill
 		}
 		before := count(t, pool, `SELECT count(*) FROM payments`)

@@ -53,8 +53,8 @@ func BenchmarkVerifyAmong(b *testing.B) {
 	}
 }
 
-// TestNothingGrowsWithProviders checks that a delivery causes as many allocations with all
-// providers built as with its own provider alone.
+// TestNothingGrowsWithProviders checks that a delivery causes the same number of allocations
+// whether all providers are built or only its own provider and stripe.
 //
 //nolint:paralleltest // counts allocations, which all tests of the process share
 func TestNothingGrowsWithProviders(t *testing.T) {

@@ -29,8 +29,8 @@ func (p place) general() string {
 	return strings.Join(parts, "/")
 }
 
-// placesOf lists every header, form field and JSON member in a request, except the content
-// type.
+// placesOf lists the headers of a request except its content type, and the fields of its form or
+// the members of its JSON. Of each JSON list, it reads only the first item.
 func placesOf(r *provider.Request) []place {
 	var found []place
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {

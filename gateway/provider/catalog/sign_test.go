@@ -111,8 +111,9 @@ func TestSignTakesAnyBody(t *testing.T) {
 	})
 }
 
-// TestAnyBitCounts flips the bits of the signature and of a signed time, and some of the
-// body's bits.
+// TestAnyBitCounts checks that a request is refused if one bit is flipped in a header that Sign
+// sets, or in a body that the signature covers. It samples the bits of the body and of long
+// headers.
 func TestAnyBitCounts(t *testing.T) {
 	t.Parallel()
 	everyProvider(t, func(t *testing.T, p *provider.Provider, r *provider.Request) {

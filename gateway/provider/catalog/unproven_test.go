@@ -21,7 +21,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// fill returns a body of 1 MiB: head, the repeated text, and tail.
+// fill returns a body of about 1 MiB: head, repetitions of text, and tail.
 func fill(head, text, tail string) string {
 	return head + strings.Repeat(text, (1<<20-len(head)-len(tail))/len(text)) + tail
 }

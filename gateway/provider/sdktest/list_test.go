@@ -58,7 +58,8 @@ type listEvent struct {
 type listAPI struct {
 	endpointURL string
 	events      []listEvent // oldest first
-	// deliver sends the webhook of the event with a ref, as the provider does for a redelivery.
+	// deliver sends the webhook of the event with the given ref. The fake calls it when a
+	// redelivery is requested.
 	deliver func(ref string) error
 }
 
@@ -73,7 +74,7 @@ func (a *listAPI) between(since, until time.Time) []listEvent {
 	return found
 }
 
-// find returns the event with a ref, or nil.
+// find returns the event with the given ref, or nil if none has it.
 func (a *listAPI) find(ref string) *listEvent {
 	if n := slices.IndexFunc(a.events, func(e listEvent) bool { return e.ref == ref }); n >= 0 {
 		return &a.events[n]

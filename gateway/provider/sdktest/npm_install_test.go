@@ -66,8 +66,8 @@ func requireNPM(t *testing.T) {
 	}
 }
 
-// cachedModules returns the node_modules directory of an installation of exactly the packages
-// in the lock file. It installs them in the user's cache, unless the installation exists there.
+// cachedModules returns a node_modules directory with exactly the packages in the lock file. It
+// installs them in the user's cache, unless they are already installed there.
 func cachedModules(t *testing.T, folder string) string {
 	t.Helper()
 	cache := t.TempDir()

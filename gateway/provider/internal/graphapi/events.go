@@ -70,9 +70,10 @@ func update(d *proof.Document) ([]provider.Event, error) {
 	}.Of(d)
 }
 
-// isTimed reports whether a change has a time, in its entry or in its value. WhatsApp's entries
-// have no time if their changes are in the field messages. If the key of such a change were built
-// from its content alone, a problem that WhatsApp reports again a week later would be a duplicate.
+// isTimed reports whether a change has a time, in its entry or in its value. In WhatsApp's
+// deliveries, an entry has no time if its changes concern the field messages. If the key of such a
+// change were built from its content alone, a problem that WhatsApp reports again a week later
+// would be a duplicate.
 func isTimed(d *proof.Document) bool {
 	if proof.At("/time").Up(1).Optional(d) != "" {
 		return true

@@ -142,8 +142,8 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	}
 }
 
-// look finds a key in memory, otherwise in the store, and then caches it. It returns an error
-// if the store is unavailable.
+// look finds a key in memory. If memory lacks the key, look finds it in the store and caches it. It
+// returns an error if the store is unavailable.
 func (k *Keys) look(ctx context.Context, name Name) (accountKey, bool, error) {
 	k.mu.Lock()
 	key, known := k.known[name]

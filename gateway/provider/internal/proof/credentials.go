@@ -29,8 +29,8 @@ func CutPrefix(value, prefix string) (string, bool) {
 	return strings.TrimLeft(value[len(scheme):], " "), true
 }
 
-// ChallengeOf returns the authentication scheme that a 401 names for a token that follows prefix in
-// a header.
+// ChallengeOf returns the authentication scheme that a 401 must name if the sender puts a token
+// after prefix in the given header.
 func ChallengeOf(header, prefix string) string {
 	scheme := strings.TrimSuffix(prefix, " ")
 	switch {

@@ -96,7 +96,8 @@ func BenchmarkEach(b *testing.B) {
 	}
 }
 
-// batch returns a delivery with n statuses, followed by a member that all of them read.
+// batch returns a delivery with n statuses, followed by a member that the rule reads for each
+// status.
 func batch(n int) *provider.Request {
 	items := make([]string, n)
 	for i := range items {

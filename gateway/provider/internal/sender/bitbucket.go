@@ -49,7 +49,8 @@ func Bitbucket(provider.Options) (*provider.Provider, error) {
 		Events: func(r *provider.Request) ([]provider.Event, error) {
 			id := proof.Verbatim(cloud)
 			if len(r.Header[cloud.Header]) == 0 && len(r.Header[dataCenter.Header]) > 0 {
-				// The additional part keeps the two kinds of key apart.
+				// The additional part distinguishes the keys of Data Center from those of Bitbucket
+				// Cloud.
 				id = proof.Composite(proof.Fixed("request"), dataCenter)
 			}
 			return proof.Facts{ID: id, Kind: event, NeedJSON: true}.Events(r)

@@ -37,8 +37,8 @@ const (
 	maxMailgunField  = 8 << 10 // bytes
 )
 
-// maxMailgunJSON exceeds the largest webhook, in bytes. Only forwarded email, which is a form,
-// may be as large as MaxBody.
+// maxMailgunJSON is the maximum length of a JSON body, in bytes. Mailgun's webhooks are shorter.
+// Only forwarded email, which is a form, may be as long as MaxBody.
 const maxMailgunJSON = 1 << 20
 
 // Mailgun declares Mailgun's webhooks (JSON) and the email that its routes forward (forms). Each
@@ -106,8 +106,9 @@ func aboutMailgun() provider.About {
 // mailgunProof holds the signed text and its signature.
 type mailgunProof struct{ timestamp, token, signature string }
 
-// signed returns the complete signed text, which is also the replay token. The token alone is not
-// enough: a digit can be moved from the token to the time without a change of the signed text.
+// signed returns the complete signed text, which is also the replay token. Mailgun's token alone
+// would not be enough: a digit can be moved from that token to the time without a change of the
+// signed text.
 func (p mailgunProof) signed() string { return p.timestamp + p.token }
 
 func (p mailgunProof) mac(key []byte) []byte {

@@ -106,7 +106,7 @@ func mollieEvents(r *provider.Request) ([]provider.Event, error) {
 	return proof.Facts{ID: proof.EveryTime(id), Kind: proof.Fixed(mollieKind(id.Optional(d)))}.Of(d)
 }
 
-// mollieKind derives a classic webhook's type from its id's prefix.
+// mollieKind derives a classic webhook's type from the prefix of the object's id.
 func mollieKind(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return cmp.Or(map[string]string{"tr": "payment", "ord": "order", "sub": "subscription"}[prefix], proof.UnknownType)

@@ -73,8 +73,8 @@ func plaidSays(status int, body proof.Object) *http.Response {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(bytes.NewReader(text)), Header: http.Header{}}
 }
 
-// plaidRequest returns a request that the tests' ECDSA key signed, with a token that names the
-// key kid.
+// plaidRequest returns a request with a token that the tests' ECDSA key signed. The token's key id
+// is kid.
 func plaidRequest(t *testing.T, body string, claims jwt.MapClaims, kid any) *provider.Request {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, claims)
