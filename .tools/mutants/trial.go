@@ -27,7 +27,7 @@ const buildTime = 10 * time.Minute
 type trial struct {
 	passed   bool
 	ran      int      // tests that began and were not skipped; subtests do not count
-	failed   []string // the tests that failed, or were running when the program ended
+	failed   []string // the tests that failed, or were running when the program exited
 	timedOut bool
 	broken   string // reason why the program could not be tested
 	output   string

@@ -139,12 +139,12 @@ type Provider struct {
 	// Empty: none, or the formats named by an option.
 	OtherBodies string
 
-	// MaxBody is the largest body the sender is known to send, in bytes. 0: the gateway's own
-	// limit applies.
+	// MaxBody is the size of the largest body that the sender is known to send, in bytes. 0: the
+	// gateway's own limit applies.
 	MaxBody int64
-	// MaxForm is the largest form that the sender is known to send, in bytes, if it exceeds
-	// MaxBody. The sender limits the content of a form, and escaping makes the content up to three
-	// times as long. 0: the same as MaxBody.
+	// MaxForm is the size of the largest form that the sender is known to send, in bytes, if it
+	// exceeds MaxBody. The sender limits the content of a form, and escaping makes the content up
+	// to three times as long. 0: the same as MaxBody.
 	MaxForm int64
 	// Deadline is how long the sender waits for the response; 0: not documented.
 	Deadline time.Duration
@@ -182,7 +182,7 @@ type Request struct {
 	Client netip.Prefix
 	// Known is true if an earlier delivery from Client was accepted.
 	Known bool
-	// Trial is true if only the outcome is of interest. The rules then change nothing outside
+	// Trial is true if the caller needs only the outcome. The rules then change nothing outside
 	// Hooklatch, but may fetch keys.
 	Trial bool
 }

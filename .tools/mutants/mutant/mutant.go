@@ -31,7 +31,7 @@ type Mutant struct {
 	At    string        // file and line of the entry in the list
 }
 
-// Edit is one change of a file below the root.
+// Edit is one change to a file below the root.
 type Edit struct {
 	File          string
 	Find, Replace string
@@ -75,7 +75,7 @@ type tree map[string]string
 const chosen = "{{planted}}"
 
 // edit makes one change, after earlier changes in the same file. isChosen is the expression that
-// replaces chosen.
+// replaces the placeholder chosen.
 func (t tree) edit(root string, e Edit, isChosen string) error {
 	text, again := t[e.File]
 	if !again {

@@ -17,7 +17,8 @@ const Environment = "HOOKLATCH_PLANTED"
 // plantedPackage exists only in the overlay.
 const plantedPackage = "planted"
 
-// statementReader is the edit that makes programs read the statements of their mistake.
+// statementReader is the edit that makes each process read the SQL statements as its mistake
+// changes them.
 var statementReader = Edit{
 	File: "internal/statement/compile.go",
 	Find: "func (f folder) read(file string) ([]byte, error) {\n",

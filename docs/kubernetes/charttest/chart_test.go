@@ -115,8 +115,8 @@ func TestARoleAddsItsSecretToTheCommonOne(t *testing.T) {
 	}
 }
 
-// The root file system is read-only, so workers can only export to a volume. The pods of the gateway,
-// which face the internet, do not get this volume.
+// The root file system is read-only, so workers can export only to a volume. The pods of the
+// gateway, which face the internet, do not get this volume.
 func TestTheExportIsAVolumeOfWorkers(t *testing.T) {
 	t.Parallel()
 	rendered := render(t, chart, filepath.Join(chart, "ci", "export.yaml"))
@@ -136,7 +136,7 @@ func TestAnInstallationWithoutSourcesIsRefused(t *testing.T) {
 	require.Contains(t, out, "/config/sources")
 }
 
-// Each mistake is planted in a copy of the chart.
+// Each mistake is planted in a copy of the chart, and the function problems must report it.
 func TestMistakesInTheChartAreFound(t *testing.T) {
 	t.Parallel()
 	for _, mistake := range []struct{ name, file, old, mistaken, found string }{

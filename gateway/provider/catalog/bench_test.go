@@ -34,8 +34,8 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// BenchmarkVerifyAmong verifies one source's deliveries while other providers have sources too: the
-// cost does not depend on their number.
+// BenchmarkVerifyAmong verifies one source's deliveries while other providers have sources too. The
+// cost must not depend on the number of these sources.
 func BenchmarkVerifyAmong(b *testing.B) {
 	all := slices.Sorted(maps.Keys(configured(b)))
 	for _, others := range []int{0, len(all) / 2, len(all)} {

@@ -80,8 +80,8 @@ type delivery struct {
 	request *provider.Request
 	sign    *signSection // nil: the file contains the request as it arrived
 	want    outcome
-	// published names the publication that contains the signed text and the signature as a test
-	// vector, such as the sender's documentation. It is empty for all other deliveries.
+	// published names the publication, such as the sender's documentation, that contains the signed
+	// text and the signature as a test vector. It is empty for all other deliveries.
 	published string
 }
 

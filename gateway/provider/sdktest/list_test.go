@@ -35,10 +35,10 @@ type sdkList struct {
 	prefix   string // prefix of the API's paths
 	// event returns the n-th event: its unsigned webhook, and its item in the list.
 	event func(t *testing.T, n int, at time.Time) listEvent
-	// serve registers the handlers of the fake API a on mux.
+	// serve registers the handlers of the fake API, the parameter a, on mux.
 	serve func(a *listAPI, mux *http.ServeMux)
-	// read lets the SDK read the list since a given time. It returns the URL to which the
-	// endpoint sends, and the items' refs.
+	// read lets the SDK read the list since a given time. It returns the URL to which the provider
+	// sends webhooks, and the items' refs.
 	read func(ctx context.Context, base string, since time.Time) (url string, refs []string, err error)
 }
 
@@ -169,8 +169,8 @@ func TestEveryListHasAnSDK(t *testing.T) {
 	require.Equal(t, read, have)
 }
 
-// An event has the same id, type and time whether its webhook or the provider's list delivered it.
-// The test builds the events with the types of the provider's SDK. After the webhooks, a pass
+// An event has the same id, type and time whether it comes from its webhook or from the provider's
+// list. The test builds the events with the types of the provider's SDK. After the webhooks, a pass
 // recovers nothing. After a pass, the webhooks are duplicates.
 func TestListsOfTheSDKsHaveTheEventsOfTheWebhooks(t *testing.T) {
 	t.Parallel()

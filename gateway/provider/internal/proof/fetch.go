@@ -26,7 +26,7 @@ import (
 const (
 	FetchTimeout  = 5 * time.Second
 	MaxFetched    = 256 << 10 // bytes; key sets and certificate chains take up a few kB
-	maxFetching   = 16        // simultaneous fetches of uncached documents for one source; unknown senders may use only a part of them
+	maxFetching   = 16        // simultaneous fetches of uncached documents for one source; unknown senders may cause only a part of these
 	maxKept       = 64        // cached documents; no genuine sender refers to more
 	maxFetchedURL = 2048
 )

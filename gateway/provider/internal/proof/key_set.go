@@ -30,9 +30,9 @@ type PublishedKey struct {
 	Issuer string
 }
 
-// KeyFinder returns the keys that may have signed a token. id is the key id in the token's
-// header, or "" if it has none. An empty list means that no key fits. Errors are our own or
-// the network's fault.
+// KeyFinder returns the keys that may have signed a token. The parameter id is the key id in the
+// token's header, or "" if the header has none. An empty list means that no key fits. Errors are
+// our own or the network's fault.
 type KeyFinder func(ctx context.Context, id string) ([]PublishedKey, error)
 
 const (

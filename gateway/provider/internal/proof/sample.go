@@ -19,7 +19,7 @@ import (
 // Object is a JSON object in a sample.
 type Object map[string]any
 
-// SampleJSON builds an unsigned JSON delivery. headers are pairs of name and value.
+// SampleJSON builds an unsigned JSON delivery. In headers, names and values alternate.
 func SampleJSON(body any, headers ...string) *provider.Request {
 	text, err := json.Marshal(body)
 	if err != nil { // impossible: json.Marshal accepts every value in a sample
@@ -49,8 +49,8 @@ func NumberOf(id string) int64 {
 	return int64(binary.BigEndian.Uint32(sum[:]))
 }
 
-// CommitOf returns the git commit in a sample, computed from the event's id for the reason that
-// NumberOf gives.
+// CommitOf returns the git commit in a sample, computed from the event's id. The comment on
+// NumberOf gives the reason.
 func CommitOf(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:20]) // as long as git's hashes

@@ -200,7 +200,7 @@ func (s *Scheme) ReplayToken(r *provider.Request) string {
 }
 
 // TokenByType extends a replay token with the unsigned header that contains the type. It is for
-// senders that send the same body for several events, each with another type.
+// senders that send the same body for several events of different types.
 func TokenByType(token func(*provider.Request) string, header string) func(*provider.Request) string {
 	return func(r *provider.Request) string {
 		content := token(r)
@@ -265,7 +265,7 @@ func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
 	return c, nil
 }
 
-// maxNumbered limits the numbered headers: senders allow up to 100 keys.
+// maxNumbered is the number of numbered headers that are read. Senders allow up to 100 keys.
 const maxNumbered = 100
 
 // spelled returns the signature header's values, or the values of all numbered signature

@@ -22,7 +22,8 @@ const (
 	RFC3339      Unit = "rfc3339"
 )
 
-// maxDigits limits a decimal time: with more digits its milliseconds would overflow.
+// maxDigits is the maximum number of digits in a decimal time. With more digits, the time in
+// milliseconds would overflow.
 const maxDigits = 15
 
 var errNotDecimal = errors.New("not a decimal number")

@@ -33,7 +33,7 @@ type Walk struct {
 var ErrNoJSON = errors.New("the body is not the expected JSON")
 
 // TooMany returns the error for a request that contains more than we read from an unknown sender.
-// what names the parts that are too many.
+// The parameter what names the parts of which there are too many.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "too many to read before the request is verified: " + what}
 }

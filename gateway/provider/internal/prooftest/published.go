@@ -49,8 +49,8 @@ func (c Counted) Total() int {
 	return n
 }
 
-// Answers is a sender without a network, for tests in a synctest bubble: the bubble's clock stands
-// still while a goroutine waits for a connection.
+// Answers is a sender without a network, for tests in a synctest bubble. If a goroutine waited for
+// a real connection, the bubble's clock would stand still.
 type Answers struct {
 	Requests atomic.Int64
 	respond  atomic.Pointer[http.HandlerFunc]

@@ -102,8 +102,8 @@ func adyenAccepted() *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
-// maxAdyenTest limits the size of a delivery without items, in bytes, and maxAdyenItem the size of
-// an item. The largest ones that Adyen sends are smaller.
+// maxAdyenTest is the maximum size of a delivery without items, and maxAdyenItem that of an item,
+// in bytes. The deliveries and items that Adyen sends are smaller.
 const (
 	maxAdyenTest = 4 << 10
 	maxAdyenItem = 64 << 10

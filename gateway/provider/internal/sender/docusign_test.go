@@ -48,7 +48,7 @@ func TestDocuSignXML(t *testing.T) {
 		ID: "c5c02f0b:2020-12-21T08%3A30%3A37.9661043:Completed", Type: "envelope-completed", OccurredAt: time.Date(2020, 12, 21, 15, 30, 37, 966104300, time.UTC),
 	}, theEvent(t, p, r))
 
-	// One of several keys is enough, and the signature covers the bytes as they arrived.
+	// One signature that matches is enough, and it covers the bytes as they arrived.
 	signature := r.Header.Get("X-Docusign-Signature-1")
 	r.Header.Set("X-Docusign-Signature-1", "AAAA")
 	requireRefusal(t, provider.ReasonWrongSignature, verify(t, p, prooftest.Secret, r))

@@ -28,8 +28,8 @@ var graphState = proof.KeySpelling{Encoding: proof.Raw}
 const (
 	// graphPublisher is the application that sends all change notifications.
 	graphPublisher = "0bf30f3b-4a52-48df-9a82-234910c4a086"
-	// maxGraphTokens limits a delivery's tokens. A delivery has one for each pair of
-	// application and tenant among its items.
+	// maxGraphTokens is the maximum number of tokens in a delivery. A delivery has one for each
+	// pair of application and tenant among its items.
 	maxGraphTokens = 100
 )
 

@@ -77,7 +77,8 @@ func Okta(o provider.Options) (*provider.Provider, error) {
 
 const oktaChallenge = "X-Okta-Verification-Challenge"
 
-// maxChallenge limits the text that oktaHandshake echoes from an unsigned request, in bytes.
+// maxChallenge is the maximum length, in bytes, of the text that oktaHandshake echoes from an
+// unsigned request.
 const maxChallenge = 1024
 
 // oktaHandshake answers the single GET by which Okta verifies the endpoint. The GET is not signed,
