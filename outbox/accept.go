@@ -80,10 +80,10 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
 
 // Accept commits the delivery: dedup rows, payload, and one dispatch job for each new event that is
-// neither held nor planned. It uses one transaction that it may share with other deliveries (T1).
-// When Accept returns without an error, everything is committed (I1). If ctx ends first, the
-// delivery may still be committed, but Accept does not return the outcome. Accept recognises
-// duplicates of recently committed events without a query.
+// neither held nor planned. All of it is committed in one transaction (T1), which may also commit
+// other deliveries. When Accept returns without an error, everything is committed (I1). If ctx ends
+// first, the delivery may still be committed, but Accept does not return the outcome. Accept
+// recognises duplicates of recently committed events without a query.
 //
 // Errors: ErrBusy, ErrUnavailable, ErrClosed, *InvalidEventError. A delivery without events is not
 // stored.
@@ -290,8 +290,8 @@ func (o *Outbox) insertEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, 
 
 // knownEvents returns the stored acceptance of every key in the batch. New events have their own
 // acceptance. Other keys have the acceptance of an earlier delivery or of an earlier try of this
-// transaction. Keys in before were looked up earlier. Keys in shut might not be stored. Such keys
-// are missing from the result.
+// transaction. Keys in before were looked up earlier. A key in shut that is not stored is missing
+// from the result.
 func (o *Outbox) knownEvents(ctx context.Context, tx pgx.Tx, rows *acceptRows, first map[identity.EventRef]int, shut map[identity.EventRef]bool, before map[identity.EventRef]knownEvent) (map[identity.EventRef]knownEvent, error) {
 	known := make(map[identity.EventRef]knownEvent, len(first)+len(before))
 	maps.Copy(known, before)

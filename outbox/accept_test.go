@@ -91,8 +91,8 @@ func TestAcceptAnswersDuplicate(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `SELECT duplicates FROM hooklatch.processed_events WHERE source = 'stripe' AND body_differs AND last_duplicate_at IS NOT NULL`))
 }
 
-// A delivery of a single event has its own SQL statement. It must store the same rows as the
-// statement for several events.
+// A separate SQL statement stores a delivery of a single event. This statement must store the same
+// rows as the statement for several events.
 func TestEventThatComesAloneIsStoredAsAmongOthers(t *testing.T) {
 	t.Parallel()
 	stored := func(others ...string) (rows []string) {

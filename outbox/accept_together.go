@@ -16,7 +16,8 @@ import (
 const togetherTimeout = 30 * time.Second
 
 // AcceptTogether runs T1 for all given deliveries and then calls write, in one transaction. It uses
-// a connection of Options.Pool. If Options.AcceptPool is set, Accept does not wait for it.
+// a connection of Options.Pool. If Options.AcceptPool is set, Accept does not wait for
+// AcceptTogether.
 //
 // A delivery that cannot be stored is omitted and has a zero Acceptance; refused maps its index to
 // the reason. The function write receives the acceptances. It runs again whenever the transaction

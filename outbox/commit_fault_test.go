@@ -71,7 +71,8 @@ func TestDuplicatesOfALostCommitAreCountedOnce(t *testing.T) {
 	}
 }
 
-// accepts delivers until the delivery is acknowledged: on a busy machine it may time out first.
+// accepts delivers d until a call of Accept acknowledges it: on a busy machine, earlier calls may
+// time out.
 func (b *bundle) accepts(t *testing.T, d Delivery) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -219,7 +220,8 @@ func TestReplayWithNewKeysSurvivesALostCommit(t *testing.T) {
 	}
 }
 
-// The pool is small and many calls replay simultaneously: no transaction needs a second connection.
+// Many calls replay simultaneously on a small pool. If a transaction needed a second connection,
+// they would block each other.
 func TestReplayNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)

@@ -25,8 +25,8 @@ type repeated struct {
 }
 
 // contentWindows are the content windows of a batch. An event opens a window when it is stored and
-// not held. Another event with the same content is acknowledged within the window, and not stored.
-// The zero value describes a batch without windows.
+// not held. An event with the same content that arrives within the window is acknowledged, but not
+// stored. The zero value describes a batch without windows.
 type contentWindows struct {
 	// known contains the batch's events that were stored before, for sources with a content window.
 	known map[identity.EventRef]knownEvent
@@ -68,10 +68,11 @@ func (a arrival) window(j int) windowRow {
 	}
 }
 
-// openWindows opens a tentative window for each content of the batch that may be new. The window
-// locks the content against concurrent transactions. openWindows then reads the windows that are
-// already open. An event whose id is already stored opens no window, because its body will not be
-// stored. Refused events, and held events, which might never be dispatched, open no window either.
+// openWindows opens a tentative window for each content that occurs in the batch and may be new.
+// The window locks the content against concurrent transactions. openWindows then reads the windows
+// that are already open. An event whose id is already stored opens no window, because its body will
+// not be stored. Refused events, and held events, which might never be dispatched, open no window
+// either.
 func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, replayed map[int]verdict) (contentWindows, error) {
 	var at []eventAt
 	refs := make(map[identity.EventRef]bool)
@@ -181,9 +182,9 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	return true
 }
 
-// moveWindows assigns each tentative window to the event that is stored, or closes the window if
-// no event is stored. It also takes over older windows whose event is no longer stored. Most batches
-// need neither.
+// moveWindows assigns each tentative window to the event that is stored, or closes the window if no
+// event is stored. It also takes over older windows whose event is no longer stored. Most batches
+// need no such change.
 func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w contentWindows) error {
 	var windows []windowRow
 	for key, at := range w.tentative {

@@ -210,7 +210,7 @@ func TestConcurrentDuplicateOpensNoContentWindow(t *testing.T) {
 }
 
 // The COMMIT of a new event, or of a duplicate with another body, has an unknown outcome and is
-// retried. No window stays open whose event is not stored.
+// retried. No window stays open if its event is not stored.
 func TestContentWindowsSurviveALostCommit(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fault.Mode{fault.LoseAnswer, fault.LoseRequest} {
@@ -270,7 +270,7 @@ func TestContentWindowsOfABisectedBatch(t *testing.T) {
 }
 
 // Two gateways concurrently receive deliveries in which few ids and bodies occur, in many
-// combinations. No window stays open whose event is not stored.
+// combinations. No window stays open if its event is not stored.
 func TestContentWindowsThroughTwoGatewaysWithChangedBodies(t *testing.T) {
 	t.Parallel()
 	one := setup(t, func(opts *Options) { opts.AcceptTimeout = 30 * time.Second })

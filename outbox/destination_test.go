@@ -100,7 +100,7 @@ func TestALockedDestinationHoldsUpNoOthersPause(t *testing.T) {
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), `SELECT FROM hooklatch.destinations WHERE name = $1 FOR UPDATE`, locked)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { // on a busy machine, the time of another destination may run out, too
+		require.Eventually(t, func() bool { // on a busy machine, the change of another destination may time out, too
 			err = b.fleet.SyncPauses(context.Background())
 			return b.count(t, `SELECT count(*) FROM hooklatch.river_queue WHERE paused_at IS NOT NULL`) == len(names)-1
 		}, 2*time.Minute, time.Millisecond, "%s is locked", locked)

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// Dispatch is the plan for one event. T2 commits the plan.
+// Dispatch is the plan for one event. T2 commits it, or T1 if the process that accepts the event
+// also plans it.
 type Dispatch struct {
 	Event      *inbox.Event // as loaded by Inbox.Event; the fence compares its generation
 	Effects    []ledger.NewEffect
@@ -31,7 +32,7 @@ type Dispatch struct {
 	// SearchValues are values of the payload by which operators find the event, in lower case: at
 	// most 16, each of at most 256 bytes.
 	SearchValues []string
-	// Traceparent is the W3C trace context of the dispatching span, the parent of its effects.
+	// Traceparent is the W3C trace context of the dispatching span, which creates the effects.
 	// Defaults to the event's trace context.
 	Traceparent string
 	// JobID is the id of the job that created the plan, if the job has no work left. The fence
@@ -115,7 +116,7 @@ func (d Dispatch) weigh() (items, size int) {
 	return 1 + len(d.Effects), size
 }
 
-// Dispatch commits the plan in one transaction that it may share with others (T2): the fence
+// Dispatch commits the plan in one transaction (T2), which may also commit other plans: the fence
 // first, then the effects, their links, and the jobs of new effects (see Dispatched.Created). The
 // commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable, ErrClosed; any other error means
 // that the plan is invalid.

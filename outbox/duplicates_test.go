@@ -33,9 +33,9 @@ func TestTheLastTimesOfDuplicatesAreKept(t *testing.T) {
 	require.Equal(t, first.Add((keptTimes+2)*time.Second), note.times[keptTimes-1])
 }
 
-// A fetched event whose webhook arrives afterwards was late, and not missing. Such an event is
-// counted, so that an operator sees that the backfill's lag is too short. A second webhook, or a
-// second listing of the event, is not counted.
+// If the webhook of a fetched event arrives afterwards, it was late, and not missing. Such events
+// are counted, so that an operator sees that the backfill's lag is too short. A second webhook, or
+// a second listing of the event, is not counted.
 func TestFetchedEventsWhoseWebhookComesLaterAreCounted(t *testing.T) {
 	t.Parallel()
 	reader := metric.NewManualReader()

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// manyFailed creates n failed effects together, as if a receiver had refused them all, without
-// attempting each.
+// manyFailed inserts n effects in the state failed. They look as if a receiver had refused them,
+// but none was attempted.
 func (b *bundle) manyFailed(t testing.TB, n int, destination string) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `

@@ -38,10 +38,10 @@ type Enqueue struct {
 	OccurredAt time.Time
 }
 
-// EnqueueTx commits an effect of the application together with the application's writes: effect and
-// job exist if and only if tx commits. It reports whether the key was new for the destination. If
-// the key was used before, nothing is enqueued. After an error the caller must roll back. Errors:
-// ErrUnknownDestination.
+// EnqueueTx inserts an effect of the application in the transaction of the application's own
+// writes: effect and job exist if and only if tx commits. It reports whether the key was new for
+// the destination. If the key was used before, nothing is enqueued. After an error the caller must
+// roll back. Errors: ErrUnknownDestination.
 //
 // If ctx is a handler's context, or was created by ContextWithEvent, the effect is linked to that
 // event, even if its key was used before.

@@ -78,8 +78,8 @@ func TestEnqueueInSQLRefuses(t *testing.T) {
 	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.effects`))
 }
 
-// columnsOf returns the columns of a query's single row by name, except the columns in but. These
-// differ even between equal effects.
+// columnsOf returns the columns of a query's single row by name. It omits the columns that the last
+// argument names: they differ even between equal effects.
 func (b *bundle) columnsOf(t *testing.T, query string, but ...string) map[string]any {
 	t.Helper()
 	rows, err := b.pool.Query(t.Context(), query)

@@ -39,8 +39,8 @@ func accepted(ctx context.Context, box *outbox.Outbox, id identity.EventID) *inb
 	return event
 }
 
-// An outbox belongs to one process. Before the process ends, Stop waits until submitted work is
-// committed, and refuses new work.
+// An outbox belongs to one process. Before the process exits, it calls Stop, which refuses new work
+// and waits until submitted work is committed.
 func ExampleNew() {
 	ctx := context.Background()
 	pool, done := pgtest.Example(ctx) // your pool's database is migrated by `hooklatch migrate up`

@@ -31,8 +31,8 @@ type verdict struct {
 	differs bool // the proof was used before with other content
 }
 
-// verdict returns the result for a delivery whose proof was used before. The argument is the hash of
-// the content that was stored with the proof, if any.
+// verdict returns the result for a delivery whose proof was used before. The argument is the hash
+// of the content that was stored with the proof, or nil.
 func (g *ReplayGuard) verdict(before []byte) verdict {
 	v := verdict{action: g.Action, differs: len(before) > 0 && len(g.Content) > 0 && !bytes.Equal(before, hashed(g.Content))}
 	if v.differs && v.action == ReplayFlag {
@@ -64,8 +64,8 @@ func (o *Outbox) guard(ctx context.Context, tx pgx.Tx, batch []arrival) (guards,
 	return g, nil
 }
 
-// contentKey is a guardKey as an argument of statements. Hash is the SHA-256 of a proof or of an
-// event's content.
+// contentKey is a guardKey in the form in which statements take it. Hash is the SHA-256 of a proof
+// or of an event's content.
 type contentKey struct {
 	Source identity.Source
 	Hash   []byte

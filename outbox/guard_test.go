@@ -159,8 +159,9 @@ func TestOtherContentUnderOneProof(t *testing.T) {
 	}
 }
 
-// A held copy within an open window is a duplicate like any other, but opens no window itself.
-// Otherwise a genuine event would be lost as the duplicate of an event that is never dispatched.
+// Within an open window, a copy that the replay guard would hold is a duplicate like any other
+// copy. A held copy opens no window itself. Otherwise a genuine event would be lost as the
+// duplicate of an event that is never dispatched.
 func TestHeldEventsOpenNoContentWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

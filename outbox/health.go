@@ -36,7 +36,7 @@ func (o *Outbox) MakePartitions(ctx context.Context) (int, error) {
 // CanCommit commits a transaction that writes WAL, which a read-only or stuck server cannot do. It
 // also checks that delivery partitions exist for at least 2 days ahead. After a delivery or a
 // dispatch failed with ErrUnavailable, every CanCommit also calls CanStore until one CanStore has
-// succeeded: a server whose disk is full still writes WAL. /readyz calls CanCommit.
+// succeeded, because a server whose disk is full may still write WAL. /readyz calls CanCommit.
 func (o *Outbox) CanCommit(ctx context.Context) error {
 	refused := o.refusals.Load()
 	if err := o.canWrite(ctx); err != nil {
@@ -67,7 +67,7 @@ const probeBody = 64 << 10
 // for example that the disk is full.
 func (o *Outbox) CanStore(ctx context.Context) error {
 	body := make([]byte, probeBody)
-	_, _ = rand.Read(body) // never fails; compressible bytes would need no space
+	_, _ = rand.Read(body) // never fails; compressible bytes would need little space
 	id := rand.Text()
 	a, err := o.newArrival(Delivery{
 		Source: "hooklatch-probe", Provider: "hooklatch-probe", ContentType: "application/octet-stream", Body: body,

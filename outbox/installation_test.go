@@ -31,8 +31,8 @@ func (b *bundle) restored(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A restored database does not show which of its rows changed in the time that is missing. On
-// another server, no at_most_once effect starts, and all other work continues.
+// A restored database does not show which of its rows had changed in the time that the restore
+// lost. On another server, no at_most_once effect starts, and all other work continues.
 func TestOnAnotherServerNoAtMostOnceEffectStarts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{

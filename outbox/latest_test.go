@@ -61,7 +61,7 @@ func TestOlderVersionIsSuperseded(t *testing.T) {
 	b.granted(t, last, lease)
 }
 
-// Versions that were refused, or might not have been applied, supersede nothing.
+// A version that the receiver refused supersedes nothing.
 func TestOnlyAppliedVersionsCount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

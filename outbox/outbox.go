@@ -34,9 +34,9 @@ import (
 const (
 	defaultAcceptTimeout = 2 * time.Second
 	noteTimeout          = 5 * time.Second
-	// patience is the GroupOptions.Patience of dispatches, claims and settlements: they wait this
-	// long for the batch in flight. A statement costs about as much as ten of its rows, and no
-	// sender waits for these statements.
+	// patience is the GroupOptions.Patience of dispatches, claims and settlements. The wait lets
+	// more of them share a statement, which costs about as much as ten of its rows. No sender waits
+	// for these statements.
 	patience = 10 * time.Millisecond
 )
 

@@ -17,7 +17,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Outcomes of the events of testdata/plans/fill.sql, by number modulo turns.
+// The kinds of events that testdata/plans/fill.sql creates. The number of an event modulo turns is
+// its kind.
 const (
 	turnReceived = iota
 	turnPending

@@ -59,7 +59,7 @@ func TestStatementsReadOnlyWhatTheyAreAskedFor(t *testing.T) {
 	}
 }
 
-// plans is a database whose statements are examined.
+// plans is a database on which a test examines the plans of Hooklatch's statements.
 type plans struct {
 	admin  *pgxpool.Pool
 	rows   int
@@ -147,7 +147,7 @@ func (p *plans) fill(t *testing.T, first, last int, meanwhile ...string) {
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// plannedBundle is an Outbox on one connection, whose plans are examined.
+// plannedBundle is an Outbox on a single connection. A test examines the plans of its statements.
 type plannedBundle struct {
 	*bundle
 

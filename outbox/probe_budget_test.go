@@ -22,8 +22,9 @@ func (b *bundle) probe(t *testing.T, id identity.EffectID, s ledger.Settlement) 
 	return claimed
 }
 
-// The first recorded success of a destination has the age that the process reports. A later time
-// would count probes against effects that failed after the success.
+// The first recorded success of a destination has the age that the process reports. If a later time
+// were recorded, probes would count as attempts of effects that failed between the success and that
+// time.
 func TestTheFirstSuccessIsNotLaterThanItWas(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{false, true} {

@@ -21,9 +21,9 @@ import (
 const (
 	// reconcileGrace is longer than an accept or dispatch takes to make its job visible.
 	reconcileGrace = 30 * time.Second
-	// reconcileLook limits the jobs that a slice of Reconcile inserts. It also limits the jobs that
-	// the slice reads for each queue, state and priority. For running jobs, that limit is ten times
-	// higher.
+	// reconcileLook limits the jobs that a slice of Reconcile inserts, except in a slice of ordered
+	// effects, which covers up to 1,000 orders. It also limits the jobs that each slice reads for
+	// each queue, state and priority. For running jobs, that limit is ten times higher.
 	reconcileLook = 1000
 )
 
@@ -34,8 +34,9 @@ type Reconciled struct {
 }
 
 // Reconcile finds undispatched events and overdue effects that have no live job. It enqueues new
-// jobs for up to 1,000 of them per source and destination (I5). The tables are authoritative. River
-// prunes its jobs, discards stuck jobs of unknown kinds, and lets operators delete jobs.
+// jobs (I5) for up to 1,000 events of each source, and for up to 1,000 unordered effects of each
+// destination. Ordered effects have no such limit. The tables are authoritative. River prunes its
+// jobs, discards stuck jobs of unknown kinds, and lets operators delete jobs.
 //
 // Reconcile works in slices whose cost does not depend on the number of waiting items. In a long
 // queue it checks only items whose turn should have arrived. Effects of a paused destination need

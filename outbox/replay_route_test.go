@@ -49,8 +49,8 @@ func (b *bundle) effectsOf(t *testing.T, ref identity.EventRef) map[string][]str
 	return states
 }
 
-// A replay of one route leaves the effects of the other routes as they are, whatever their state,
-// also after earlier replays, and even if an older process dispatches the event.
+// A replay of one route leaves the effects of the other routes unchanged, whatever their state.
+// This also holds after earlier replays, and if an older process dispatches the event.
 func TestReplayOfOneRouteLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

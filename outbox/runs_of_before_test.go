@@ -128,8 +128,9 @@ func TestProcessesOfBeforeLeaveNewerRunsAlone(t *testing.T) {
 	}
 }
 
-// The binary of commit 062fc66 wrote the rows in the test's file. It ran effects park, retry and
-// cancel, events replay, quarantine drop and destinations pause, with various filters.
+// The binary of commit 062fc66 wrote the rows in the test's file. It executed the commands "effects
+// park", "effects retry", "effects cancel", "events replay", "quarantine drop" and "destinations
+// pause", with various filters.
 func TestRecordsThatAnOlderBinaryWroteAreReadAndShown(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/records_of_062fc66.json")

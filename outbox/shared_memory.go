@@ -67,8 +67,9 @@ var (
 )
 
 // find returns the given events if the memory contains all of them, as committed in the current
-// database and received within ttl. Otherwise it returns false. The identity of the database was
-// confirmed within the last second. find also adds the events to this process's Cache.
+// database and received within ttl. Otherwise it returns false. It also returns false if the
+// current life of the database was not confirmed within the last second. find also adds the events
+// to this process's Cache.
 func (s *sharedEvents) find(ctx context.Context, refs []identity.EventRef) (events []recent.Event, ok bool) {
 	if s == nil {
 		return nil, false

@@ -72,8 +72,8 @@ func (b *bundle) unstore(t *testing.T, id string) {
 	require.NoError(t, err)
 }
 
-// hit looks up a delivery that only the shared memory contains until it is found there, and returns
-// its first event.
+// hit looks up d, which only the shared memory contains, until the look-up succeeds. It returns the
+// first event of d.
 func (b *bundle) hit(t *testing.T, d Delivery) (e AcceptedEvent) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -37,7 +37,7 @@ func onReplicated(t *testing.T, options ...func(*Options)) *replicated {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	brief := func(opts *Options) { opts.AcceptTimeout = time.Second } // a COMMIT waits for the standby only this long
+	brief := func(opts *Options) { opts.AcceptTimeout = time.Second } // the time limit of a COMMIT that waits for the standby
 	return &replicated{bundle: onPool(t, pool, append([]func(*Options){brief}, options...)...), admin: admin}
 }
 

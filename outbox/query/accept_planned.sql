@@ -42,7 +42,8 @@ WITH newer AS MATERIALIZED (
     ON CONFLICT (source, event_id) DO NOTHING
     RETURNING accept_seq, source, event_id, received_at, delivery_id
 ), stored AS (
-    -- The delivery gets its events' time of receipt: it is found by its id and this time.
+    -- The delivery gets its events' time of receipt, because readers find a delivery by its id and
+    -- that time.
     INSERT INTO hooklatch.deliveries (delivery_id, received_at, source, headers, content_type, body)
     SELECT d.delivery_id, came.received_at, d.source, d.headers, d.content_type, d.body
     FROM (SELECT DISTINCT delivery_id, received_at FROM accepted) AS came

@@ -1,7 +1,7 @@
--- The events whose content windows are open. A window whose event is not stored does not count:
--- otherwise an event with the same content would be acknowledged, although no stored event has this
--- content. This transaction's tentative windows are therefore excluded too: their events are not
--- stored yet.
+-- Returns the given contents whose windows are open, with the event that opened each window. A
+-- window whose event is not stored does not count: otherwise an event with the same content would
+-- be acknowledged, although no stored event has this content. This transaction's tentative windows
+-- are therefore excluded too: their events are not stored yet.
 SELECT g.source, g.hash, g.event_id, g.acceptance_id, g.accepted_at
 FROM :contents AS known (source text, hash bytea)
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- A text that changes whenever the database may have been replaced or set back:
+-- Returns a text that changes whenever the database may have been replaced or set back:
 --
 --   - after a standby was promoted or a backup restored, which begins a new timeline,
 --   - after a restart, because an operator may have replaced the files while the server was down,

@@ -1,11 +1,11 @@
--- A source's undispatched events that no live job will dispatch. The grace excludes events whose
--- job is being inserted or finished right now. A replayed event's job has waited in its queue since
--- the replay, not since the event was received. Replayed events are therefore returned only if
--- every job was read.
+-- Returns a source's undispatched events that no live job will dispatch. The grace excludes events
+-- whose job is being inserted or finished right now. A replayed event's job has waited in its queue
+-- since the replay, not since the event was received. Replayed events are therefore returned only
+-- if every job was read.
 WITH job AS MATERIALIZED {{live_jobs}}, known AS MATERIALIZED (
-    -- The time of receipt up to which the rows of job are complete. A failed dispatch is tried
-    -- again hours after its event was received, so a full list of later jobs may leave out the job
-    -- of any event.
+    -- The time of receipt up to which the rows of job are complete. A failed dispatch may be tried
+    -- again hours after its event was received. If the list of such later jobs was not read to its
+    -- end, the job of any event may be missing.
     SELECT COALESCE(min(CASE list.state WHEN 'available' THEN list.last ELSE '-infinity' END), 'infinity') AS until
     FROM {{full_lists}} AS list
 ), undispatched AS MATERIALIZED (

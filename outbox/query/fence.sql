@@ -1,6 +1,6 @@
--- The fence of T2: sets the outcome of events that are not dispatched yet, in key order. An event
--- without a returned row was dispatched before, or replayed after its plan was made. If the plan
--- names a job that has no work left, the job is deleted too.
+-- The fence of T2: sets, in key order, the outcome of the events that are not dispatched yet. An
+-- event without a returned row was dispatched before, or replayed after its plan was made. If the
+-- plan names a job that has no work left, the job is deleted too.
 --
 -- The plan of an older configuration does not pass while a process with a newer configuration runs.
 -- Its event is returned as left, unlocked and unchanged. A process announces itself before it

@@ -1,3 +1,4 @@
--- The secret of this installation, which becomes part of the name of the database's life.
+-- Returns the secret of this installation. With a shared memory, it becomes part of the name of the
+-- database's life.
 SELECT hmac_key
 FROM hooklatch.quarantine_key

@@ -1,2 +1,3 @@
--- The time at which the events of this transaction arrive. A plan needs it before they are stored.
+-- Returns the receipt time of the events that this transaction stores. Their plans need this time
+-- before the events are stored.
 SELECT now() AS came_at

@@ -1,4 +1,4 @@
--- The keys kept for a source, and the age of each in seconds.
+-- Returns the keys kept for a source, newest first, with the age of each key in seconds.
 SELECT key_id, document, GREATEST(extract(epoch FROM clock_timestamp() - proven_at), 0)::double precision
 FROM hooklatch.sender_keys
 WHERE source = :source

@@ -1,6 +1,6 @@
--- Running processes with a configuration newer than :configuration, and their sources. Usually no
--- such process exists, and one index look-up shows that. A gateway counts only for a limited time,
--- until workers with its configuration should be running.
+-- Lists the running processes whose configuration is newer than :configuration, with their sources.
+-- Usually no such process exists, and one index look-up shows that. A gateway counts only for a
+-- limited time, until workers with its configuration should be running.
 (
     SELECT w.configuration, w.dispatches, w.routes, w.sources, w.handler_sources
     FROM hooklatch.workers AS w
