@@ -20,8 +20,8 @@ import (
 // meterName is the scope of Hooklatch's metrics.
 const meterName = "github.com/hooklatch/hooklatch/outbox"
 
-// doTimeout limits a transaction without another limit. No external caller waits for it, so it may
-// outlast a short outage.
+// doTimeout is the default of Limits.Timeout and GroupOptions.Timeout. It may outlast a short
+// outage, because no sender waits for such a transaction.
 const doTimeout = 10 * time.Second
 
 // Options configure a DB.

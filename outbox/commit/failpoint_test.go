@@ -41,7 +41,7 @@ func TestEveryTransactionPassesItsPlaces(t *testing.T) {
 		_, err := tx.Exec(ctx, `INSERT INTO tries VALUES ($1, $2)`, string(name), repeated)
 		return err
 	}
-	// tries returns the argument repeated of each committed try.
+	// tries returns, for each committed try, the value that Do passed for the parameter repeated.
 	tries := func(name Name) (repeated []bool) {
 		rows, err := pool.Query(t.Context(), `SELECT repeated FROM tries WHERE name = $1 ORDER BY repeated`, string(name))
 		require.NoError(t, err)

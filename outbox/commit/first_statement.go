@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// noteKnown is a key in pgconn.PgConn.CustomData. Its value is a map[string]struct{} of the first
-	// statements that have succeeded on this connection.
+	// noteKnown is a key in pgconn.PgConn.CustomData. Its value is a map[string]struct{} of the
+	// statements with which transactions have begun and succeeded on this connection.
 	noteKnown = "hooklatch.known"
 	// maxKnown limits the number of noted statements. Hooklatch has fewer statements.
 	maxKnown = 256

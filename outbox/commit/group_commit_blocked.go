@@ -64,8 +64,9 @@ func (g *Group[M, R]) bisect(batch []*waiting[M, R], stuck *[]*waiting[M, R], mo
 	}
 }
 
-// tried tries one blocked member, and reports whether it is finished. A member that still waits for a
-// lock stays unfinished until its time is over, so that the other blocked members have their turns.
+// tried tries one blocked member, and reports whether it is finished. A member that still waits for
+// a lock is left for the next round, unless its time is over, so that each blocked member gets its
+// turn.
 func (g *Group[M, R]) tried(w *waiting[M, R]) bool {
 	one := []*waiting[M, R]{w}
 	results, err := g.transact(one, lockTimeout, 0)

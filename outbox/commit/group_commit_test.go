@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// gate is a Group over a table of numbers whose transactions wait for a signal, so that a test
-// decides which members share a batch.
+// gate is a Group that inserts numbers into a table. Its transactions wait for a signal, so that a
+// test decides which members share a batch.
 type gate struct {
 	*Group[int, int]
 

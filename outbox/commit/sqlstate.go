@@ -47,8 +47,8 @@ func commitError(err error) error {
 	return &transientError{op: "commit", err: err, ambiguous: true}
 }
 
-// mayHaveCommitted reports whether an error instead of a COMMIT response leaves the outcome
-// unknown. Such an error has class 08, 57 or 58, or ends the session.
+// mayHaveCommitted reports whether the outcome stays unknown when the server answers COMMIT with
+// this error. Such an error has class 08, 57 or 58, or ends the session.
 func mayHaveCommitted(pg *pgconn.PgError) bool {
 	severity := cmp.Or(pg.SeverityUnlocalized, pg.Severity)
 	return severity == "FATAL" || severity == "PANIC" || sqlstate.InClass(pg.Code, "08", "57", "58")
