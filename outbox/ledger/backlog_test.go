@@ -23,8 +23,9 @@ type backlog struct {
 	orders  int // effects that are due, each the only one in its order
 }
 
-// fill inserts the effects of a backlog, with the jobs that the ledger would insert for them. Among
-// the effects of resumed and of orders, key_7 has lost its job.
+// fill inserts the effects of a backlog, with the jobs that the ledger would insert for them. Two
+// jobs are missing: the job of key_7 at the destination resumed, and the job of key_7 at the
+// destination lines.
 func (w backlog) fill(t *testing.T, b *ledgerBundle) {
 	t.Helper()
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO hooklatch.destinations (name, kind, queue, config_hash, operator_paused, paused_at)

@@ -22,7 +22,7 @@ type birthRow struct {
 	FirstHeaders []byte
 }
 
-// begun is the result of create_effects.sql for an effect that began with its first attempt.
+// begun is the result of create_effects.sql for an effect that was created in the state started.
 type begun struct {
 	jobID         int64
 	leaseUntil    time.Time
@@ -62,8 +62,8 @@ func (e NewEffect) birth() (birthRow, error) {
 	}, nil
 }
 
-// started returns the effects of created that began with their first attempt. They equal the
-// effects that Claim returns, except for fields that only a claim sets.
+// started returns the effects in created that create_effects.sql created in the state started. They
+// equal the effects that Claim returns, except for fields that only a claim sets.
 func (r *effectRows) started(p Plan, created []identity.EffectID) ([]Effect, error) {
 	var started []Effect
 	for _, id := range created {

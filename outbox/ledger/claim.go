@@ -93,9 +93,10 @@ func (c Claim) validate() error {
 	return nil
 }
 
-// Claim starts an attempt, in a transaction that it may share with other claims. When Claim
-// returns, the lease and the attempt's number are committed. The commit does not depend on ctx.
-// Errors: ErrBusy, ErrUnavailable, ErrClosed.
+// Claim starts an attempt, if the effect may be attempted, in a transaction that may also commit
+// other claims. If the status is ClaimGranted, the lease and the attempt's number are committed
+// when Claim returns. The commit does not depend on ctx. Errors: ErrBusy, ErrUnavailable,
+// ErrClosed.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err := c.validate(); err != nil {
 		return Claimed{}, fmt.Errorf("claim effect: %w", err)

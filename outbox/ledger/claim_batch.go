@@ -12,7 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// The verdicts that claim.sql returns for an effect.
+// The verdicts that claim.sql returns for an effect. Its verdict none has no constant: the effect
+// is then unchanged, and its state determines the ClaimStatus.
 const (
 	verdictGrant    = "grant"    // the attempt starts
 	verdictPark     = "park"     // the effect is parked

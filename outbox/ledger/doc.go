@@ -69,10 +69,11 @@
 // # Order
 //
 // Effects of one (scope, order key) run one after another, by accept_seq. An effect may start under
-// three conditions. No event of its source with a smaller accept_seq waits for dispatch. No earlier
-// effect of its order is unfinished; a parked effect counts as unfinished unless it has on_park
-// skip. No effect of its order is being attempted. Only a lost attempt continues even if new
-// effects were inserted before it. Events accepted at the same time have no order between them.
+// three conditions. If a route created it, no event of its source with a smaller accept_seq waits
+// for dispatch. No earlier effect of its order is unfinished; a parked effect counts as unfinished
+// unless it has on_park skip. No effect of its order is being attempted. Only a lost attempt
+// continues even if new effects were inserted before it. Events accepted at the same time have no
+// order between them.
 //
 // Only the first unfinished effect of an order has a job. The transaction that ends this effect's
 // turn also inserts the job of the next effect. Each transaction that changes an order locks it (an

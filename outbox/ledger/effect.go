@@ -103,16 +103,16 @@ type NewEffect struct {
 	// event's occurrence time, or its receipt time if that is unknown.
 	OccurredAt time.Time
 
-	// Claim starts the effect with its first attempt, unless its destination is paused or has
-	// another queue. The process that commits the effect also executes the attempt under this claim,
-	// and the job waits until the lease ends. ID, KeyTTL, Probe and JobID are ignored. Claim is not
-	// allowed for an effect that is at_most_once, in an order, or not rendered yet. Nil: a job
-	// executes the first attempt.
+	// Claim makes the ledger create the effect in the state started, with its first attempt
+	// claimed, unless its destination is paused or has another queue. The process that commits the
+	// effect also executes the attempt under this claim, and the job waits until the lease ends.
+	// ID, KeyTTL, Probe and JobID are ignored. Claim is not allowed for an effect that is
+	// at_most_once, in an order, or not rendered yet. Nil: a job executes the first attempt.
 	Claim *Claim
 
-	// Parked is the reason why the effect cannot be attempted, such as a template that failed on
-	// its event. Empty if it can be attempted. With a reason, the effect is created parked and
-	// blocks nothing. Unless Whole is true, a replay of its event renders it again.
+	// Parked is the reason why the effect cannot be attempted, such as the error of a template.
+	// With a reason, the effect is created parked and blocks nothing. Unless Whole is true, a
+	// replay of its event renders it again. Empty: the effect can be attempted.
 	Parked string
 	// Whole is true if a parked effect has a complete request. An operator's retry sends it.
 	Whole bool

@@ -135,8 +135,9 @@ type putAside struct {
 	DoubtSince *time.Time // for effects that may have been applied without a record; nil for others
 }
 
-// change applies an action to effects and returns the result. A non-zero doubtSince marks the
-// effects that it parks as possibly applied since that time, unless they are already in doubt.
+// change applies an action to effects and returns the result. If doubtSince is not zero, the
+// effects that ActionParkEffect parks count as possibly applied since that time, unless they are in
+// doubt already.
 func (l *Ledger) change(ctx context.Context, tx pgx.Tx, action Action, chosen chosenEffects, doubtSince time.Time, by Operator) (Consequence, error) {
 	var result string
 	var affected int

@@ -17,8 +17,8 @@ type Batch struct {
 	// or finished after AsOf, is left unchanged. A zero AsOf sets no bound.
 	States []EffectState
 	AsOf   time.Time
-	// DoubtSince marks the effects that the action parks as possibly applied since that time,
-	// unless an attempt has already put them in doubt. Zero: no mark.
+	// DoubtSince is the time since which the effects that the action parks count as possibly
+	// applied, unless an attempt has already put them in doubt. Zero: parking causes no doubt.
 	DoubtSince time.Time
 }
 

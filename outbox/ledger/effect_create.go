@@ -31,8 +31,9 @@ type Plan struct {
 	Effects []NewEffect
 	// Traceparent is the W3C trace context of the span that creates the effects.
 	Traceparent string
-	// Body and ContentType belong to the delivery that contains the event as Item. Effects that send
-	// this body in an immediate first attempt use them. If Body is nil, LoadBody reads it.
+	// Body and ContentType are those of the event's delivery, and Item is the event's position in
+	// Body. An effect that sends the event as received, and is created in the state started, gets
+	// its request's body from them. If Body is nil, LoadBody reads the body.
 	Item        string
 	ContentType string
 	Body        []byte
@@ -42,14 +43,15 @@ type Plan struct {
 type Planned struct {
 	Created    []identity.EffectID // new effects; parked effects, and most that wait for their turn, have no job
 	Suppressed []identity.EffectID // effects whose key an earlier event had used (I4)
-	// Started are the effects of Created that began with their first attempt, in the form in which
-	// Claim returns effects. The process that commits them must execute and settle these attempts.
+	// Started are those effects of Created that were created in the state started, in the form in
+	// which Claim returns effects. The process that commits them must execute and settle these
+	// attempts.
 	Started []Effect
 }
 
 // CreateTx writes the effects of plans that passed the fence, and the jobs of new effects. If alone
-// is true, the transaction belongs to a caller and may take long: no effect starts with its first
-// attempt.
+// is true, the transaction belongs to a caller and may take long: no effect is created in the state
+// started.
 func (l *Ledger) CreateTx(ctx context.Context, tx pgx.Tx, plans []Plan, alone bool) ([]Planned, error) {
 	// again holds only the effects of replayed events. An effect that an earlier plan could not
 	// render gets its content from a plan of its own event, not from another plan in the batch.
@@ -124,9 +126,9 @@ func (r *Planned) share(p Plan, created, rendered map[identity.EffectID]bool) {
 
 // jobsOfNew returns one job for each created effect that can be attempted. In an order only the
 // first effect gets a job, if jobsOfNew can find this effect without waiting. Otherwise every new
-// effect gets a job: in a caller's transaction (alone), which may take long, with more than
-// maxOrderLocks orders, or while another transaction holds the order. The claim then finds that it
-// is not the effect's turn.
+// effect gets a job, and the claim finds that it is not the effect's turn. This happens in a
+// caller's transaction (alone), which may take long, in a transaction with more than maxOrderLocks
+// orders, and while another transaction holds the order.
 func (l *Ledger) jobsOfNew(ctx context.Context, tx pgx.Tx, rows *effectRows, created map[identity.EffectID]bool, alone bool) ([]riverjob.EffectJob, error) {
 	orders := make(map[orderKey]bool)
 	for _, e := range rows.Effects {

@@ -7,8 +7,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// MarshalJSON writes the fields that operators and API clients see. An unset time is null. The time
-// of the next attempt is set only while the effect waits for an attempt.
+// MarshalJSON writes the fields that operators and API clients see. An unset time is null, except
+// that an unset occurred_at or erased_at is left out. The time of the next attempt is set only
+// while the effect waits for an attempt.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	type fields Effect // without this method
 	shown := struct {

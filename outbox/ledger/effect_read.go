@@ -119,7 +119,8 @@ func (l *Ledger) EffectsOfEvent(ctx context.Context, ref identity.EventRef) ([]E
 	return links, nil
 }
 
-// OldestDue returns the effect that has waited longest at a destination, for a probe to send. It
+// OldestDue returns the destination's effect that has been due longest, for a probe to send. Of the
+// ordered effects, it considers only those in the first page of orders that has a due effect. It
 // skips effects that a claim would block behind an event or behind other effects of their order. It
 // returns false if no effect is due. Errors: ErrUnavailable.
 func (l *Ledger) OldestDue(ctx context.Context, destination string) (identity.EffectID, bool, error) {
@@ -149,7 +150,8 @@ type dueEffect struct {
 	since time.Time
 }
 
-// oldestDueInOrders reads one page of orders after another until a page has a due effect.
+// oldestDueInOrders reads one page of orders after another until a page has a due effect, and
+// returns the effect of that page that has been due longest.
 func (l *Ledger) oldestDueInOrders(ctx context.Context, destination string) (due dueEffect, err error) {
 	page := pageOfOrders{Limit: ordersInPage}
 	for more := true; more && err == nil && due.since.IsZero(); {

@@ -86,13 +86,14 @@ type effectRows struct {
 
 	known knownLinks // links of createEffects that may exist already
 	index map[identity.EffectID]int
-	begun map[identity.EffectID]begun // effects that began with their first attempt
+	begun map[identity.EffectID]begun // effects created in the state started
 	// origins are the events' origins, which decide the priority of the effects' jobs.
 	origins map[identity.EffectID]identity.Origin
 }
 
-// add appends e, unless the batch already has its key, and links its cause to it. cause is nil for
-// an effect that the application enqueues. traceparent identifies the span that creates the effect.
+// add links cause to e, and appends e unless the batch already contains its key. The parameter
+// cause is nil for an effect that the application enqueues. traceparent identifies the span that
+// creates the effect.
 func (r *effectRows) add(e NewEffect, cause *Cause, traceparent string) error {
 	_, repeats := r.index[e.EffectID]
 	if cause != nil {
@@ -200,8 +201,8 @@ func (r *effectRows) dropKnownLinks(ctx context.Context, tx pgx.Tx, sql *stateme
 	return nil
 }
 
-// render replaces the content of effects that an earlier plan of a replayed event could not render.
-// It uses the content of this plan and returns the changed effects.
+// render gives the content in r to those effects that an earlier plan could not render. It returns
+// the changed effects.
 func (r *effectRows) render(ctx context.Context, tx pgx.Tx, sql *statements) (map[identity.EffectID]bool, error) {
 	var again renderEffects
 	for _, row := range r.Effects {

@@ -55,7 +55,8 @@ func (by Operator) Validate() error {
 	return nil
 }
 
-// did returns the sentence stored in the ledger: "retried by alice: it was the wrong URL".
+// did returns the text that the ledger stores as the error of the changed effects, such as "retried
+// by alice: it was the wrong URL".
 func (by Operator) did(what string) string { return column.Done(what, by.Who, by.Reason) }
 
 // Action is a kind of operator action.

@@ -50,10 +50,10 @@ func resentID(idempotencyKey, requestID string) identity.EffectID {
 }
 
 // Resend creates a new effect with the request of another effect, changed by c, and returns the new
-// effect's key. The new effect has the same destination, URL, method and policy, but is in no order.
-// The old effect stays as it is. The receiver cannot recognise the new effect as a duplicate,
-// because its key differs. Repeating a request with the same RequestID returns the existing effect.
-// Errors: ErrNotFound, ErrNotResendable, ErrUnavailable.
+// effect's key. The new effect has the same destination, URL, method and policy, but is in no
+// order. The old effect stays as it is. The receiver cannot recognise the new effect as a
+// duplicate, because its key differs. A call that repeats the RequestID of an earlier call creates
+// nothing and returns the same key. Errors: ErrNotFound, ErrNotResendable, ErrUnavailable.
 func (l *Ledger) Resend(ctx context.Context, idempotencyKey string, c Resend, by Operator) (string, error) {
 	if by.RequestID == "" {
 		by.RequestID = uuid.NewString()

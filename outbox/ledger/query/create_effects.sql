@@ -1,7 +1,8 @@
 -- Creates the effects whose key is new, in key order, and links every event to its effects,
 -- including effects that an earlier event created. An effect with a claim (lease_seconds above 0)
 -- is created in the state started, and its first attempt is claimed as in claim.sql. If its
--- destination is paused, or left to processes with another configuration, it is created as pending.
+-- destination is paused, or has another queue than the plan, the effect is created in the state
+-- pending instead.
 WITH planned AS (
     SELECT
         e.*,

@@ -1,4 +1,4 @@
--- The body of an event's delivery, for an effect that sends it unchanged.
+-- Returns the body of an event's delivery, for an effect that sends it unchanged.
 SELECT p.item, d.content_type, d.body
 FROM hooklatch.processed_events AS p
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- The body that a granted effect sends. The body no longer changes.
+-- Returns the body that a granted effect sends. This body no longer changes.
 SELECT request_body
 FROM hooklatch.effects
 WHERE scope = :scope

@@ -1,4 +1,4 @@
--- The effect with a given wire key. The newest hours are searched first.
+-- Returns the effect with a given wire key. The newest hours are searched first.
 SELECT
     {{effect_columns}},
     e.request_body, e.state, e.lease_until, e.next_attempt_at

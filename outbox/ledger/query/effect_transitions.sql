@@ -1,5 +1,5 @@
--- Every transition of an effect, after a row for its creation. The view effect_transitions has no
--- row for the creation, so the first row comes from the effect.
+-- Returns every transition of an effect, after a row for its creation. The view effect_transitions
+-- has no row for the creation, so the first row comes from the effect.
 WITH steps AS (
     SELECT t.from_state, t.to_state, t.attempt, t.at, t.reason, COALESCE(t.job_id, 0) AS job_id, t.id
     FROM hooklatch.effect_transitions AS t

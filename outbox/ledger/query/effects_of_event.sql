@@ -1,4 +1,4 @@
--- The links of one event, including links to effects that an earlier event created.
+-- Returns the links of one event, including links to effects that an earlier event created.
 SELECT l.scope, l.key, l.generation, l.suppressed, e.idempotency_key, e.destination, e.state, e.attempt
 FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (

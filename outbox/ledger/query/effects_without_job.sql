@@ -1,4 +1,4 @@
--- A destination's overdue, unordered effects that no live job will attempt or settle.
+-- Returns a destination's overdue, unordered effects that no live job will attempt or settle.
 WITH job AS MATERIALIZED {{live_jobs}}, overdue AS MATERIALIZED (
     SELECT e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent, e.next_attempt_at
     FROM hooklatch.effects AS e

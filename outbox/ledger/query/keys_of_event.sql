@@ -1,5 +1,5 @@
--- The keys and creation times of an event's effects. A non-empty :route limits the result to that
--- route.
+-- Returns the keys and creation times of an event's effects. A non-empty :route limits the result
+-- to that route.
 SELECT e.idempotency_key, e.created_at
 FROM hooklatch.all_links AS l
 CROSS JOIN LATERAL (

@@ -1,5 +1,5 @@
--- The destination's unordered effect that has been due longest. A started effect is due if its
--- worker was lost. With the destination as a one-element list, sorting by it is not redundant.
+-- Returns the destination's unordered effect that has been due longest. A started effect is due if
+-- its worker was lost. With the destination as a one-element list, sorting by it is not redundant.
 -- Postgres then steps into effects_due, whatever the statistics say, and does not scan effects
 -- waiting for other destinations.
 SELECT e.scope, e.key, e.generation, e.next_attempt_at

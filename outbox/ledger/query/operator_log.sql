@@ -1,4 +1,4 @@
--- Operator actions, newest first. Each target's actions are found by a step into an index.
+-- Returns operator actions, newest first. Each target's actions are found by a step into an index.
 -- Without a target, the query returns the newest actions on all targets.
 WITH found AS (
     SELECT o.at, o.id

@@ -1,4 +1,4 @@
--- The first unfinished effect of each order, if it waits for an attempt.
+-- Returns the first unfinished effect of each order, if that effect waits for an attempt.
 SELECT
     head.scope, head.key, head.generation, head.destination, COALESCE(d.queue, head.queue) AS queue,
     head.source, head.event_id, head.event_type, {{origin_of_event e=head}} AS origin, head.traceparent, head.order_key, head.accept_seq, head.state

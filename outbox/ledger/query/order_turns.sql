@@ -1,4 +1,4 @@
--- The reasons why ordered effects may not start, for callers that hold the locks of the effects'
+-- Returns the reasons why ordered effects may not start. The caller holds the locks of the effects'
 -- orders.
 WITH effect AS MATERIALIZED (
     SELECT e.*

@@ -1,8 +1,8 @@
--- Overdue effects in the destination's next :limit orders that no live job will attempt or settle.
--- In an order, only the first effect and an effect being attempted have a job. The first effect's
--- job has waited in its queue since the effect's turn arrived, not since the effect was due.
--- Effects are therefore reported only if all waiting jobs were read. The last row is the position
--- where the next call continues. It is missing at the end of the orders.
+-- Returns the overdue effects that no live job will attempt or settle, in the destination's next
+-- :limit orders. In an order, only the first effect and an effect being attempted have a job. The
+-- first effect's job has waited in its queue since the effect's turn arrived, not since the effect
+-- was due. Effects are therefore reported only if all waiting jobs were read. The last row is the
+-- position where the next call continues. It is missing at the end of the orders.
 WITH job AS MATERIALIZED {{live_jobs}}, page AS MATERIALIZED {{page_of_orders}}, head AS (
     SELECT head.scope, head.key, head.generation, head.destination, head.queue, head.source, head.event_id, head.event_type, head.traceparent, head.next_attempt_at
     FROM page AS o

@@ -1,4 +1,4 @@
--- Effects from the rows of an export.
+-- Decodes effects from the rows of an export.
 SELECT
     {{effect_columns}},
     e.request_body, e.state, e.lease_until, e.next_attempt_at,

@@ -1,6 +1,6 @@
--- Allows finished effects to be attempted again, under the same key and body (I7), in key order.
--- The error of the effects then names the action and the operator. Their attempts keep the earlier
--- errors.
+-- Reopens finished effects, in key order, so that they are attempted again under the same key and
+-- with the same body (I7). The error of the effects then names the action and the operator. Their
+-- attempts keep the earlier errors.
 WITH chosen AS (
     {{effects_of_keys}}
 ), locked AS (

@@ -1,4 +1,4 @@
--- The states of a batch's attempts, if this settlement did not settle all of them. Possible
+-- Returns the states of a batch's attempts, if this settlement did not settle all of them. Possible
 -- reasons: an earlier try settled them and the response to its COMMIT was lost, the attempt had
 -- lost its lease, or an operator put the effect aside. Each attempt is a separate look-up.
 SELECT

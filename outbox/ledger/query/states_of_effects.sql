@@ -1,5 +1,5 @@
--- The number of effects of several events, by state. Each event, link and effect is a separate
--- look-up, whatever the statistics say.
+-- Counts the effects of several events, by event and state. Each event, link and effect is a
+-- separate look-up, whatever the statistics say.
 SELECT a.source, a.event_id, e.state, count(*)
 FROM :asked AS a (source text, event_id text)
 CROSS JOIN LATERAL (

@@ -1,4 +1,5 @@
--- The effects being attempted in the order o: at most one, unless positions have changed.
+-- Lists the effects being attempted in the order o. There is at most one, unless positions have
+-- changed.
 (
     SELECT
         e.scope, e.key, e.generation, e.destination, e.queue, e.source, e.event_id, e.event_type, e.traceparent,

@@ -1,5 +1,5 @@
--- The effects of :idempotency_keys, each found by separate look-ups, in the order in which their
--- rows are locked.
+-- Lists the effects of :idempotency_keys in the order in which their rows are locked. Each effect
+-- is found by separate look-ups.
 SELECT e.scope, e.key, e.generation
     FROM unnest(:idempotency_keys::text[]) AS asked (idempotency_key)
     CROSS JOIN {{hours_of_effects}} AS made (hour)

@@ -1,5 +1,5 @@
--- The effect with a given key that was created in a given hour. It is found by the index
--- effects_wire_key (schema/query/wire_key_make.sql), or by time alone while that index is being
+-- Finds the effect that has a given key and was created in a given hour. The look-up uses the index
+-- effects_wire_key (schema/query/wire_key_make.sql), or only the time while that index is being
 -- built. Each case has a separate branch. With both conditions in one branch, Postgres would use
 -- either index while its statistics show few rows.
 (

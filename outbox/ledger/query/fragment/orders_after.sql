@@ -1,6 +1,6 @@
--- The destination's next order after the order o. The destination is part of the comparison and the
--- sort key. Postgres then steps into effects_orders, whatever the statistics say, and does not scan
--- unfinished effects in other destinations' orders.
+-- Returns the destination's next order after the order o. The destination is part of the comparison
+-- and the sort key. Postgres then steps into effects_orders, whatever the statistics say, and does
+-- not scan unfinished effects in other destinations' orders.
 (
     SELECT following.scope, following.order_key
     FROM (

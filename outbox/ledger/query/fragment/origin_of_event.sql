@@ -1,5 +1,5 @@
--- The origin of the event of the effect e, which decides the priority of the effect's job. An
--- effect without an event, or whose event retention has deleted, counts as caused by a webhook.
+-- The origin of the effect e's event. It decides the priority of the effect's job. An effect
+-- without an event, or with an event that retention has deleted, counts as caused by a webhook.
 COALESCE((
     SELECT p.origin
     FROM hooklatch.processed_events AS p

@@ -1,5 +1,5 @@
--- The destination's next :limit orders with unfinished effects, after the orders that earlier calls
--- read. Each order is one step through the index.
+-- Lists the destination's next :limit orders with unfinished effects, after the orders that earlier
+-- calls read. Each order is one step through the index.
 (
     WITH RECURSIVE o AS (
         SELECT start.scope, start.order_key
