@@ -20,7 +20,8 @@ func (f *Fleet) Trip(ctx context.Context, destination, reason string, probeIn ti
 	return f.TripSince(ctx, destination, reason, probeIn, Evidence{})
 }
 
-// Evidence describes a process's attempts at a destination. Its durations end now.
+// Evidence describes a process's attempts at a destination. Its durations are counted back from
+// now.
 type Evidence struct {
 	// Failing is the time since the earliest of the failed attempts began. 0: unknown.
 	Failing time.Duration

@@ -203,8 +203,8 @@ const unheardAfter = 10 * time.Second
 // processes follow the queues. Otherwise a client that lost its connection when a pause ended would
 // never process the queue again. Call it every 10 seconds. Errors: ErrUnavailable.
 func (f *Fleet) SyncPauses(ctx context.Context) error {
-	// The two steps are independent: a locked destination must not delay the notifications of
-	// others.
+	// The two steps are independent: a locked destination must not delay the notifications about
+	// other queues.
 	return errors.Join(f.followDestinations(ctx), f.tellPausesAgain(ctx))
 }
 

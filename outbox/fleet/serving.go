@@ -65,8 +65,9 @@ type Configuration struct {
 	// again after no process had run it for a while. 0: no configuration was announced.
 	Number int64
 	Routes string // as in Presence
-	// ForHandlers is true if an event waits for handlers of its source: only processes with
-	// such handlers can take it.
+	// ForHandlers is not announced: a worker sets it in the configuration of a plan. It is true if
+	// the planned event waits for handlers of its source. Only processes with such handlers can
+	// take the event.
 	ForHandlers bool
 
 	// AnnouncedAt is the time of the latest announcement, by this process's clock.

@@ -15,7 +15,8 @@ import (
 // more.
 const MostUnsuccessful = rule.MostAside
 
-// Unsuccessful counts the failed and the parked effects at one destination, up to MostUnsuccessful.
+// Unsuccessful counts the failed and the parked effects at one destination. Each count stops at
+// MostUnsuccessful.
 type Unsuccessful struct {
 	Failed int64 `json:"failed"` // permanently failed, or rejected at their last attempt
 	Parked int64 `json:"parked"`

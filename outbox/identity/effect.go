@@ -28,9 +28,9 @@ func ScopeOfEnqueue(destination string) Scope { return Scope("enqueue:" + destin
 // ScopeOfResend returns the scope of the effects that resend one effect under other keys.
 func ScopeOfResend(idempotencyKey string) Scope { return Scope("resend:" + idempotencyKey) }
 
-// IdempotencyKey returns the key that the attempts of the effect send, until a settlement rotates
-// the key (I7): "hl_" and 40 hex digits of a SHA-256 of the primary key. It does not reveal the
-// primary key, and never changes.
+// IdempotencyKey returns the key of the effect: "hl_" and 40 hex digits of a SHA-256 of the primary
+// key. It does not reveal the primary key, and never changes. Attempts send this key, or a key
+// derived from it once a settlement has rotated the key (I7).
 func (id EffectID) IdempotencyKey() string {
 	h := sha256.New()
 	var length [8]byte

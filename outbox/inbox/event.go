@@ -110,7 +110,8 @@ func (e *Event) gone() string {
 }
 
 // MarshalJSON writes the fields that operators and API clients see, with the length of the body
-// instead of the body. An unset time is null.
+// instead of the body. An unset time is null, except that an unset erased_at or redacted_at is left
+// out.
 func (e *Event) MarshalJSON() ([]byte, error) {
 	type fields Event // without this method
 	shown := struct {

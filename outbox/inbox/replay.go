@@ -28,8 +28,8 @@ type ReplayOptions struct {
 	// Run is the bulk run that replays the event. 0: an operator named the event.
 	Run int64
 	// Exported is the event as read from the export. The replay first stores the event again. Nil:
-	// the event and its delivery are still stored. Replay sets Exported itself; callers of ReplayTx
-	// get it from FromExport.
+	// there is nothing to store again. Replay sets Exported itself; callers of ReplayTx get it from
+	// FromExport.
 	Exported *export.Found
 }
 

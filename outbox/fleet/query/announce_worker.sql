@@ -1,8 +1,9 @@
--- Announces a process and its configuration, and returns the configuration's number. The server's
--- clock measures the process's start, so that two processes can be compared. A known configuration
--- keeps its number. Therefore, a restarted process does not make an older configuration the newest.
--- A configuration that no process has run for :unused_seconds gets a new number, unless the process
--- renews its announcement, or no process could announce anything in that time.
+-- Announces a process and its configuration, and returns the configuration's number. The process's
+-- start is stored by the server's clock, so that the starts of two processes can be compared. A
+-- known configuration keeps its number. Therefore, a restarted process does not make an older
+-- configuration the newest. A configuration that no process has run for :unused_seconds gets a new
+-- number, unless the process renews its announcement, or no process could announce anything in that
+-- time.
 WITH outage AS (
     SELECT max(seen_at) AS began_at
     FROM hooklatch.configurations
@@ -20,7 +21,7 @@ WITH outage AS (
 ), resumed AS (
     -- The first announcement after an outage counts for every configuration that was in use when
     -- the outage began. A row that is locked is left out, because another process is announcing it.
-    -- No two processes therefore wait for each other.
+    -- Therefore, no two processes wait for each other.
     UPDATE hooklatch.configurations AS c
     SET seen_at = now()
     FROM (

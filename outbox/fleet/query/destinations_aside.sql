@@ -1,4 +1,5 @@
--- The given destinations that have jobs set aside, and whether each is paused or unknown.
+-- Returns the given destinations that have jobs set aside, and for each whether it is paused or
+-- unknown.
 SELECT a.destination, COALESCE(d.operator_paused OR d.breaker_state <> 'closed', true) AS paused
 FROM :aside AS a (destination text, aside_queue text)
 LEFT JOIN hooklatch.destinations AS d ON d.name = a.destination

@@ -1,8 +1,9 @@
--- Gives back the jobs of processes that have not announced themselves for :silent_seconds, and
--- wakes the processes that read the queues of these jobs. River itself does so much later, when
--- even the longest job would have timed out. A process that only seemed to be gone does no harm: an
--- effect waits for the lease of its attempt, and a dispatch is committed once. Only River gives
--- back the jobs of handlers, because a handler may still hold its transaction.
+-- Returns the running jobs of lost processes to their queues, and wakes the processes that read
+-- these queues. A process counts as lost if it has not announced itself for :silent_seconds. River
+-- itself returns such jobs much later, when even the longest job would have timed out. A process
+-- that only seemed to be gone does no harm: an effect waits for the lease of its attempt, and a
+-- dispatch is committed once. The jobs of handlers are left to River, because a handler may still
+-- hold its transaction.
 WITH held AS MATERIALIZED (
     SELECT j.id
     FROM hooklatch.river_job AS j

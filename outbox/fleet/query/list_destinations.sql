@@ -1,4 +1,4 @@
--- All destinations with their states. The rows of the processes are read once, however many
+-- Returns all destinations with their states. The rows of the processes are read once, however many
 -- destinations there are.
 WITH serving AS MATERIALIZED (
     SELECT

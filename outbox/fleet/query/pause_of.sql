@@ -1,4 +1,4 @@
--- The required and the current pause state of a destination's queue.
+-- Returns the required and the current pause state of a destination's queue.
 SELECT
     d.queue,
     {{pauses_its_queue}} AS pause,

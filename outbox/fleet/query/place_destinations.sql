@@ -1,7 +1,7 @@
 -- Assigns each destination the queue in which the most recently started process reads its jobs. A
--- destination that no process serves keeps its queue. Also deletes processes that were last seen
--- over a day ago. They are kept for that long because, after an outage of the database, events wait
--- for the processes that ran before the outage.
+-- destination that no process serves keeps its queue. The statement also deletes processes that
+-- were last seen over a day ago. They are kept for that long because, after an outage of the
+-- database, events wait for the processes that ran before the outage.
 WITH served AS (
     SELECT DISTINCT ON (s.destination) s.destination, s.queue
     FROM hooklatch.workers AS w

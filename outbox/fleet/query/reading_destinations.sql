@@ -1,6 +1,6 @@
--- Open transactions of other sessions that have read the destinations. Such a transaction may still
--- enqueue an effect for a destination that has been removed since. Unless :of is empty, only
--- transactions in :of are returned.
+-- Returns the open transactions of other sessions that have read the destinations. Such a
+-- transaction may still enqueue an effect for a destination that has been removed since. Unless :of
+-- is empty, only transactions in :of are returned.
 SELECT COALESCE(array_agg(DISTINCT l.virtualtransaction), '{}')
 FROM pg_catalog.pg_locks AS l
 WHERE l.locktype = 'relation'

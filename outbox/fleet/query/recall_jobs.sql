@@ -1,6 +1,7 @@
 -- Moves the first jobs set aside for a destination back to its queue, unless the destination is
--- paused, and wakes the processes that read the queue. A job's scheduled_at must not be in the
--- future, although the clock of the process that wrote it may be ahead of the database's clock.
+-- paused, and wakes the processes that read the queue. A scheduled_at in the future is set to now,
+-- so that the job can run immediately. The process that wrote it may have a clock ahead of the
+-- database's clock.
 WITH first AS MATERIALIZED (
     SELECT j.id, d.queue
     FROM hooklatch.destinations AS d

@@ -1,6 +1,6 @@
--- Advances the theoretical arrival time (tat) by :tokens, and returns the seconds until the tokens
--- conform. If this wait is longer than :patience_seconds, nothing is taken. The statement uses
--- clock_timestamp(), not now(), because it may have waited for the row lock.
+-- Advances the theoretical arrival time (tat) by :tokens, and returns the seconds until the caller
+-- may use the tokens. If this wait is longer than :patience_seconds, nothing is taken. The
+-- statement uses clock_timestamp(), not now(), because it may have waited for the row lock.
 WITH taken AS (
     INSERT INTO hooklatch.destination_rates AS r (name, tat)
     VALUES (:destination, clock_timestamp() + make_interval(secs => :token_seconds::float8 * :tokens::integer))

@@ -1,5 +1,5 @@
--- Queues with waiting jobs from which no running process takes effects, found by one step
--- through River's index for each queue and state.
+-- Returns the queues that contain waiting jobs and from which no running process takes effects. The
+-- search takes one step through River's index for each queue and state.
 WITH RECURSIVE waiting AS (
     (
         SELECT j.state, j.queue

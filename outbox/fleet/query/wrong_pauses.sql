@@ -1,4 +1,4 @@
--- Destinations whose River queue has the wrong pause state.
+-- Returns the destinations whose River queue has the wrong pause state.
 SELECT d.name
 FROM hooklatch.destinations AS d
 LEFT JOIN hooklatch.river_queue AS q ON q.name = d.queue

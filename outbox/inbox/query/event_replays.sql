@@ -1,4 +1,4 @@
--- The replays of an event, oldest first.
+-- Returns the replays of an event, oldest first.
 SELECT generation, new_keys, route, COALESCE(run_id, 0), requested_by, reason, requested_at, previous_outcome, previous_error, previous_at
 FROM hooklatch.event_replays
 WHERE source = :source

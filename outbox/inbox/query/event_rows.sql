@@ -1,4 +1,4 @@
--- Several events without their deliveries. Each event is a separate look-up, whatever the
+-- Returns several events without their deliveries. Each event is a separate look-up, whatever the
 -- statistics say.
 SELECT
     {{event_columns}},

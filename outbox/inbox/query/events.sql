@@ -1,5 +1,5 @@
--- Several events with their deliveries. Each event is a separate look-up, whatever the statistics
--- say. Another statement reads large bodies.
+-- Returns several events with their deliveries. Each event is a separate look-up, whatever the
+-- statistics say. Another statement reads large bodies.
 SELECT
     {{event_columns}},
     d.headers, d.content_type, CASE WHEN octet_length(d.body) <= 65536 THEN d.body END AS body,

@@ -1,4 +1,4 @@
--- Events from the rows of an export, in the order of :asked.
+-- Decodes events from the rows of an export, in the order of :asked.
 SELECT
     {{event_columns}},
     d.headers, d.content_type, NULL::bytea AS body,

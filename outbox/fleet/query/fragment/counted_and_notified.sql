@@ -1,5 +1,4 @@
--- The number of moved jobs of each queue. The statement also wakes the processes that read the
--- queues.
+-- Counts the moved jobs of each queue, and wakes the processes that read the queues.
 counted AS (
     SELECT moved.queue, count(*) AS jobs
     FROM moved
