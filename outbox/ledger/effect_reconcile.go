@@ -28,8 +28,8 @@ type inSlice = func(ctx context.Context, run slice) error
 // Reconcile finds and counts unfinished effects that are overdue by more than grace and have no
 // live job. The function run decides whether these effects are enqueued again. Effects of a paused
 // destination are skipped. The parameter look limits the jobs that a slice reads for each queue,
-// state and priority. For running jobs, that limit is ten times higher. It also limits the
-// unordered effects that one call finds at a destination; the next call finds further ones. If
+// state and priority. For running jobs, that limit is ten times higher. The parameter also limits
+// the unordered effects that one call finds at a destination. The next call finds further ones. If
 // Postgres refuses a statement for one destination, Reconcile continues with the others.
 func (l *Ledger) Reconcile(ctx context.Context, grace time.Duration, look int, run inSlice) (int, error) {
 	var destinations []overdueDestination
