@@ -33,8 +33,9 @@ func (e *Eraser) eraseItem(ctx context.Context, tx pgx.Tx, event lockedEvent) (r
 	return e.eraseStrays(ctx, tx, of, items, event.item, body)
 }
 
-// eraseStrays removes the parts of a body that are not in items, the parts of the events that stay. It
-// reports whether item overlaps a part of another event and must therefore stay.
+// eraseStrays removes the part at the position item from a body, and the siblings of this part. A
+// part stays if it overlaps a part at a position in items, which lists the events that stay.
+// eraseStrays reports whether the part at item stays for this reason.
 func (e *Eraser) eraseStrays(ctx context.Context, tx pgx.Tx, of deliveryOf, items []string, item string, body []byte) (shared bool, err error) {
 	var kept []jsonpointer.Place
 	for _, other := range items {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// copyOf is a part of a delivery that is a copy of an event.
+// copyOf identifies the part of a delivery's body in which the delivery repeats an event.
 type copyOf struct {
 	deliveryOf
 

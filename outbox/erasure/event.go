@@ -41,7 +41,7 @@ type Erased struct {
 	// body stay, and so do the delivery's headers.
 	Others int
 	// Remains is true if the event's own part of the body stays, because it overlaps the parts of
-	// Others or cannot be located. The part is erased with the last of the other events.
+	// other events or cannot be located. The part is erased with the last of the other events.
 	Remains bool
 	// Kept are ids and keys that stay although they contain erased data.
 	Kept []Kept

@@ -48,7 +48,7 @@ func (r Redaction) rules() string {
 type Redacted struct {
 	Events  int
 	Waiting int // events that wait: their work has not ended, or ended too recently
-	// Unfinished is true if the call ran out of time before it had read all new events.
+	// Unfinished is true if the call ran out of time while it read and redacted events.
 	Unfinished bool
 
 	jobs    jobsOf // jobs to be deleted
@@ -170,8 +170,9 @@ func (e *Eraser) redactNew(ctx context.Context, r Redaction, at setProgress, don
 	return nil
 }
 
-// redactable returns the source's events in the next slice that are old enough, and the position of
-// the last old event of any source, which is 0 if the slice contains no old event.
+// redactable reads the next slice. It returns the source's events that are old enough, and the
+// position of the slice's last old event, whatever its source. The position is 0 if the slice
+// contains no old event.
 func (e *Eraser) redactable(ctx context.Context, r Redaction, after int64) (refs []identity.EventRef, last int64, err error) {
 	slice := redactable{Source: r.Source, After: after, AfterSeconds: r.After.Seconds(), Limit: redactSlice}
 	rows, err := e.sql.Redactable.With(slice).Query(ctx, pipeline.ByIndex{Sender: e.read})
@@ -200,8 +201,8 @@ type lockedError struct{ text string }
 func (e *lockedError) Error() string { return e.text }
 
 // redactTogether redacts events, or notes that they wait. It updates the progress in the last
-// transaction. If Postgres refuses the transaction of several events, each half is tried alone. An
-// event that is refused alone waits.
+// transaction. If Postgres refuses a transaction with several events, redactTogether tries each
+// half of them alone. An event that Postgres refuses alone waits.
 func (e *Eraser) redactTogether(ctx context.Context, r Redaction, refs []identity.EventRef, to *setProgress, done *Redacted) error {
 	err := e.redactAtOnce(ctx, r, refs, to, done)
 	_, locked := errors.AsType[*lockedError](err)

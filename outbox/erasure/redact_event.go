@@ -54,8 +54,8 @@ func (e *Eraser) redactEvent(ctx context.Context, tx pgx.Tx, r Redaction, ref id
 	return nil
 }
 
-// isOver reports whether the event and all its effects have ended, and the duration after has passed
-// since the last of them ended.
+// isOver reports whether the event and all its effects are finished, and the last of them finished
+// at least the given time ago.
 func (l lockedEvent) isOver(made []madeEffect, after time.Duration) bool {
 	ended := l.receivedAt
 	if l.processedAt != nil && l.processedAt.After(ended) {

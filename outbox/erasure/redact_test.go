@@ -82,7 +82,7 @@ func TestAnItemIsRedactedWithoutItsNeighbours(t *testing.T) {
 	require.Equal(t, `{"email":"redacted"}`, string(b.event(t, "a").Payload()))
 }
 
-// The delay before a redaction starts when the last effect ends, however long that effect took.
+// The delay of a redaction begins when the last effect ends, however long that effect took.
 func TestRedactionWaitsForTheEndOfEffects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -125,7 +125,7 @@ func TestNewRulesRedactWhatIsThere(t *testing.T) {
 	}
 }
 
-// The time of each call is over after the first page of waiting events. Repeated calls nevertheless
+// Each call runs out of time after the first page of waiting events. Repeated calls nevertheless
 // reach every event of every source.
 func TestManyWaitingEventsHoldUpNoOtherEvent(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestManyWaitingEventsHoldUpNoOtherEvent(t *testing.T) {
 	require.NoError(t, err)
 	finish("other")
 
-	// The time is over at the second page of waiting events, of any source.
+	// Each call runs out of time at the second page of waiting events, whatever their source.
 	pages := &pageCounter{}
 	config := b.pool.Config()
 	config.ConnConfig.Tracer = pages

@@ -9,8 +9,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// walks is what this process's redactions remember between two calls. If every call began again
-// with the first event, a walk that takes longer than a call would never reach the last events.
+// walks holds the positions that this process's redactions remember between two calls. If every
+// call began again with the first event, a walk that takes longer than a call would never reach the
+// last events.
 type walks struct {
 	mu      sync.Mutex
 	calls   int

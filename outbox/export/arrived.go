@@ -37,7 +37,8 @@ type search struct {
 }
 
 // eventsOf lists the events of a day, sorted by delivery. No index maps a delivery to its events,
-// so eventsOf reads all events at the positions that belong to the times around the day.
+// so eventsOf reads all events whose positions belong to the day, or to the hour before or after
+// it.
 func (a *Archive) eventsOf(ctx context.Context, d Day) ([]arrived, error) {
 	var places [2]int64
 	for i, at := range []time.Time{d.span().From.Add(-overlap), d.span().Until.Add(overlap)} {

@@ -84,8 +84,8 @@ func (e *Event) eachEffect(change func(of identity.EventRef, l *linked) error) e
 	return err
 }
 
-// hideOthers removes the texts of effects that belong to other events. The line of the effects' own
-// event contains these texts, and an erasure of that event removes them there.
+// hideOthers removes the texts of effects that belong to other events. Each of those events has
+// these texts in its own line, from which its erasure removes them.
 func (e *Event) hideOthers() error {
 	if string(e.Effects) == "[]" {
 		return nil
@@ -98,8 +98,8 @@ func (e *Event) hideOthers() error {
 	})
 }
 
-// erase removes the content of the noted events from the line: from its own events, and from the
-// parts that repeat events of other deliveries. It reports whether anything was removed.
+// erase removes the content of the noted events from the line: from the line's own events, and from
+// the parts that repeat an event. It reports whether anything was removed.
 func (l *Line) erase(noted notes) (changed bool, err error) {
 	var gone []string // items to remove
 	var kept []string // items of events that stay
@@ -179,7 +179,8 @@ func (l *Line) blot(gone, kept []string) (changed bool) {
 	return true
 }
 
-// erase removes the same values from the rows of an event as erase_event: see package schema.
+// erase removes from an event's rows the values that the SQL function erase_event removes in the
+// database: see package schema.
 func (e *Event) erase(n note) error {
 	var row columns
 	if err := json.Unmarshal(e.Row, &row); err != nil {

@@ -58,8 +58,8 @@ type walk struct {
 	passed bool      // a visited day was unfinished
 
 	// part is the number of parts of the next day that were visited before the walk was
-	// interrupted. The manifest named here lists these parts. The walk read or published that
-	// manifest.
+	// interrupted. These parts are listed in the manifest that the field manifest names. The walk
+	// has read or published that manifest.
 	part     int
 	manifest string
 }
@@ -118,7 +118,7 @@ func (a *Archive) eraseAll(ctx context.Context, w *walk, still func(context.Cont
 	}
 	for _, listed := range days {
 		if !w.after.IsZero() && !listed.Day.Before(w.after) {
-			continue // a day that was not in the list before was exported after the erasures
+			continue // visited already, or exported only after the erasures
 		}
 		for visited := false; !visited; visited = w.part == 0 {
 			if err := still(ctx); err != nil {

@@ -147,7 +147,7 @@ func (a *Archive) change(ctx context.Context, run func(ctx context.Context, tx p
 }
 
 // put notes the names of new files in exported_days, and then writes the files. The names stay
-// noted until a valid manifest lists the files, or sweep deletes them.
+// noted until a valid manifest lists the files, or the files are deleted.
 func (a *Archive) put(ctx context.Context, d Day, files map[string][]byte) error {
 	names := slices.Collect(maps.Keys(files))
 	err := a.reserve(ctx, d, names)
@@ -196,8 +196,8 @@ func (a *Archive) putAll(ctx context.Context, files map[string][]byte) error {
 	return nil
 }
 
-// sweep deletes the files of a day that no valid manifest lists. Processes that are writing some of
-// these files then fail with errOther.
+// sweep deletes a finished day's files that no valid manifest lists. Processes that are writing
+// some of these files then fail with errOther.
 func (a *Archive) sweep(ctx context.Context, day time.Time) error {
 	d, there, err := a.day(ctx, day)
 	if err != nil || !there || d.Manifest == "" || len(d.garbage) == 0 {

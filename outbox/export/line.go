@@ -32,7 +32,7 @@ type Event struct {
 	Replays json.RawMessage `json:"replays"`
 }
 
-// Copy is a part of a delivery's body that repeats an event of another delivery.
+// Copy is a part of a delivery's body that repeats an event of another delivery or of another part.
 type Copy struct {
 	identity.EventRef
 

@@ -61,7 +61,7 @@ type entry struct {
 	length uint32 // length of the block
 }
 
-// hashOf returns the hash of an event in an index.
+// hashOf returns the hash that stands for an event in an index.
 func hashOf(ref identity.EventRef) uint64 {
 	sum := sha256.Sum256([]byte(ref.String()))
 	return binary.BigEndian.Uint64(sum[:])

@@ -307,8 +307,8 @@ func (w *dayWriter) lines(ctx context.Context, at deliveriesOfDay) ([]*Line, err
 	return lines, err
 }
 
-// deliveries reads the next deliveries. It undoes its settings: with SettingsInOrder, Postgres might
-// read a complete index for the statement that follows.
+// deliveries reads the next deliveries. It rolls its planner settings back, because Postgres might
+// read a complete index for the next statement under pipeline.SettingsInOrder.
 func (w *dayWriter) deliveries(ctx context.Context, tx pgx.Tx, at deliveriesOfDay) ([]*Line, error) {
 	inner, err := tx.Begin(ctx)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxAddresses limits the known addresses per source. The addresses with the latest accepted
-	// deliveries are kept.
+	// maxAddresses limits, per source, the addresses that a process has noted, and the addresses
+	// that the hourly deletion leaves in the table: those with the latest accepted deliveries.
 	maxAddresses = 4096
-	// noteAgain is the time after which an accepted address is stored again. readAgain is the
-	// minimum time between two reads of the addresses of all processes.
+	// noteAgain is the minimum time between two writes of the same address by a process. readAgain
+	// is the minimum time between two reads of the addresses of all processes.
 	noteAgain = time.Hour
 	readAgain = time.Minute
 )
@@ -68,8 +68,8 @@ func (a *addresses) note(source identity.Source, from netip.Prefix) bool {
 	return true
 }
 
-// forgetOld removes the addresses noted longer ago than noteAgain from memory. The table keeps them
-// until they expire.
+// forgetOld removes from memory the addresses that were noted at least noteAgain ago. The table
+// keeps them until they expire.
 func (a *addresses) forgetOld() {
 	for s, at := range a.noted {
 		if time.Since(at) >= noteAgain {

@@ -11,9 +11,9 @@ import (
 // A source's caps are divided into two halves. These constants limit the part of a half that a
 // process may replace in an hour, once it has written that half. The caps bound the table, but a
 // flood that keeps replacing its rows would still fill the WAL, an archive and replicas. The newest
-// deliveries of a flood are hardly more valuable than the stored deliveries. Known addresses get
-// more. They are limited too, because behind a proxy that is not in trusted_proxies all senders
-// have the proxy's address.
+// deliveries of a flood are hardly more valuable than the stored deliveries. The half for known
+// addresses may replace a larger part. It is limited too, because all senders behind a proxy that
+// is not in trusted_proxies have the proxy's address.
 const (
 	othersAnHour = 0.1
 	knownAnHour  = 0.5

@@ -42,7 +42,7 @@ type Delivery struct {
 	Reason     string              `json:"reason"`
 	Detail     string              `json:"detail,omitzero"`
 	From       string              `json:"from,omitzero"` // a /32 of IPv4 or a /64 of IPv6
-	Known      bool                `json:"known"`         // deliveries from this address were accepted before
+	Known      bool                `json:"known"`         // From was known: see Keeper.Known
 	Method     string              `json:"method"`
 	Host       string              `json:"host"`
 	Secure     bool                `json:"secure"`

@@ -116,9 +116,9 @@ func NewKeeper(opts KeeperOptions) (*Keeper, error) {
 	return k, in.Err()
 }
 
-// Keep offers a request from an address, with a body of the given size in bytes. The function
-// refused creates the request; Keep calls it only if the limits leave room for the request. The
-// caller may reuse the headers and the body afterwards.
+// Keep offers a request to the quarantine. The request came from the address from, and its body has
+// size bytes. The function refused creates the request. Keep calls it only if the limits leave room
+// for the request. The caller may reuse the headers and the body afterwards.
 func (k *Keeper) Keep(source identity.Source, from netip.Prefix, size int, refused func() Refused) {
 	if !k.offer(source, from, size, refused) {
 		k.lost.Add(context.Background(), 1, sourceLabel(source))

@@ -47,7 +47,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// restart continues with another keeper, as another process would.
+// restart replaces the bundle's keeper with a new one, as if the process had restarted.
 func (b *bundle) restart(t *testing.T) {
 	t.Helper()
 	var err error
@@ -61,7 +61,7 @@ func from(n int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 32)
 }
 
-// refuse offers a request with a body from an address.
+// refuse offers the keeper a request with the given body, from the given address.
 func (b *bundle) refuse(source identity.Source, address netip.Prefix, body []byte) {
 	b.keeper.Keep(source, address, len(body), func() quarantine.Refused {
 		return quarantine.Refused{
@@ -71,7 +71,7 @@ func (b *bundle) refuse(source identity.Source, address netip.Prefix, body []byt
 	})
 }
 
-// flush writes the waiting requests, and continues with another keeper.
+// flush writes the waiting requests, and replaces the keeper.
 func (b *bundle) flush(t *testing.T) {
 	t.Helper()
 	require.NoError(t, b.keeper.Stop(t.Context()))

@@ -18,9 +18,10 @@ func newLine(maxRows, maxBytes int) *line {
 	return &line{maxRows: maxRows, maxBytes: maxBytes, byAddress: make(map[netip.Prefix]int)}
 }
 
-// makeRoom reports whether a request of the given size may join. In a full line, it removes the
-// newest request of the address with the most requests, to make room for an address with fewer
-// requests. gone is the number of removed requests.
+// makeRoom reports whether a request of the given size may join. If the line is full, makeRoom
+// repeatedly removes the newest request of the address with the most requests. It gives up when
+// that address has fewer than two requests more than the address from. The result gone is the
+// number of removed requests.
 func (l *line) makeRoom(from netip.Prefix, size int) (room bool, gone int) {
 	if size > l.maxBytes {
 		return false, 0

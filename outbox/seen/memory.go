@@ -62,7 +62,7 @@ type Memory struct {
 // question is the work of one Get.
 type question struct {
 	keys    []string
-	answers chan [][]byte // gets nil if Redis did not respond
+	answers chan [][]byte // receives nil if Redis did not respond
 }
 
 // pair is a value to be stored.

@@ -134,8 +134,8 @@ func TestBrokenRedisDelaysNoCaller(t *testing.T) {
 	require.Nil(t, get(t, m, "hooklatch:a")[0])
 }
 
-// No kind of server at the address delays callers or Stop, and the log does not contain the
-// password.
+// If the server at the address is not a Redis, it delays neither callers nor Stop, and the log does
+// not contain the password.
 func TestNotARedis(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// timeout limits a connection attempt and an exchange. No caller of Get waits that long.
+	// timeout limits a connection attempt, and each read and write of an exchange. No caller of Get
+	// waits that long.
 	timeout = time.Second
 	// tested is the key that a test reads.
 	tested = "hooklatch:test"

@@ -1,4 +1,5 @@
--- Drops an event that has not been dispatched. Its row is locked already.
+-- Drops an event that is still to be dispatched or waits for an operator. The caller has locked its
+-- row.
 UPDATE hooklatch.processed_events
 SET
     outcome = 'dropped',

@@ -1,8 +1,9 @@
 -- The state of an effect, whether the effect is erased, whether the event in its row is stored, and the
 -- event that is to be erased instead: an event that is stored and linked to the effect that it created.
--- Without such an event, an erasure of the event would not reach the effect, so the effect may be erased
--- alone. An effect that a handler enqueued has no event in its row. It may be erased alone, and is also
--- erased with the event that the handler processed.
+-- If the event in the effect's row is not stored or has no link to the effect, an erasure of that
+-- event would not reach the effect, so the effect may be erased alone. An effect that a handler
+-- enqueued has no event in its row. It may be erased alone, and is also erased with the event that
+-- the handler processed.
 SELECT
     e.state,
     e.erased_at IS NOT NULL,

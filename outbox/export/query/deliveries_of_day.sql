@@ -1,6 +1,6 @@
 -- The next deliveries of a day. Their bodies have at most :bytes bytes in total, except that the
 -- first delivery is always returned. The copies are the parts of a delivery that repeat events of
--- other deliveries.
+-- other deliveries or of other parts.
 SELECT
     d.delivery_id, d.body, d.columns,
     COALESCE((

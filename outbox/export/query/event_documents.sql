@@ -1,5 +1,5 @@
--- Events with their effects and replays, as they are exported. Each row is a JSON object of its
--- columns.
+-- Events with their effects and replays, in the form that the export stores. Each row is a JSON
+-- object of its columns.
 SELECT
     p.accept_seq,
     to_jsonb(p) AS event,

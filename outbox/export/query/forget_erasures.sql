@@ -1,4 +1,4 @@
--- Deletes notes about erasures that are complete, unless an event was erased again meanwhile.
+-- Deletes the notes about complete erasures. A note stays if its event was erased again meanwhile.
 DELETE FROM hooklatch.export_erasures AS n
 USING :notes AS a (source text, event_id text, requested_at timestamptz)
 WHERE n.source = a.source

@@ -1,4 +1,4 @@
--- The next deliveries of a walk, complete, with the key with which secrets are sealed.
+-- The next deliveries of a walk with all their columns, and the key with which secrets are sealed.
 SELECT {{summary}}, r.headers, r.secrets, r.body, (SELECT hmac_key FROM hooklatch.quarantine_key)
 FROM hooklatch.rejected_deliveries AS r
 WHERE {{selected}}
