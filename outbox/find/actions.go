@@ -23,7 +23,7 @@ type Actions struct {
 // IsZero reports whether a selects all actions.
 func (a Actions) IsZero() bool { return a == Actions{} }
 
-// Actions finds operator actions back from a position, newest first. A limit of 0 means 50; the
+// Actions finds the operator actions before a position, newest first. A limit of 0 means 50; the
 // maximum is 1,000.
 func (f *Finder) Actions(ctx context.Context, asked Actions, from Cursor, limit int) (Page[ledger.OperatorAction], error) {
 	page, err := f.actions(ctx, asked, from, limit)

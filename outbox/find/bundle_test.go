@@ -93,7 +93,8 @@ func filled(t *testing.T) (b *bundle, rows int) {
 	return b, rows
 }
 
-// cost is the table and index pages that Postgres read for statements, their time and their plans.
+// cost is the number of table and index pages that Postgres read for statements, and the
+// statements' total time and plans.
 type cost struct {
 	pages int
 	time  time.Duration

@@ -47,7 +47,8 @@ func (p place) ofEffect() Cursor {
 	return Cursor(strconv.FormatInt(p.at.UnixMicro(), 10) + "." + p.key)
 }
 
-// event parses an event's position. For the empty cursor, it returns the position beginning.
+// event parses an event's position. The empty cursor means the accept_seq in the parameter
+// beginning.
 func (c Cursor) event(beginning int64) (place, error) {
 	if c == "" {
 		return place{acceptSeq: beginning}, nil
@@ -72,7 +73,7 @@ func (c Cursor) effect() (place, error) {
 	return place{at: time.UnixMicro(micros).UTC(), key: key}, nil
 }
 
-// Positions of events with a special meaning.
+// Event positions that have a special meaning.
 const (
 	newestEvent   = math.MaxInt64 // after every event that can exist
 	firstAccepted = 1             // lower positions belong to imported events

@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// nearby is the number of positions before and after a delivery's time among which EventsOfDelivery
-// looks for the delivery's events. Events of concurrent transactions take positions in between.
+// nearby is the number of positions that EventsOfDelivery searches for a delivery's events, on each
+// side of the delivery's time. Events of concurrent transactions take positions in between.
 const nearby = 5_000
 
 // EventsOfDelivery finds the events of a stored delivery, in their order in the delivery. It
@@ -55,7 +55,7 @@ func (f *Finder) eventsOfDelivery(ctx context.Context, id uuid.UUID, limit int) 
 	return f.eventsByRef(ctx, refs, func(a, b *inbox.Event) int { return cmp.Compare(a.AcceptSeq, b.AcceptSeq) })
 }
 
-// eventsByRef loads events without their bodies, sorted by order.
+// eventsByRef loads events without their bodies, and sorts them with the function order.
 func (f *Finder) eventsByRef(ctx context.Context, refs []identity.EventRef, order func(a, b *inbox.Event) int) ([]*inbox.Event, error) {
 	if len(refs) == 0 {
 		return nil, nil

@@ -40,7 +40,7 @@ func NeedAttention() []ledger.EffectState {
 // IsZero reports whether e selects all effects.
 func (e Effects) IsZero() bool { return len(Given(e)) == 0 }
 
-// Effects finds effects back from a position, newest first, without their bodies. A limit of 0
+// Effects finds the effects before a position, newest first, without their bodies. A limit of 0
 // means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Effects(ctx context.Context, asked Effects, from Cursor, limit int) (Page[ledger.Effect], error) {
 	page, err := f.effects(ctx, asked, from, limit)

@@ -81,7 +81,8 @@ func TestAListShowsTheStatesOfEffects(t *testing.T) {
 	require.Contains(t, effectsOf(t, b, find.Events{Effects: []find.EffectsIn{"parked"}, Span: find.Span{Since: time.Now().Add(-time.Hour)}}), "waits")
 }
 
-// A list reads only the links of the day of an event's dispatch, if the event was never replayed.
+// For an event that was never replayed, a list reads only the links of the day on which the event
+// was dispatched.
 func TestTheStatesOfEffectsAreReadFromOneDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

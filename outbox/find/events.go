@@ -75,7 +75,7 @@ func selects(asked []EffectsIn, effects ledger.StateCounts) bool {
 // IsZero reports whether e selects all events.
 func (e Events) IsZero() bool { return len(Given(e)) == 0 && e.states == nil }
 
-// In restricts e to these states, unless State is set.
+// In returns e restricted to these states, or e itself if State is set.
 func (e Events) In(states ...inbox.Outcome) Events {
 	if e.State == "" {
 		e.states = states
@@ -91,8 +91,8 @@ func (e Events) has(a Attribute) bool { return slices.Contains(e.Has, a) }
 // began.
 const overlap = time.Minute
 
-// Events finds events back from a position, newest first, without headers and bodies. A limit
-// of 0 means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
+// Events finds the events before a position, newest first, without headers and bodies. A limit of 0
+// means 50; the maximum is 1,000. Errors: ErrCursor and *ConditionError.
 func (f *Finder) Events(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	page, err := f.events(ctx, asked, from, limit, oldestEvent)
 	if err != nil {
@@ -158,7 +158,7 @@ func (f *Finder) eventsBack(ctx context.Context, args eventSlice, floor int64) (
 	return imported, nil
 }
 
-// eventWalk returns a walk over events without its read function.
+// eventWalk returns a walk over events. The caller must set its read function.
 func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.EventRef, *inbox.Event], error) {
 	judge, budget, err := f.judgeOf(ctx, asked.Content)
 	return walk[identity.EventRef, *inbox.Event]{
@@ -175,7 +175,7 @@ func (f *Finder) eventWalk(ctx context.Context, asked Events) (walk[identity.Eve
 	}, err
 }
 
-// loadEvents loads events with read, and counts their effects.
+// loadEvents loads events by calling the function read, and counts their effects.
 func (f *Finder) loadEvents(ctx context.Context, read readEvents, refs []identity.EventRef) (map[identity.EventRef]*inbox.Event, error) {
 	rows, err := read(ctx, refs)
 	if err != nil {

@@ -99,8 +99,8 @@ func (f *Finder) exportedToChange(ctx context.Context, asked Events, from Cursor
 	return page, nil
 }
 
-// exportedDays lists the exported days that may have events of a time span, beginning with the day
-// from, oldest first.
+// exportedDays lists the exported days that may have events of a time span, oldest first. It omits
+// the days before the day that the parameter from names.
 func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]export.Day, error) {
 	days, err := f.export.Days(ctx)
 	slices.Reverse(days)
@@ -110,9 +110,9 @@ func (f *Finder) exportedDays(ctx context.Context, s Span, from string) ([]expor
 	}), err
 }
 
-// exportedFound returns the rows of ExportedToChange for the events in some: events that match or
-// cannot be decided, and that the database no longer has. The position before the first event in
-// some is at.
+// exportedFound returns the rows of ExportedToChange for a slice of a part's events. It selects
+// events that match or cannot be decided, and that the database no longer has. The parameter at is
+// the position before the slice.
 func (f *Finder) exportedFound(ctx context.Context, asked Events, judge *judge, some []*export.Found, at exportedPlace, last int64) ([]Found, error) {
 	refs := make([]identity.EventRef, len(some))
 	for i, one := range some {

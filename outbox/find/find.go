@@ -77,9 +77,9 @@ func (f *Finder) With(condition Condition) *Finder {
 }
 
 // Brief returns a copy of f for interactive pages. A list that reads no bodies returns within about
-// 25 ms of server time, and reports how far it looked. Only one of its payload searches works at a
-// time, and then pauses twice as long as it worked. The function condition is called for every page
-// whose filter has a When.
+// 25 ms of server time, and reports how far it looked. Only one payload search of the copy works at
+// a time, and pauses after each slice of rows for twice as long as the slice took. The function
+// condition is called for every page whose filter has a When.
 func (f *Finder) Brief(condition Condition) *Finder {
 	brief := *f
 	brief.condition, brief.plain, brief.turns = condition, briefBudget, newTurns()

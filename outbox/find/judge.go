@@ -115,7 +115,7 @@ func eventsOf[Ref comparable](candidates []candidate[Ref]) []identity.EventRef {
 	return refs
 }
 
-// askedBody is a body that may contain the text.
+// askedBody identifies a body in which Postgres is to search for the text.
 type askedBody struct {
 	Number     int
 	DeliveryID uuid.UUID

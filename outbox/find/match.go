@@ -42,8 +42,8 @@ func (c Content) Concealed(salt string) (concealed Content, literals []string) {
 // quoted returns a text as a literal of an expression.
 func quoted(text string) string { return fmt.Sprintf("%q", text) }
 
-// textOf returns the text of a string literal without escapes. It returns any other literal
-// unchanged.
+// textOf returns a string literal without its prefix and quotes, and does not decode escapes. It
+// returns any other literal unchanged.
 func textOf(literal string) string {
 	if quoted := strings.TrimLeft(literal, "rRbB"); quoted != "" && (quoted[0] == '"' || quoted[0] == '\'') {
 		return strings.Trim(quoted, quoted[:1])

@@ -14,10 +14,10 @@ import (
 // has already passed the position of the first event would never see that event.
 const Settled = time.Minute
 
-// EventsOnward finds events onward from a position, oldest first. It is the counterpart of Events.
-// A walk from the beginning, page after page, returns each event once, after the event is Settled.
-// It may miss events that are imported later. It may also miss an event that AcceptTx inserts in a
-// caller's transaction that takes longer than Settled.
+// EventsOnward finds the events after a position, oldest first. It is the counterpart of Events. A
+// walk from the beginning, page after page, returns each event once, when the event is at least as
+// old as Settled. It may miss events that are imported later. It may also miss an event that
+// AcceptTx inserts in a caller's transaction that takes longer than Settled.
 func (f *Finder) EventsOnward(ctx context.Context, asked Events, from Cursor, limit int) (Page[*inbox.Event], error) {
 	w, err := f.eventWalk(ctx, asked)
 	if err != nil {
@@ -104,10 +104,10 @@ const foundAtOnce = 2_000
 // run.
 var foundBudget = budget{time: time.Second, rows: foundAtOnce, first: foundAtOnce, most: foundAtOnce}
 
-// EventsToChange finds events onward from a position, oldest first, for an action on each. It
-// selects events accepted up to the position last and not erased. If unredacted is true, it also
-// omits redacted events. It always omits imported events. Each page reads at most 2,000 events.
-// Events that Content cannot decide are among the rows, with Found.Unclear.
+// EventsToChange finds the events after a position, oldest first, for an action on each. It selects
+// events that were accepted up to the position last and are not erased. If unredacted is true, it
+// also omits redacted events. It always omits imported events. Each page reads at most 2,000
+// events. Events that Content cannot decide are among the rows, with Found.Unclear.
 func (f *Finder) EventsToChange(ctx context.Context, asked Events, from Cursor, last int64, unredacted bool) (Page[Found], error) {
 	judge, _, err := f.judgeOf(ctx, asked.Content)
 	if err != nil {

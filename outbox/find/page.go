@@ -7,7 +7,7 @@ type Page[Row any] struct {
 	Rows []Row
 	// Cursors contains the position after each row, from which a list continues.
 	Cursors []Cursor
-	// More is true if some rows have not been read: Next continues there. The budget may have been
+	// More is true if rows may be left to read, after the position Next. The budget may have been
 	// spent before any match was found.
 	More bool
 	Next Cursor

@@ -9,8 +9,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// These constants limit the rows before the newest known position that a Tail reads again. Rows do
-// not become visible in the order in which they were inserted.
+// These constants limit how far before the newest known position a Tail reads rows again. It reads
+// them again because rows do not become visible in the order in which they were inserted.
 const (
 	placesAgain = 1_000
 	timeAgain   = 10 * time.Second

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 )
 
-// EventsOfValue finds the newest events of these sources with an indexed value, newest first.
+// EventsOfValue finds the events of the given sources that have an indexed value, newest first.
 // Letter case and surrounding space are ignored. Each source and day needs one look-up. A limit of
 // 0 means 50; the maximum is 1,000.
 func (f *Finder) EventsOfValue(ctx context.Context, text string, sources []identity.Source, limit int) ([]*inbox.Event, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// fillValues adds :values unique values of the filled events, on the last 30 days, and one value that
-// every event has.
+// fillValues adds :values unique values of the filled events, spread over the last 30 days, and one
+// value that every event has.
 const fillValues = `SET session_replication_role = replica;
 	INSERT INTO hooklatch.search_values (value, source, accept_seq, received_at)
 	SELECT v.value, CASE n.event % 3 WHEN 0 THEN 'github' ELSE 'stripe' END, n.event, n.at

@@ -22,10 +22,10 @@ type candidate[Ref comparable] struct {
 	deliveryID uuid.UUID         // delivery that contains the body, if known
 
 	inDoubt, unrendered bool  // only for effects
-	unclear             error // reason why Match could not be decided, if the judge tells
+	unclear             error // why Match could not be decided; set only if judge.tells
 }
 
-// slice is the result of one statement.
+// slice is the result of one call of a walk's function read.
 type slice[Ref comparable] struct {
 	candidates []candidate[Ref] // in the order of the walk
 	looked     int

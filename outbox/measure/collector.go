@@ -35,7 +35,7 @@ const (
 
 // CollectorOptions configure a Collector.
 type CollectorOptions struct {
-	// Pool is the database. Required.
+	// Pool connects to the database. Required.
 	Pool *pgxpool.Pool
 	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name

@@ -28,7 +28,7 @@ type process struct {
 	metrics *sdk.ManualReader
 }
 
-// start starts a process whose lease ends after half a second.
+// start starts a process whose lease lasts half a second.
 func start(t *testing.T, pool *pgxpool.Pool) *process {
 	t.Helper()
 	return startLeasing(t, pool, 500*time.Millisecond)

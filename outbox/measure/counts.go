@@ -28,7 +28,7 @@ const (
 
 // CountsOptions configure Counts.
 type CountsOptions struct {
-	// Pool is the database, migrated. Required.
+	// Pool connects to the migrated database. Required.
 	Pool *pgxpool.Pool
 	// Schema is the Postgres schema of the tables. Defaults to schema.Default.
 	Schema schema.Name
@@ -138,7 +138,8 @@ func (c *Counts) end(at time.Time) {
 	}
 }
 
-// collect takes all counts so far, as counts of the minute just before the given time.
+// collect takes all counts so far, and dates them to the minute of the moment just before the given
+// time.
 func (c *Counts) collect(before time.Time) {
 	minute := before.Add(-1).Truncate(time.Minute)
 	c.mu.Lock()

@@ -13,8 +13,8 @@ type Lately struct {
 	Day  map[What]int64 // in the last 24 clock hours, including the current one; lags by five minutes
 }
 
-// ByName returns the recent counts of every name of a kind, or only of name if it is not empty. A
-// name without counts is omitted.
+// ByName returns the recent counts of every name of a kind, or of a single name if the parameter
+// name is not empty. A name without counts is omitted.
 func (r *Reader) ByName(ctx context.Context, kind Kind, name string) (map[string]Lately, error) {
 	rows, err := r.sql.ByName.With(lastSeen{Kind: kind, Name: name}).Query(ctx, r.counts)
 	found := map[string]Lately{}

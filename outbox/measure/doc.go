@@ -10,9 +10,10 @@
 // A Snapshot describes the waiting work. Only one process at a time reads it for the metrics: the
 // process whose Collector holds a lease in the database. This process exports the snapshot while
 // the lease lasts. Other processes do not export it, so that a sum over all processes is right and
-// no value is stale. The cost is bounded for any amount of waiting work. At most Most
-// unfinished effects and as many undispatched events are counted, or MostAwaited if an operator waits
-// for the page. Events and effects that need attention are counted up to MostAside. A Collector rests twenty times as long as it read.
+// no value is stale. The cost is bounded for any amount of waiting work. Unfinished effects and
+// undispatched events are each counted up to the limit Most, or up to MostAwaited if an operator
+// waits for the page. Events and effects that need attention are counted up to MostAside. After
+// each reading, a Collector pauses for twenty times as long as the reading took.
 //
 // Answers are the latest responses of one destination, from a bounded number of rows.
 //

@@ -143,7 +143,8 @@ type Retention struct {
 	Source       string
 	DayRows      int64      // deleted on the day of the last run
 	StoppedSince *time.Time // start of the wait for an operator
-	// ExportFailedSince is the time since which days cannot be exported.
+	// ExportFailedSince is the time since which exports of days, or erasures in exported days, have
+	// failed.
 	ExportFailedSince *time.Time
 }
 

@@ -15,7 +15,7 @@ const (
 	minutesKept = 26 * time.Hour
 	// kept is the period for which all other rows are kept: somewhat more than a year.
 	kept = 400 * 24 * time.Hour
-	// summedAgain is the period for which hours are summed again: counts may be late by up to
+	// summedAgain is the period for which sums are computed again: counts may be late by up to
 	// maxWait.
 	summedAgain = maxWait + time.Hour
 	// droppedAtOnce is the maximum number of rows that one statement deletes.

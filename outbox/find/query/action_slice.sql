@@ -1,5 +1,5 @@
--- The next actions back from a position, in the same form as the result of effect_slice. Actions
--- with the same time are ordered by their ids.
+-- The next actions before a position, newest first, in the same form as the result of effect_slice.
+-- Actions with the same time are ordered by their ids.
 WITH slice AS MATERIALIZED (
     SELECT o.at, o.id, o.who, o.action, o.target
     FROM hooklatch.operator_log AS o

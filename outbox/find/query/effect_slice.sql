@@ -1,5 +1,5 @@
--- The next effects back from a position, in the same form as the result of event_slice. Effects
--- with the same time are ordered by their keys.
+-- The next effects before a position, newest first, in the same form as the result of event_slice.
+-- Effects with the same time are ordered by their keys.
 WITH slice AS MATERIALIZED (
     SELECT {{effect_looked_at}}
     FROM hooklatch.effects AS e

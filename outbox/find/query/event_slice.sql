@@ -1,6 +1,6 @@
--- Reads the next :look events back from a position, and returns at most :limit matching events. The
--- last row describes the end of the slice. The statement reads only the slice, even if few events
--- match.
+-- Reads the next :look events before a position, newest first, and returns at most :limit matching
+-- events. The last row describes the end of the slice. The statement reads only the slice, even if
+-- few events match.
 WITH slice AS MATERIALIZED (
     SELECT {{event_looked_at}}
     FROM hooklatch.processed_events AS p

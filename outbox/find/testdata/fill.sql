@@ -1,6 +1,6 @@
--- :rows events of two sources, 50 milliseconds apart, the newest an hour old, each with one
--- effect that an operator retried. The first five, which a walk back reaches last, have a
--- rare type, a rare state, a rare customer and a rare operator.
+-- Creates :rows events of two sources, 50 milliseconds apart. The newest event is an hour old. Each
+-- event has one effect that an operator retried. The first five events, which a walk back reaches
+-- last, have a rare type, a rare state, a rare customer and a rare operator.
 SET session_replication_role = replica;
 
 CREATE TEMPORARY TABLE filled AS

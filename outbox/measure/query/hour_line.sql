@@ -1,4 +1,4 @@
--- The same as minute_line with :counted, but for hours.
+-- The same as minute_line with :counted true, but for hours.
 SELECT line.place, line.hour, counted.is_counted, COALESCE(change.what, ''), COALESCE(change.name, ''), COALESCE(change.n, 0)
 FROM ({{hours_charted}}) AS line
 CROSS JOIN LATERAL (

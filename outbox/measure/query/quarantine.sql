@@ -1,6 +1,6 @@
 -- The quarantined deliveries of each source. The last two columns include only deliveries from
--- known addresses since the source's last accepted delivery. An address is known if a delivery from
--- it was accepted before.
+-- known addresses since the source's last accepted delivery. An address was known if a delivery
+-- from it had been accepted in the 30 days before.
 SELECT
     r.source, count(*), sum(r.bytes)::bigint, min(r.rejected_at),
     count(*) FILTER (WHERE r.known AND r.rejected_at > COALESCE(s.seen_at, '-infinity')),
