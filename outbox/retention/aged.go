@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// deleteAged deletes rows whose retention depends only on their age.
+// deleteAged deletes expired content guards, records of replays, or operator actions.
 func (r *run) deleteAged(ctx context.Context, t *task) error {
 	switch t.what { //nolint:exhaustive // of all other kinds, only Operations comes here
 	case Contents:

@@ -102,7 +102,7 @@ func TestAClockThatJumpsDeletesNothingUntilAPersonSaysSo(t *testing.T) {
 }
 
 // An operator approves a run under a clock that is a year ahead. Once the clock is right, retention
-// immediately deletes expired rows again, not after a year.
+// deletes expired rows again immediately, and not only after a year.
 func TestAHorizonOfTheFutureIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -75,13 +75,13 @@ func TestAnErasureFindsWhatWasWrittenUnderAWrongClock(t *testing.T) {
 	}
 }
 
-// The clock is three days wrong during the second of three attempts, or during the first of two
-// dispatches. The times in the rows of the event and the effect are right again afterwards. An erasure
-// still finds everything.
+// The clock is wrong by three days during the second of three attempts, or during the first of two
+// dispatches. The times in the rows of the event and the effect are right again afterwards. An
+// erasure still finds everything.
 func TestAnErasureFindsWhatWasWrittenMeanwhileUnderAWrongClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.pass(t, 4*day) // the days before have partitions
+	w.pass(t, 4*day) // the last four days now have partitions
 	for _, wrong := range []time.Duration{-3 * day, 3 * day} {
 		attempts := fmt.Sprintf("attempts %v", wrong)
 		w.accept(t, "a", attempts)

@@ -146,7 +146,8 @@ func (w *walk) follow(events []looked, now time.Time) {
 	}
 }
 
-// walkSlice deletes the expired events of a slice that no work needs, and records the kept events.
+// walkSlice deletes a slice's events that have expired and are not needed, and records the events
+// that the walk skips.
 func (r *run) walkSlice(ctx context.Context, members []member, after, until int64) ([]looked, error) {
 	var events []looked
 	err := r.slice(ctx, "delete_events", func(ctx context.Context, tx pgx.Tx) error {

@@ -139,7 +139,7 @@ func TestADeadlineOfAnExportIsAFailure(t *testing.T) {
 	failed := func() (days, all int) {
 		return w.count(t, `SELECT count(failed_since) FROM hooklatch.exported_days`), w.count(t, `SELECT count(export_failed_since) FROM hooklatch.retention_progress`)
 	}
-	for range 2 { // an export, and one that is already complete
+	for range 2 { // a new export, and then an export that is already complete
 		ctx := late{context.WithoutCancel(t.Context()), make(chan struct{})}
 		w.restart(t, &hanging{Storage: export.Directory(dir), until: ctx})
 		_, err := w.Retention().Run(ctx, retention.Order{Settings: exportSettings})

@@ -11,8 +11,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/commit"
 )
 
-// needTimeout limits the statement that reads all effects that wait or may be attempted again,
-// which takes a few seconds per million effects. It also limits the thinning of a day.
+// needTimeout limits the statement need.sql. The statement reads all effects that wait or may be
+// attempted again, and takes a few seconds per million effects. needTimeout also limits the
+// thinning of a day.
 const needTimeout = 25 * time.Second
 
 // underWay is longer than any dispatch takes. An event's dispatch time is the time at which its
@@ -34,8 +35,8 @@ func (n *needs) behind(after int64, count int) []int64 {
 }
 
 // complete returns the position up to which the result of behind is complete, but at most until.
-// Some of these numbers belong to no event, so a slice of n events can reach beyond the first n
-// numbers.
+// Some needed positions belong to no event, so a slice of count events can reach beyond the first
+// count needed positions.
 func (n *needs) complete(after, until int64, count int) int64 {
 	first := n.behind(after, count)
 	if len(first) < count {

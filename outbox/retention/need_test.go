@@ -16,9 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/retention"
 )
 
-// An event with a parked effect stays, even if more needed numbers than one slice receives come
-// before its own. These numbers belong to enqueued effects, which have no event, to deleted events,
-// or to events of a source with a longer period.
+// An event with a parked effect stays, even if its number comes after more needed numbers than one
+// slice receives. The earlier numbers belong to enqueued effects, which have no event, to deleted
+// events, or to events of a source with a longer period.
 func TestNoNumberHidesANeededEvent(t *testing.T) {
 	t.Parallel()
 	const many = 200

@@ -62,7 +62,7 @@ func (r *run) countAll(ctx context.Context) error {
 	return r.countEvents(ctx, r.due(Events))
 }
 
-// countImports walks the imported keys like a run, but only counts them, and from the beginning.
+// countImports walks all imported keys from the beginning, and only counts them.
 func (r *run) countImports(ctx context.Context, sources []*task) error {
 	for _, t := range sources {
 		t.acceptSeq = beginning

@@ -47,7 +47,8 @@ func (k *Keeper) Announce(ctx context.Context, p Process) error {
 	return nil
 }
 
-// Withdraw removes a process that stops. It returns when ctx is done.
+// Withdraw removes the announcement of a process that is stopping. Like Announce, it returns when
+// ctx is done.
 func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 	err := k.db.Statement("withdraw_process", func(db pipeline.ByIndex) error {
 		_, err := k.sql.Withdraw.With(withdraw{Name: name}).Exec(ctx, db)
@@ -59,7 +60,8 @@ func (k *Keeper) Withdraw(ctx context.Context, name string) error {
 	return nil
 }
 
-// inEffect returns the longest value of each setting among own and every running process.
+// inEffect returns the longest value of each setting, among the given settings and the settings of
+// every running process.
 func (k *Keeper) inEffect(ctx context.Context, own Settings) (Settings, error) {
 	all := []Settings{own.WithDefaults()}
 	err := k.db.Statement("settings_of_processes", func(db pipeline.ByIndex) error {

@@ -61,7 +61,7 @@ func (k *Keeper) Progress(ctx context.Context) ([]Progress, error) {
 }
 
 // load sets the progress of each task. A kind that is new to retention starts with its oldest row.
-// A new source has no rows older than the last run for the other sources.
+// A new source starts with the last run for the other sources, because it has no older rows.
 func (r *run) load(ctx context.Context) error {
 	all, err := r.Progress(ctx)
 	if err != nil {

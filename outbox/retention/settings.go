@@ -75,9 +75,9 @@ func (s Settings) dedupOf(source identity.Source) time.Duration {
 	return s.Other
 }
 
-// longest returns settings that keep everything at least as long as each settings value in all. The
-// longest Other applies to a source that none of them contains. Effects outlive every event by the
-// longest margin in all.
+// longest returns settings that keep everything at least as long as each of the given settings
+// does. The longest Other applies to a source that none of them names. Effects outlive every event
+// by the longest margin among them.
 func longest(all ...Settings) Settings {
 	var l Settings
 	var beyond time.Duration

@@ -30,7 +30,7 @@ func (k *Keeper) slice(ctx context.Context, name commit.Name, f func(ctx context
 	return k.andRest(ctx, name, rest, f)
 }
 
-// sparse runs a slice that deletes few rows, and then pauses for the same time.
+// sparse runs a slice that deletes few rows, and then pauses for as long as the slice took.
 func (k *Keeper) sparse(ctx context.Context, name commit.Name, f func(ctx context.Context, tx pgx.Tx) error) error {
 	return k.andRest(ctx, name, 1, f)
 }

@@ -27,9 +27,9 @@ func (e *ManyError) Error() string {
 // ErrNoReason is returned when a bulk run that includes effects in doubt has no reason.
 var ErrNoReason = errors.New("a reason is required for effects that may already have been applied")
 
-// Begin stores a bulk run with the operator who requested it. Any worker of the database, or Work,
-// then carries it out. Repeating a request with the same RequestID returns the existing run. If
-// o.Most is set, Begin first counts the selected targets, and refuses the request if they exceed
+// Begin stores a bulk run with the operator who requested it. Any worker, or a call of Work, then
+// carries it out. A repeated request with the same RequestID returns the existing run. If o.Most is
+// set, Begin first counts the selected targets, and refuses the request if there are more than
 // o.Most. Errors: *ManyError, ErrNoReason, ErrUnavailable.
 func (r *Runs) Begin(ctx context.Context, o Order, by ledger.Operator) (Run, error) {
 	run, err := r.begin(ctx, o, by)

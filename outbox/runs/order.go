@@ -50,8 +50,9 @@ type EffectTerms struct {
 	// InDoubt includes effects that may have been applied. Without it they are only counted. An
 	// Order that includes them requires a reason.
 	InDoubt bool `json:"in_doubt,omitempty"`
-	// DoubtSince marks the effects that the run parks as possibly applied since that time, unless
-	// an attempt has already put them in doubt. Zero: no mark.
+	// DoubtSince is the time since which the effects that the run parks may have been applied. The
+	// run marks each of them with it, unless an attempt has already put the effect in doubt. Zero:
+	// no mark.
 	DoubtSince time.Time `json:"doubt_since,omitzero"`
 }
 
@@ -279,7 +280,7 @@ func (r *Runs) page(ctx context.Context, o Order, from find.Cursor) (find.Page[f
 	}
 	v := verbOf(o.Action)
 	states := v.events
-	if o.Route != "" { // a failed dispatch applies to all routes
+	if o.Route != "" { // a failed dispatch cannot be replayed for one route
 		states = slices.DeleteFunc(slices.Clone(states), func(s inbox.Outcome) bool { return s == inbox.Failed })
 	}
 	if from.IsExported() {

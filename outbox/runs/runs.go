@@ -61,15 +61,15 @@ func New(opts Options) (*Runs, error) {
 	return &Runs{opts: opts, db: opts.DB, read: opts.ReadPool, sql: sql}, nil
 }
 
-// With returns Runs that use another Finder to compile conditions.
+// With returns a copy of r that selects targets with another Finder.
 func (r *Runs) With(finder *find.Finder) *Runs {
 	other := *r
 	other.opts.Finder = finder
 	return &other
 }
 
-// Verifying returns Runs that can verify refused deliveries again. Processes without Verifying
-// leave such runs to other processes.
+// Verifying returns a copy of r that can verify refused deliveries again. Without it, a process
+// leaves the runs that retry refused deliveries to other processes.
 func (r *Runs) Verifying(verify quarantine.Verify) *Runs {
 	other := *r
 	other.verify = verify

@@ -1,4 +1,4 @@
--- The fates of a slice of the events after a cursor.
+-- A slice of the events after a cursor, each with its fate.
 WITH looked AS MATERIALIZED (
     {{events_behind}}
 ), judged AS (

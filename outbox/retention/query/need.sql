@@ -1,7 +1,7 @@
 -- The events that effects need. Every effect that has not ended needs its event. An effect that
 -- ended without success and sends its delivery when it is tried again also needs its event. An
--- effect that sends its delivery needs the payload too. An effect that an application enqueued has
--- a number for its order, but no event.
+-- effect that sends its delivery needs the payload too. Effects that an application enqueued are
+-- left out: their accept_seq is only a number for their order, and they have no event.
 SELECT n.accept_seq, bool_or(n.payload) AS payload
 FROM (
     SELECT e.accept_seq, e.request_body IS NULL AS payload

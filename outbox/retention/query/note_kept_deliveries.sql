@@ -1,4 +1,4 @@
--- Notes which events need kept deliveries.
+-- Notes, in the rows of kept deliveries, which of the given events need them.
 UPDATE hooklatch.deliveries_kept AS k
 SET kept_for = k.kept_for || asked.events
 FROM (

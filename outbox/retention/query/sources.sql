@@ -1,4 +1,4 @@
--- The sources of all events, each by one step through the primary key.
+-- The sources of all events, each found by one step through the primary key.
 WITH RECURSIVE known AS (
     (
         SELECT p.source

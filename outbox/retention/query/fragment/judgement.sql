@@ -1,5 +1,5 @@
--- Judges the events in looked. An event dispatched after the needs of effects were read may have
--- effects that are missing from those needs.
+-- Judges the events in looked. An event dispatched at :since or later counts as needed, because
+-- effects that it created may be missing from :needed.
 SELECT
     l.*,
     m.source IS NOT NULL AS member,

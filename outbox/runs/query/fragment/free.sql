@@ -1,3 +1,3 @@
--- True if no worker holds the run. Leases last for seconds. A lease that ends after more than an
--- hour was set by a clock that has since been set back.
+-- True if no worker holds the run. Leases last for seconds. If a lease ends more than an hour from
+-- now, the clock has been set back since the lease was granted.
 (leased_until < now() OR leased_until > now() + interval '1 hour')
