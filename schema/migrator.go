@@ -55,7 +55,7 @@ const (
 	patience     = time.Minute
 )
 
-// Step is one migration that was applied or removed.
+// Step is one migration that was applied or reverted.
 type Step struct {
 	Owner     string        `json:"owner"` // OwnerHooklatch or OwnerRiver
 	Version   int           `json:"version"`

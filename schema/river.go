@@ -25,7 +25,7 @@ func newRiver(name Name) (*rivermigrate.Migrator[pgx.Tx], error) {
 func riverVersions() []rivermigrate.Migration {
 	river, err := newRiver(Default)
 	if err != nil {
-		return nil // cannot happen: the default line exists
+		return nil // cannot happen: River's default line of migrations exists
 	}
 	return river.AllVersions()
 }
@@ -75,8 +75,8 @@ func (m *Migrator) upRiver(ctx context.Context, tx pgx.Tx) ([]Step, error) {
 }
 
 // restoreRiverIndexes restores the indexes that our migrations dropped if one of River's migrations
-// from present+1 to last mentions any of them, and reports whether it did. Otherwise it leaves them
-// dropped: on a large table, building them would block all inserts meanwhile.
+// from present+1 to last mentions any of them. It reports whether it restored them. Otherwise it
+// leaves them dropped: on a large table, building them would block all inserts meanwhile.
 func (m *Migrator) restoreRiverIndexes(ctx context.Context, tx pgx.Tx, present, last int) (bool, error) {
 	named := false
 	for _, version := range m.river.AllVersions() {

@@ -11,8 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/statement"
 )
 
-// makeWireKeyIndex replaces the unique index on the effects' idempotency keys by one that begins
-// with the hour and is not unique. Building an index in a transaction would block writers
+// makeWireKeyIndex replaces the unique index on the effects' idempotency keys with an index that
+// begins with the hour and is not unique. Building an index in a transaction would block writers
 // meanwhile, so the new index is built concurrently, once the tables exist. The next Up restarts an
 // interrupted build. If another process is building indexes, makeWireKeyIndex does nothing.
 func (m *Migrator) makeWireKeyIndex(ctx context.Context) error {

@@ -57,9 +57,9 @@ func cacheDir(own owner) (string, error) {
 	return dir, nil
 }
 
-// cached returns a cache entry's directory, and creates it if it is missing. fill gets a temporary
-// directory to fill. Entries appear complete or not at all, even if many processes request the same
-// entry.
+// cached returns a cache entry's directory, and creates it if it is missing. The function fill
+// receives a temporary directory and writes the entry's files to it. Entries appear complete or not
+// at all, even if many processes request the same entry.
 func cached(ctx context.Context, cache, name string, own owner, fill func(dir string) error) (string, error) {
 	path := filepath.Join(cache, name)
 	used := func() bool {

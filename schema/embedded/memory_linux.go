@@ -9,8 +9,8 @@ import (
 // Docker container, /dev/shm has only 64 MiB by default.
 const enoughMemory = 2 << 30
 
-// memoryBase returns an in-memory directory for throw-away clusters. Creating or cloning a database
-// (a thousand files) takes at most a tenth of the time there that it takes on some disks. It
+// memoryBase returns an in-memory directory for throw-away clusters. On some disks, creating or
+// cloning a database (a thousand files) takes at least ten times as long as in memory. memoryBase
 // returns "" if TMPDIR requests another directory, or if no in-memory file system can be reached
 // and is large enough.
 func memoryBase(own owner) string {

@@ -153,7 +153,7 @@ func checkIntegrity(path, want string) error {
 	return nil
 }
 
-// unpack extracts the regular files of a gzipped tarball below dir. The package contains no other
+// unpack extracts the regular files of a gzipped tarball into dir. The package contains no other
 // files.
 func unpack(tarball, dir string) error {
 	file, err := os.Open(tarball)

@@ -18,8 +18,8 @@ const BinariesEnv = "HOOKLATCH_POSTGRES"
 // once per cluster; Server.URL contains it.
 const Superuser = "postgres"
 
-// Options configure a server. The zero value is a throw-away server for tests on a free
-// port.
+// Options configure a server. The zero value configures a throw-away server on a free port, for
+// tests.
 type Options struct {
 	// DataDir is the directory that keeps the cluster between starts. If it is empty, Stop removes the
 	// cluster, or the next Start does so after a crash.

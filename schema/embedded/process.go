@@ -24,8 +24,7 @@ import (
 // recovery takes the longest.
 const readyTimeout = 60 * time.Second
 
-// process is a child process. On Linux, it can get a signal when this process is killed: see
-// launch.
+// process is a child process. On Linux, it can get a signal when its parent is killed: see launch.
 type process struct {
 	pid  int
 	done chan struct{} // closed when Wait has returned

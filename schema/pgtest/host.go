@@ -185,7 +185,8 @@ func publish(ctx context.Context, pool *pgxpool.Pool) error {
 }
 
 // shareTemplate creates the template, if it is missing, on a server that other test binaries use
-// simultaneously. It first removes templates from before yesterday.
+// simultaneously. Before it creates the template, it removes templates that are older than
+// yesterday's.
 func shareTemplate(ctx context.Context, base url.URL, template string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {

@@ -41,7 +41,7 @@ var shared struct {
 // With HOOKLATCH_PGTEST_KEEP=1 in the environment, the servers of failed tests run until Ctrl-C, so
 // that their databases can be examined.
 //
-// Unless the flag -parallel is set, at least leastParallel tests run in parallel.
+// Unless the flag -parallel is set, Main lets at least leastParallel tests run in parallel.
 func Main(m *testing.M, options ...goleak.Option) int {
 	flag.Parse()
 	if err := raiseParallel(); err != nil {
@@ -147,7 +147,7 @@ func stopLater(host *host) {
 	shared.later = append(shared.later, host)
 }
 
-// keep logs how to connect to the database of a failed test, which the caller does not remove.
+// keep logs how to connect to a failed test's database. The caller must not remove the database.
 func keep(t testing.TB, db *database) {
 	t.Helper()
 	line := fmt.Sprintf("psql %q", db.host.url(db.name))

@@ -1,5 +1,6 @@
--- Statements that create the partitions of the last $1 UTC days before today, of each table that is
--- partitioned by day. A table with a partition for all days before its first migration needs none.
+-- Returns statements that create the partitions of the last $1 UTC days before today, for each
+-- table that is partitioned by day. A table with a partition for all days before its first
+-- migration needs none.
 SELECT format(
     'CREATE TABLE IF NOT EXISTS %1$s PARTITION OF %2$s FOR VALUES FROM (%3$L) TO (%4$L); ALTER TABLE %1$s REPLICA IDENTITY %5$s',
     whole || '_' || to_char(day, 'YYYYMMDD'), whole, day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC',

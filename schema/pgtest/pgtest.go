@@ -48,7 +48,7 @@ func Empty() Option { return func(o *options) { o.empty = true } }
 func MaxConns(n int) Option { return func(o *options) { o.maxConns = int32(n) } }
 
 // Durable creates the database on a shared server with fsync and full_page_writes on, for
-// benchmarks. With TEST_DATABASE_URL, the database is on that server.
+// benchmarks. If TEST_DATABASE_URL is set, the database is on the server that it names.
 func Durable() Option { return func(o *options) { o.durable = true } }
 
 // Own starts a separate server for this test, even with TEST_DATABASE_URL. It is for tests
