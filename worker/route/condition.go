@@ -42,8 +42,8 @@ func (c *Condition) Match(e *inbox.Event) (bool, error) {
 // found returns the condition as a filter for finding events.
 func (c *Condition) found() find.Match { return find.Match{By: c.Match, Text: c.demanded} }
 
-// CompileCondition compiles a condition from a terminal or the database, as find.Condition does.
-// Callers that share a process with other work use Conditions instead.
+// CompileCondition is a find.Condition for conditions from a terminal or the database. Callers that
+// share a process with other work use Conditions instead.
 func CompileCondition(_ context.Context, text string) (find.Match, error) {
 	envs, err := newExpressionEnvs()
 	if err != nil {

@@ -64,7 +64,8 @@ func NewConditions() (*Conditions, error) {
 
 // Compile compiles a text, as find.Condition does. It returns immediately when ctx ends, and after
 // compileTimeout at the latest. A compilation in progress continues to its end, and delays the next
-// compilation. Errors: ErrCompileBusy, the cause of ctx, and errors of the text.
+// compilation. Errors: ErrCompileBusy, the cause of ctx, and the reason why the text cannot be
+// compiled.
 func (c *Conditions) Compile(ctx context.Context, text string) (find.Match, error) {
 	if n := utf8.RuneCountInString(text); n > maxTyped {
 		return find.Match{}, fmt.Errorf("has %d characters; at most %d are allowed", n, maxTyped)

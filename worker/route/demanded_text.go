@@ -12,8 +12,8 @@ import (
 const minDemanded = 3
 
 // demanded returns a text that a body must contain for the condition to be true, so that bodies
-// without the text need not be read further. The result is the longest text with which the
-// condition, or one of several conditions joined by &&, compares a field of the body. The result
+// without the text need not be read further. The result is the longest text that the condition, or
+// one of several conditions joined by &&, requires as the value of a field of the body. The result
 // consists of letters, digits and "_.:-", which JSON writes unchanged or as \u00 and two digits. It
 // is empty if the condition demands no text.
 func demanded(e celast.Expr) string {

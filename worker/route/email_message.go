@@ -171,7 +171,7 @@ func (m *emailRequest) build(scope *eventScope) (ledger.Request, error) {
 var misfit = regexp.MustCompile(`%![a-zA-Z]?\(`)
 
 // render executes the template. Errors in the template contain its name, which both template
-// packages add; errors about size, time or a printf format do not always.
+// packages add. Errors about size, time or a printf format may lack the name.
 func (t *template) render(data any) (string, error) {
 	buffer := limitedBuffer{limit: maxRendered, deadline: time.Now().Add(renderTimeout)}
 	if err := t.compiled.Execute(&buffer, data); errors.Is(err, errTooLarge) || errors.Is(err, errTooSlow) {

@@ -25,8 +25,8 @@ const jsonContentType = "application/json"
 
 var eventViewType = reflect.TypeFor[*eventView]()
 
-// eventScope provides one event to expressions and templates. The payload is parsed on first
-// use, and never for a forward of the raw body. An eventScope belongs to one goroutine.
+// eventScope provides one event to expressions and templates. The payload is parsed on first use,
+// so that a route that only forwards it needs no parsing. An eventScope belongs to one goroutine.
 type eventScope struct {
 	ctx     context.Context // context of the run that evaluates the expressions
 	meter   meter           // meter of the current evaluation

@@ -131,8 +131,8 @@ type expression struct {
 	usesBody bool
 }
 
-// compileExpression compiles text, whose result must have a type in want. Each of its errors is
-// one line.
+// compileExpression compiles an expression. The type of its result must be one that want allows.
+// The error has one line for each fault.
 func compileExpression(env *cel.Env, text string, want wanted) (*expression, error) {
 	ast, err := checkExpression(env, text, want)
 	if err != nil {
@@ -293,7 +293,8 @@ func typeError(got ref.Val, want wanted) error {
 	return fmt.Errorf("yields %s; it must be %s", got.Type().TypeName(), want.name)
 }
 
-// eventView is the value of the variable event in expressions and templates.
+// eventView is the value of the variable event in expressions. Templates read the same fields from
+// a map: see templateData.
 type eventView struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type"`

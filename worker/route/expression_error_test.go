@@ -34,7 +34,7 @@ func requireNoValues(t *testing.T, err error, from string) {
 	require.NotContains(t, err.Error(), "731947", from)
 }
 
-// Function errors never contain event values, for all functions and arguments.
+// An error of a function contains no event values, whatever the function and its arguments are.
 func TestErrorsOfExpressionsHaveNoValues(t *testing.T) {
 	t.Parallel()
 	envs, err := newExpressionEnvs()

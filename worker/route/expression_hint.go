@@ -34,8 +34,8 @@ var spellings = []struct {
 	{regexp.MustCompile(`(?i)\bis\s+(?:not\s+)?null\b`), "CEL writes == null for is null"},
 }
 
-// spellingHint returns CEL's spelling for parts of other languages in a faulty expression, or
-// an empty string.
+// spellingHint returns CEL's spelling of the words and operators of other languages in a faulty
+// expression. Without such words and operators, it returns an empty string.
 func spellingHint(text string) string {
 	bare := celText.ReplaceAllString(text, `""`)
 	var hints []string

@@ -7,7 +7,8 @@ import (
 	celast "cel.dev/cel-go/common/ast"
 )
 
-// tooDeepError states the maximum nesting of an expression and the maximum length of a chain.
+// tooDeepError returns an error that states the maximum nesting of an expression and the maximum
+// length of a chain.
 func tooDeepError(chain int) error {
 	return fmt.Errorf("is nested too deeply: at most %d lists, maps, arguments and macros may be inside each other, and at most %d operators, fields and calls may follow each other",
 		maxNesting, chain)
@@ -18,9 +19,9 @@ var errTooDeep = tooDeepError(maxChain)
 // isRecursionError reports whether a message says that the CEL parser's own limit was exceeded.
 func isRecursionError(message string) bool { return strings.Contains(message, "recursion") }
 
-// nesting returns the nesting of lists, maps, function arguments and macros in an expression.
-// Consecutive operators, fields, indexes and method calls add nothing: their result's type is no
-// deeper than their operand's type.
+// nesting returns how many levels deep lists, maps, function arguments and macros are nested in an
+// expression. Consecutive operators, fields, indexes and method calls add nothing: their result's
+// type is no deeper than their operand's type.
 func nesting(e celast.Expr) int {
 	switch e.Kind() {
 	case celast.CallKind:

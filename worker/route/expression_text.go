@@ -46,7 +46,8 @@ var minorDigits = map[string]int{
 	"CLF": 4, "UYW": 4,
 }
 
-// money formats an amount in the smallest unit of a currency: 4200 of eur is 42.00 EUR.
+// money formats an amount that is given in the currency's smallest unit: 4200 and eur become 42.00
+// EUR.
 func money(amount int64, currency string) (string, error) {
 	currency = strings.ToUpper(currency)
 	if len(currency) != 3 || strings.Trim(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {

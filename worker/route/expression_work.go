@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Weights in bytes of work. With these weights, 16 MiB of work takes about a tenth of a second and
-// a few times as much memory, for every function.
+// Weights in bytes of work. With these weights, every function needs about a tenth of a second, and
+// a few times 16 MiB of memory, for 16 MiB of work.
 const (
 	valueWeight = 32 // per value, in addition to the bytes of a text
 	// scanWeight divides the number of bytes that a function reads at memory speed.
@@ -63,7 +63,7 @@ func workOf(function string) (rule workRule, known bool) {
 	case "@in", "_in_", "in":
 		return memberWork, true
 	case "indexOf", "lastIndexOf":
-		// Both functions compare at every position.
+		// Both functions compare the searched text at every position.
 		return func(args []ref.Val, limit int) int {
 			return mul(sizeOf(args[0], limit), 2+textLen(args[1])/8)
 		}, true

@@ -9,8 +9,8 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// PersonalKey describes an expression that builds a key from a field with personal data. An erasure
-// does not remove keys.
+// PersonalKey describes an expression that builds a key from a field whose name suggests personal
+// data. An erasure does not remove keys.
 type PersonalKey struct {
 	Route string
 	Field string // route field: key, order_by or latest_by

@@ -24,8 +24,8 @@ func (w KeyWarning) String() string {
 	return fmt.Sprintf("route %q: key: %s, in %q", w.Route, w.Text, w.Key)
 }
 
-// repeating lists words in event types that usually occur several times for one object, each time
-// with new data.
+// repeating lists words in the types of events that usually occur several times for one object,
+// each time with new data.
 var repeating = []string{
 	"update", "updated", "change", "changed", "edit", "edited", "modified", "synchronize", "sync",
 	"progress", "status", "transition", "transitioned", "renewed", "push", "adjusted", "moved",

@@ -35,7 +35,7 @@ type planCase struct {
 	Error    string // exact reason why the only effect is parked
 }
 
-// planned is an effect in such a file. A missing field is the zero value.
+// planned is an effect in such a file. A missing field has the zero value.
 type planned struct {
 	Route, Scope, Key, Destination, Queue, Policy, Method, URL string
 	Generation                                                 int

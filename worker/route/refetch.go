@@ -103,8 +103,8 @@ func compileRefetch(env *cel.Env, r Route, to destination.Sender, fail failFunc)
 	return compiled
 }
 
-// literalOrigin returns the origin of all values of an expression: its first operand must be a
-// literal that contains the whole origin.
+// literalOrigin returns the origin that all URLs from an expression share. The first operand of the
+// expression must be a literal that contains the whole origin.
 func literalOrigin(env *cel.Env, text string) (string, error) {
 	parsed, issues := env.Parse(text)
 	if issues.Err() != nil {
@@ -123,7 +123,8 @@ func literalOrigin(env *cel.Env, text string) (string, error) {
 	return destination.OriginOf(literal)
 }
 
-// read stores the current state in the scope, or returns the attempt's outcome.
+// read stores the current state in the scope. If the state cannot be read, read returns the
+// attempt's outcome.
 func (r *refetch) read(ctx context.Context, scope *eventScope) *destination.Outcome {
 	url, err := r.url.evalText(scope)
 	if err == nil {

@@ -63,7 +63,8 @@ func checkType(c *option.Check, field, pattern string) {
 // escapes, and ".*" that does not follow a word. In "invoice.*" the dot stands for itself.
 var regularExpression = regexp.MustCompile(`^\^|\$$|\\|(^|[^A-Za-z0-9_])\.[*+]|[)\]][*+?]|\([^)]*\|`)
 
-// asGlob suggests the pattern that was probably meant, if it is simple.
+// asGlob returns a hint with the pattern that was probably meant, or an empty string if that
+// pattern is not simple.
 func asGlob(expression string) string {
 	glob := strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
 	glob = regexp.MustCompile(`(^|[^A-Za-z0-9_.\\])\.\*`).ReplaceAllString(glob, "$1*")
