@@ -15,7 +15,7 @@ var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"),
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's virtual public address, which the egress guard refuses
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's virtual public address, refused by default
 	netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
 }
 

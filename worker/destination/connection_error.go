@@ -66,8 +66,8 @@ func unprocessed(err error) bool {
 		(strings.Contains(text, "; REFUSED_STREAM") || strings.Contains(text, "graceful shutdown GOAWAY"))
 }
 
-// noAnswer returns the reason why an established connection yielded no usable response. It
-// never quotes the error: net/http errors contain parts of the receiver's data.
+// noAnswer returns the reason why an established connection yielded no usable response. It never
+// quotes the error: net/http errors may contain parts of the receiver's data.
 func noAnswer(ctx context.Context, host string, timeout time.Duration, err error) error {
 	if text := contextError(ctx, "no answer from "+host, timeout, err); text != "" {
 		return errors.New(oneLine(text))

@@ -74,8 +74,8 @@ func forms(s string) []string {
 	return slices.Compact(all)
 }
 
-// onlyASCII escapes the non-ASCII characters of a JSON string, with a format for their UTF-16
-// units.
+// onlyASCII escapes the non-ASCII characters of a JSON string. It writes each of their UTF-16 units
+// in the given format.
 func onlyASCII(text, format string) string {
 	var b strings.Builder
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -89,7 +89,7 @@ func onlyASCII(text, format string) string {
 }
 
 // excerpt returns a response in a form that is safe to store and show. If cutOff is true, body is
-// only the beginning of a response, which may end within a secret.
+// only the beginning of a response, and may end within a secret.
 func (r *redactor) excerpt(body []byte, cutOff bool) string {
 	// Printable is called first: a control character must not hide a secret from the search.
 	text := r.replacer.Replace(safetext.Printable(string(body)))

@@ -33,8 +33,8 @@ const (
 type FetchOptions struct {
 	// Origin is the configured scheme, host and port of the API, such as "https://api.example.com".
 	// Bearer is sent only to this origin. Only this origin may be localhost or a non-public literal
-	// address that AllowPrivate does not list. If Origin is empty, no address has this exemption, and
-	// Bearer is never sent.
+	// address that AllowPrivate does not list. If Origin is empty, no address has this exemption,
+	// and Bearer must be empty.
 	Origin string
 	// Bearer is sent as "Authorization: Bearer ..." to Origin.
 	Bearer secret.Value

@@ -48,7 +48,8 @@ func TestGuardRefusesEveryFormOfAnAddress(t *testing.T) {
 
 func TestGuardRefusesPrivateAddressesOfADestinationsOwnName(t *testing.T) {
 	t.Parallel()
-	// A name is not a literal: its resolved addresses need allow_private.
+	// A name is not a literal address: the private addresses to which it resolves need
+	// allow_private.
 	h := newTestHTTP(t, HTTPOptions{
 		URL: "http://crm.example.com:8080/", Resolver: resolveTo(t, func() netip.Addr { return netip.MustParseAddr("10.1.2.3") }),
 	})

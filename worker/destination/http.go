@@ -108,7 +108,7 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	}
 
 	h.transport = newTransport(o, guard, connections{kept: true, http2: true})
-	h.bodiless = newTransport(o, guard, connections{}) // Without HTTP/2, which also resends requests automatically.
+	h.bodiless = newTransport(o, guard, connections{}) // no HTTP/2: net/http resends there
 	return h, nil
 }
 

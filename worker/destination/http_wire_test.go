@@ -184,8 +184,8 @@ func goAway(last uint32) []byte {
 	return append(frame, 0, 0, 0, 0)
 }
 
-// serveHTTP2 is an HTTP/2 server (RFC 9113) that responds to each request with one frame, and
-// closes the connection after a GOAWAY.
+// serveHTTP2 serves HTTP/2 (RFC 9113) on a connection: it responds to each request with one frame,
+// and closes the connection after a GOAWAY.
 func serveHTTP2(c net.Conn, requests *atomic.Int32, answerTo func(stream []byte) []byte) {
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	if _, err := io.CopyN(io.Discard, c, int64(len(preface))); err != nil {

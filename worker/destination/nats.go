@@ -140,8 +140,8 @@ func (n *NATS) publish(ctx context.Context, m message) Outcome {
 	return Outcome{Verdict: ledger.VerdictMaybeApplied, Err: n.noAck(ctx, err)}
 }
 
-// denied cancels the waiting attempts at a subject to which the user may not publish, as the server
-// reports in err. The server sends no other reply to their messages.
+// denied cancels the waiting attempts if the server reports in err that the user may not publish to
+// their subject. The server sends no other reply to their messages.
 func (n *NATS) denied(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return

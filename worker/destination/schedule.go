@@ -55,9 +55,10 @@ func (s Schedule) Validate() error {
 	return c.Err()
 }
 
-// Delay returns the wait after the given attempt, counted from 1. It is at least retryAfter, plus
-// jitter, so that effects that were refused together are not sent together again. No wait is longer
-// than 24 h. rnd returns numbers in [0, 1); if nil, they are random.
+// Delay returns the wait after the given attempt, counted from 1. It is never shorter than
+// retryAfter, up to 24 h. If retryAfter determines the wait, a random part is added, so that
+// effects that were turned away together are not sent together again. No wait is longer than 24 h.
+// rnd returns numbers in [0, 1); if nil, they are random.
 func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
 	s = s.WithDefaults()
 	if rnd == nil {

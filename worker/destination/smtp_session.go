@@ -77,8 +77,8 @@ func (m *Email) transmit(ctx context.Context, from *mail.Address, to []*mail.Add
 		return notConnected(ctx, address, m.timeout, err)
 	}
 	defer plain.Close()
-	// The SMTP client does not support contexts. When ctx is cancelled, closing the connection ends
-	// the session.
+	// The SMTP client does not support contexts. When ctx is done, closing the connection ends the
+	// session.
 	defer context.AfterFunc(ctx, func() { plain.Close() })()
 	bounded := &boundedConn{Conn: plain, left: maxReplies}
 	var conn net.Conn = bounded
@@ -172,8 +172,8 @@ func (m *Email) auth(client *smtp.Client) (smtp.Auth, error) {
 	return nil, errNoAuth
 }
 
-// envelop sends the sender and the recipients. One refused recipient fails the whole message: an
-// effect is applied completely or not at all.
+// envelop sends the sender's address and the recipients' addresses to the server. One refused
+// recipient fails the whole message: an effect is applied completely or not at all.
 func envelop(client *smtp.Client, from *mail.Address, to []*mail.Address) (stage, error) {
 	international := !isASCII(from.Address) || slices.ContainsFunc(to, func(a *mail.Address) bool { return !isASCII(a.Address) })
 	client.SkipSMTPUTF8(!international)

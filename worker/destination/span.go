@@ -23,7 +23,7 @@ func newTracer(provider trace.TracerProvider) trace.Tracer {
 	return provider.Tracer(scopeName)
 }
 
-// spanOf returns the attributes of the span of one attempt.
+// spanOf returns the span attributes of one attempt.
 func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	return trace.WithAttributes(
 		tracing.Destination.String(destination),
@@ -32,8 +32,8 @@ func spanOf(destination string, e *ledger.Effect) trace.SpanStartEventOption {
 	)
 }
 
-// serverOf returns the attributes of the server of an attempt. It omits path and query, because
-// some destinations have secrets in them (I12).
+// serverOf returns the span attributes of a server. It omits path and query, because some
+// destinations have secrets in them (I12).
 func serverOf(host, port string) []attribute.KeyValue {
 	attrs := []attribute.KeyValue{semconv.ServerAddress(host)}
 	if number, err := strconv.Atoi(port); err == nil {

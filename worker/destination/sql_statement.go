@@ -11,7 +11,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
-// SQLContentType is the content type of a request that holds a Statement.
+// SQLContentType is the content type of a request whose body is a Statement.
 const SQLContentType = "application/vnd.hooklatch.sql+json"
 
 // Statement is the request body of an effect at an sql destination: the statement to run, with its

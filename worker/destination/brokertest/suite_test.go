@@ -40,7 +40,7 @@ type broker interface {
 
 // facts are the properties in which brokers differ.
 type facts struct {
-	dedups     bool   // stores only one message per key
+	dedups     bool   // true if the broker stores only one message per key
 	unroutable string // address that leads to no queue; empty if every address leads to one
 	denied     string // address to which the user must not publish, or empty
 }
