@@ -16,8 +16,8 @@ type task struct {
 	probe bool // see ledger.Claim
 	// If true, the settlement of a first attempt that applied the effect also deletes the job.
 	endsJob bool
-	// For an attempt that no job makes: once the effect is done, its waiting job is completed if
-	// keepsJob is true, and deleted otherwise.
+	// keepsJob applies to an attempt that no job makes. Once the effect is done, the effect's
+	// waiting job is completed if keepsJob is true, and deleted otherwise.
 	keepsJob bool
 	// called, if not nil, runs between the end of the call and the settlement.
 	called func()
@@ -43,7 +43,7 @@ type ended struct {
 
 	began   time.Time // start of the call, or earlier
 	settled ledger.Settled
-	// err is the error of the settlement. If it is not nil, the ledger does not know the outcome yet.
+	// err is the error of the settlement. If it is not nil, the ledger may not contain the outcome.
 	err error
 }
 
@@ -55,7 +55,7 @@ type call struct {
 	duration time.Duration
 
 	abandoned bool      // true if the sender did not return in time
-	notBefore time.Time // earliest start of the next attempt; zero if its due time is the only bound
+	notBefore time.Time // earliest start of the next attempt; zero if only the schedule decides
 }
 
 func (unanswered) granted() bool { return false }

@@ -25,7 +25,8 @@ import (
 const minSettle = ledgerSlack / 2
 
 // errLeaseShort is the error of an attempt that makes no call because too little of its lease is
-// left. Otherwise another attempt could begin while the receiver still processes the call.
+// left. The lease could end during the call, and another attempt could begin while the receiver
+// still processes the call.
 var errLeaseShort = errors.New("too little of the lease was left for a call: the ledger or this process was slow")
 
 // attempter makes attempts (T3). It does not depend on River: effectWorker and probeWorker pass it
@@ -42,7 +43,7 @@ type attempter struct {
 	fleet     *fleet.Fleet
 	routing   *atomic.Pointer[routing]
 	telemetry *telemetry
-	// trip pauses a destination whose attempts have failed for some time.
+	// trip pauses a destination whose attempts show that it is down.
 	trip     func(ctx context.Context, l *served, reason string, failing time.Duration)
 	patience time.Duration // senderPatience, or less in tests
 }
@@ -100,14 +101,15 @@ func (a *attempter) perform(ctx context.Context, l *served, t task, claimed ledg
 type inTx func(ctx context.Context, tx pgx.Tx, e *ledger.Effect) (destination.Outcome, error)
 
 // errNotCommitted is the error of an attempt whose statement succeeded, but whose transaction the
-// server refused to commit. The effect's own error has the server's code.
+// server refused to commit. The error that the ledger stores for the effect contains the server's
+// code.
 var errNotCommitted = errors.New("the server refused to commit the effect's transaction")
 
 // runInTx makes the whole attempt in one transaction. The ledger repeats the transaction if the
 // result of its COMMIT is unknown.
 func (a *attempter) runInTx(ctx context.Context, l *served, run inTx, t task, claim ledger.Claim) attempt {
 	first := time.Now()
-	var span trace.Span // shared by all repetitions; nil until the first
+	var span trace.Span // shared by all runs of the transaction; nil before the first run
 	var last call
 	claimed, settled, err := a.ledger.RunTx(ctx, claim, func(ctx context.Context, tx pgx.Tx, e ledger.Effect) (ledger.Settlement, error) {
 		if span == nil {
@@ -180,7 +182,7 @@ func (a *attempter) notGranted(ctx context.Context, l *served, t task, claimed l
 func (a *attempter) call(ctx context.Context, l *served, effect ledger.Effect, leaseEnds time.Time) call {
 	began := time.Now()
 	if effect.Request.Late {
-		// A refetch has its own timeout, and does not send the effect.
+		// A refetch has its own timeout. If it fails, nothing was sent, so no call counts as made.
 		fixed, out := a.render(ctx, l, effect)
 		if out != nil {
 			return call{effect: effect, abandoned: isAbandoned(out.Err), outcome: *out, duration: time.Since(began)}
@@ -211,9 +213,9 @@ var errLeft = errors.New("another process has the newest configuration for the s
 // errNoSource means that no running process has the source of an effect's event.
 var errNoSource = errors.New("no running process has the source, so the request is not rendered yet")
 
-// leftAlone is the number of times that an effect is left while no running process has its source.
-// leftAloneRetry is the wait in between. Within these ten minutes, a process that has the source
-// can restart.
+// leftAlone is the maximum number of times that an effect is left while no running process has its
+// source. leftAloneRetry is the wait in between. In these ten minutes, a process that has the
+// source can restart.
 const (
 	leftAlone      = 120
 	leftAloneRetry = 5 * time.Second
@@ -225,7 +227,7 @@ const (
 //
 // A process with an older configuration may lack the route, or render another request, so it leaves
 // the effect to a process with a newer one. A process without the source leaves the effect to any
-// process that has the source. If no such process runs, it waits for one: see leftAlone.
+// process that has the source. If no such process runs, the effect waits for one: see leftAlone.
 func (a *attempter) render(ctx context.Context, l *served, effect ledger.Effect) (ledger.Effect, *destination.Outcome) {
 	routing := a.routing.Load()
 	left, err := a.fleet.RendersElsewhere(ctx, effect.Event.Source, l.Name, routing.announced, routing.has(string(effect.Event.Source)))

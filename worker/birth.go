@@ -86,10 +86,10 @@ func (b *births) expect(event *inbox.Event, effects []ledger.NewEffect) *firstAt
 	return expected
 }
 
-// mayBeBorn reports whether an effect may be attempted as soon as it is created. Effects that must
-// wait for their turn in an order, for a rate token or for late rendering may not. Neither may
-// parked effects, effects that are applied in the transaction of their claim, and at_most_once
-// effects. If the attempt of an at_most_once effect were lost, the effect would need an operator.
+// mayBeBorn reports whether an effect may be attempted as soon as it is created. Effects that
+// belong to an order, need a rate token or are rendered late may not. Neither may parked effects,
+// effects that are applied in the transaction of their claim, and at_most_once effects. If the
+// attempt of an at_most_once effect were lost, the effect would need an operator.
 func mayBeBorn(l *served, e *ledger.NewEffect) bool {
 	_, inTx := l.Sender.(destination.Transactional)
 	return !inTx && !l.Limited() && e.Policy != ledger.AtMostOnce && e.OrderKey == "" && e.LatestKey == "" && e.Parked == "" && !e.Request.Late
@@ -163,9 +163,9 @@ func (b *births) attempt(ctx context.Context, x birth, effect ledger.Effect) {
 }
 
 // ask repeats a claim that the dispatch may have committed, until the ledger answers or the lease
-// would have ended. If the claim is granted, ask makes the attempt: no destination was called for
-// this claim. If pending is true, the effect may still be committed, so ask continues while the
-// effect is missing.
+// would have ended. If the claim is granted, ask makes the attempt: the destination has not been
+// called for this claim yet. If pending is true, the effect may still be committed, so ask
+// continues while the effect is missing.
 func (b *births) ask(ctx context.Context, x birth, pending bool) {
 	asking, cancel := context.WithDeadline(ctx, x.leaseEnds)
 	defer cancel()

@@ -107,7 +107,7 @@ func (refusingSender) Send(_ context.Context, e *ledger.Effect) destination.Outc
 }
 
 // A probe whose effect is refused without a status does not show whether the destination works. The
-// next probe is soon, not after the wait that follows a failed probe.
+// next probe begins soon, not after the wait that follows a failed probe.
 func TestARefusedEffectDoesNotKeepTheBreakerOpen(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -162,7 +162,7 @@ func TestABreakerThatOpensOnceIsCountedOnce(t *testing.T) {
 		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
 	}
 	waitFor(t, b, "SELECT count(*) / $1 FROM hooklatch.all_attempts", together)
-	// A failure that is reported after the breaker has closed would open it again.
+	// Every attempt has ended before the destination recovers and a probe closes the breaker.
 	waitFor(t, b, "SELECT (count(*) = 0)::int FROM hooklatch.river_job WHERE kind = 'effect' AND state = 'running'")
 	close(healthy)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.destinations WHERE name = 'down' AND breaker_state = 'closed'`)

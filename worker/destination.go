@@ -89,8 +89,8 @@ func (d DestinationOptions) WithDefaults() DestinationOptions {
 	return d
 }
 
-// Validate checks the options that a configuration can set, after WithDefaults. Its error is
-// option.Faults.
+// Validate checks the options that a configuration can set. Callers call WithDefaults first. The
+// error is option.Faults.
 func (d DestinationOptions) Validate() error {
 	var c option.Check
 	c.AtLeast("concurrency", int64(d.Concurrency), 1)

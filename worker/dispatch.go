@@ -281,8 +281,9 @@ func (d *dispatchWorker) dispatchWithHandlers(ctx context.Context, run dispatchR
 	if !dispatched.Fenced {
 		return dispatched, nil
 	}
-	// A job that is no longer running was rescued during this run. This run still holds the fence,
-	// so the next run finds the event dispatched.
+	// River returns ErrNotFound if the job was rescued during this run and so is no longer in the
+	// state running. The commit goes on: this run holds the fence, so the job's next run finds the
+	// event dispatched.
 	if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ending, tx, run.job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
 		return outbox.Dispatched{}, fmt.Errorf("complete job: %w", err)
 	}

@@ -16,11 +16,12 @@
 //	           start passes over provider lists, probe destinations that are down,
 //	           process bulk runs, run the configured checks.
 //
-// A pauseKeeper in each process keeps River's queues in line with the pauses, without a job.
+// In each process, a pauseKeeper keeps River's queues in line with the pauses. It does not run as a
+// job.
 //
 // A row of river_job only triggers runs. River may rescue the job of a run that is still alive, and
-// lets any run complete the row. So a run never completes the row while another run holds the
-// lease: it snoozes, and the next run queries the ledger again.
+// lets any run complete the row. A run therefore never completes the row while another run holds
+// the lease. Instead, it snoozes the job, and the job's next run queries the ledger again.
 //
 // The possible ends of a run in River:
 //

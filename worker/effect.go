@@ -28,12 +28,12 @@ const (
 	// random.
 	blockedSnooze    = 500 * time.Millisecond
 	maxBlockedSnooze = 30 * time.Second
-	// pausedSnooze is the wait of an effect that this process can neither attempt nor set aside.
-	// Waits are spread over up to twice this time.
+	// pausedSnooze is the wait of an effect that this process can neither attempt nor set aside. A
+	// random part, up to the same length, is added to each wait.
 	pausedSnooze = 5 * time.Second
 	// withheldSnooze is the wait of an effect that is withheld until an operator confirms the
-	// server. Waits are spread like those of pausedSnooze. Thousands of effects may wait, for
-	// hours.
+	// server. A random part is added as for pausedSnooze, because thousands of effects may wait,
+	// for hours.
 	withheldSnooze = 10 * time.Second
 )
 
@@ -51,9 +51,9 @@ type effectWorker struct {
 	*Worker
 }
 
-// NextRetry implements river.Worker. The ledger sets the schedule: it counts attempts, not
-// runs. A rescued job runs immediately: the claim finds out whether the dead attempt's lease
-// has ended.
+// NextRetry implements river.Worker. The ledger sets the schedule: it counts attempts, not runs. A
+// rescued job runs again after minSnooze: the claim finds out whether the dead attempt's lease has
+// ended.
 func (w *effectWorker) NextRetry(job *river.Job[effectArgs]) time.Time {
 	// River treats a past time as an error.
 	soonest := clock.Now().Add(minSnooze)
@@ -120,8 +120,8 @@ func (w *effectWorker) waitForRoom(ctx context.Context, l *served, jobID int64, 
 	return w.setAside(ctx, l, jobID)
 }
 
-// setAside moves a job to a queue that no worker reads, until the recaller of a process that
-// serves its destination moves the job back. See fleet.SetAside.
+// setAside moves a job to a queue that no worker reads. The recaller of a process that serves the
+// job's destination moves the job back later. See fleet.SetAside.
 func (w *effectWorker) setAside(ctx context.Context, l *served, jobID int64) error {
 	if err := w.fleet.SetAside(ctx, l.Name, jobID); err != nil {
 		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "effect is checked again soon", slog.String(logkey.Destination, l.Name), errAttr(err))

@@ -159,7 +159,8 @@ func (s *stubborn) Send(_ context.Context, e *ledger.Effect) destination.Outcome
 	return destination.Outcome{Verdict: ledger.VerdictDone, Status: 200}
 }
 
-// A rescued run whose attempt is alive keeps the effect: the ledger's lease decides, not River.
+// A run whose job is rescued keeps the effect until the lease ends: the ledger's lease decides, not
+// River.
 func TestRescuedRunKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	for _, expired := range []bool{false, true} {

@@ -29,9 +29,9 @@ import (
 // claim and settlement committed in groups, as usual, and once with a transaction for each. One
 // operation is 1000 events on each side. Both sides take turns on one server with fsync on.
 //
-// The benchmark reports both sides' events/s and their ratio, both sides' Postgres CPU and its
-// ratio (Linux only), their WAL, and the mean group size of commits. Client, receiver and server
-// share the machine.
+// For each side, the benchmark reports the events/s, the CPU time of Postgres (Linux only), the
+// WAL, and the mean group size of commits. It also reports the ratios of the events/s and of the
+// CPU times. Client, receiver and server share the machine.
 func BenchmarkEndToEnd(b *testing.B) {
 	pool := pgtest.New(b, pgtest.Own(), pgtest.Durable(), pgtest.MaxConns(80))
 	postmaster := pgtest.Server(b, pool).PID()

@@ -62,7 +62,7 @@ func TestTheJobOfAnEffectThatWasNotDoneAtOnceIsKept(t *testing.T) {
 	require.Len(t, job.Errors, 1)
 }
 
-// A job with a failed run is kept, because operators see its error in River UI.
+// A job with a failed run is kept, so that operators see the run's error in River UI.
 func TestTheJobOfADispatchThatFailedOnceIsKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

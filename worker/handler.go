@@ -135,8 +135,9 @@ func (t *handlersTx) tell() {
 	}
 }
 
-// hiddenContext has the deadline of the job's context, but not its values. Through these values, a
-// handler could record an output or metadata that River's completer cannot store.
+// hiddenContext has the deadline and the cancellation of the job's context, but not its values.
+// Through these values, a handler could record an output or metadata that River's completer cannot
+// store.
 type hiddenContext struct {
 	context.Context
 

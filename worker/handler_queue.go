@@ -24,8 +24,8 @@ import (
 
 const (
 	// foreignSnooze is the wait of an event that is left to another process. After foreignLooks
-	// snoozes, no process seems to take the event, and the wait is patientSnooze. Both waits are
-	// spread over up to twice the time.
+	// snoozes, no process seems to take the event, and the wait becomes patientSnooze. A random
+	// part, up to the same length, is added to each wait.
 	foreignSnooze = 300 * time.Millisecond
 	patientSnooze = 5 * time.Second
 	foreignLooks  = 30
@@ -73,8 +73,8 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 }
 
 // leave returns a snooze, which does not count as an attempt. When the snooze ends, this process
-// wakes the job's queue in every process, so that another process can take the event. The reason is
-// logged once for each source.
+// wakes the job's queue in every process, so that another process can take the event. Each reason
+// is logged once for each source.
 func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbox.Event, reason string) error {
 	if _, told := d.foreign.LoadOrStore("source "+string(event.Source)+" "+reason, true); !told {
 		d.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "event left to another process", append(run.attrs(event),

@@ -42,7 +42,7 @@ func TestOperatorActionsLeaveKeptJobsAlone(t *testing.T) {
 		answers int // status of all first attempts
 		act     func(t *testing.T, b *bundle)
 		state   ledger.EffectState // final state of all effects
-		calls   int32              // final number of calls of each effect
+		calls   int32              // final number of calls for each effect
 	}{
 		"cancel": {answers: http.StatusServiceUnavailable, state: ledger.EffectCancelled, calls: 1, act: func(t *testing.T, b *bundle) {
 			for _, e := range b.effects(t) {

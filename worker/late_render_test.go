@@ -143,7 +143,7 @@ func TestUnrenderableEffectIsParked(t *testing.T) {
 	}
 	require.Equal(t, inbox.Dispatched, b.event(t, "evt_1").Outcome)
 
-	// A later event of the same order is not blocked.
+	// A later effect of the same order is not blocked.
 	require.NoError(t, w.SetRoutes([]route.Route{{Name: "body", From: []string{"*"}, To: "app", OrderBy: "body.id"}}, "repaired"))
 	b.take(t, incoming{id: "evt_2", body: `{"id":"x"}`})
 	require.Equal(t, `{"id":"x"}`, (<-calls).body)

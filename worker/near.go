@@ -59,7 +59,7 @@ func (n *nearPlanner) Plan(ctx context.Context, e *inbox.Event) (planned *outbox
 		born.giveBack()
 		switch {
 		case err != nil:
-			endSpan(span, outcomeError, err) // the sender repeats the event
+			endSpan(span, outcomeError, err) // not accepted: the provider delivers the event again
 		case dispatched.Fenced:
 			d.telemetry.tally.planned(plan.Effects, dispatched)
 			d.logParked(ctx, run, plan, dispatched)

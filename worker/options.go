@@ -157,8 +157,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate checks the options that a configuration file can set, after WithDefaults. Its error is
-// option.Faults.
+// Validate checks the options that a configuration file can set. Callers call WithDefaults first.
+// The error is option.Faults.
 func (o Options) Validate() error {
 	var c option.Check
 	c.AtLeast("dispatch_workers", int64(o.DispatchWorkers), 1)

@@ -39,7 +39,7 @@ func applied(v ledger.Verdict) string {
 }
 
 // notSent returns the outcome of an attempt that has nothing to send because of err. A deleted
-// delivery cannot be restored, so its effect is refused.
+// delivery cannot be restored, so the verdict for its effect is VerdictRefused.
 func notSent(err error) destination.Outcome {
 	verdict := ledger.VerdictNotApplied
 	if errors.Is(err, ledger.ErrNotFound) {

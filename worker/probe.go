@@ -51,8 +51,8 @@ func insertProbe(ctx context.Context, client *river.Client[pgx.Tx], name string)
 	return nil
 }
 
-// probeWorker attempts the oldest due effect of a destination that is down, until one attempt
-// succeeds.
+// probeWorker attempts the oldest due effect of a destination that is down, again and again, until
+// an attempt shows that the destination works.
 type probeWorker struct {
 	river.WorkerDefaults[probeArgs]
 	*Worker

@@ -25,8 +25,8 @@ const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 // plainName matches the names that are used in a queue name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
-// upkeepWorkers is enough for one job of each periodic kind of upkeep, and for runsAtOnce. Probes
-// use the workers that are free.
+// upkeepWorkers is enough for one job of each periodic kind of upkeep, and for runsAtOnce bulk
+// runs. Probes use the workers that are free.
 const upkeepWorkers = 10
 
 // completionSlack is the time within which River usually stores a snooze.
@@ -69,7 +69,8 @@ func ownQueue(name string) string {
 }
 
 // sharedQueue returns the name of a destination's shared queue. The queue depends only on the
-// destination's name, so that adding or removing a destination moves no other destination.
+// destination's name, so no destination moves to another shared queue when other destinations are
+// added or removed.
 func sharedQueue(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("dst_shared_%02d", sum[0]%maxOwnQueues)

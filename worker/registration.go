@@ -13,7 +13,7 @@ import (
 // withdrawTimeout is the maximum time that a stopping process tries to withdraw its announcement.
 const withdrawTimeout = 2 * time.Second
 
-// registered returns the destinations in the form in which the ledger stores them.
+// registered returns the destinations in the form in which package fleet registers them.
 func (w *Worker) registered() []fleet.Destination {
 	registered := make([]fleet.Destination, 0, len(w.opts.Destinations))
 	for _, d := range w.opts.Destinations {

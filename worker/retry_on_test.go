@@ -46,7 +46,7 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	b.accept(t, "evt_1", false)
 	b.accept(t, "evt_2", false)
 	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE key = 'evt_1' AND state = 'failed' AND attempt = 2`)
-	// The second effect may have run first, while it was still blocked by its order.
+	// The second effect's job may have run first, and found the effect blocked by its order.
 	e := <-events
 	for e.Kind != river.EventKindJobFailed {
 		e = <-events
@@ -58,7 +58,8 @@ func TestTurnedAwayToTheEndFailsAndItsOrderGoesOn(t *testing.T) {
 	require.Equal(t, "failed", lines[1]["outcome"])
 }
 
-// The ledger rotates a key for which the receiver replays a stored refusal, as for a stored 5xx.
+// The ledger rotates a key for which the receiver replays a stored refusal, just as it does after a
+// stored 5xx.
 func TestStoredRefusalGetsANewKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -142,7 +142,7 @@ func (h warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h warnings) WithGroup(name string) slog.Handler { return warnings{h.Handler.WithGroup(name)} }
 
-// output is the result of a run that River UI shows: flat, small and safe.
+// output is the result of a run in the form that River UI shows: flat, small and safe.
 type output struct {
 	Outcome    string `json:"outcome"`
 	HTTPStatus int    `json:"http_status,omitempty"`

@@ -141,7 +141,8 @@ func (l *listener) mend(ctx context.Context) error {
 	}
 }
 
-// reconnect reports whether it opened a connection that listens to all topics.
+// reconnect opens a connection that listens to all topics, and reports whether that succeeded. The
+// caller holds mu.
 func (l *listener) reconnect(ctx context.Context) bool {
 	_ = l.Listener.Close(ctx) // already broken
 	err := l.Listener.Connect(ctx)

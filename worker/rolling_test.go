@@ -22,8 +22,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// crew has the destinations d0, d1 and so on, with a route for the event type of the same name.
-// Each process has the first n of them. The first attempt of an effect fails, and the second
+// crew has the destinations d0, d1 and so on, each with a route for the event type of the same
+// name. Each process has the first n of them. The first attempt of an effect fails, and the second
 // succeeds, half a second later.
 type crew struct {
 	*bundle

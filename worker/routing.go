@@ -49,8 +49,8 @@ func (r *routing) configuration(queue string) fleet.Configuration {
 }
 
 // compile checks and compiles the routes. If no sources are given, compile uses all sources of the
-// current and earlier routes. An event whose source has lost its last route is therefore skipped,
-// not left to other processes.
+// new routes and of all earlier ones. An event whose source has lost its last route is therefore
+// skipped, not left to other processes.
 func (w *Worker) compile(r Routing) (*routing, error) {
 	options := w.opts.table(r.Routes, r.ConfigHash)
 	table, err := route.Compile(options)

@@ -13,8 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// runFor is the maximum time that one job processes a bulk run; the next job continues. It is below
-// minJobTimeout.
+// runFor is the maximum time that one run of a job processes a bulk run; the job's next run
+// continues. It is below minJobTimeout.
 const runFor = 20 * time.Second
 
 // runsAtOnce is the number of bulk runs that a process works on simultaneously. Bulk runs share the

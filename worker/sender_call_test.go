@@ -68,8 +68,8 @@ func (b *bundle) impatient(t *testing.T) *Worker {
 	return w
 }
 
-// A sender that never returns holds no slot, whether its attempt began with a job or with a
-// dispatch.
+// A sender that never returns holds its slot only until its attempt is abandoned, whether the
+// attempt began with a job or with a dispatch.
 func TestASenderThatNeverReturnsFreesItsSlot(t *testing.T) {
 	t.Parallel()
 	for policy, end := range map[ledger.Policy]ledger.EffectState{

@@ -53,7 +53,7 @@ func TestSQLEffect(t *testing.T) {
 	_, err = b.pool.Exec(t.Context(), `GRANT INSERT ON public.credits TO `+role)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // an error is harmless: the cluster ends with the tests
+		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // an error is harmless: tests delete the cluster
 	})
 	events := b.start(t, b.worker(t))
 
@@ -244,7 +244,7 @@ func TestADeferredConstraintRefusesItsEffect(t *testing.T) {
 		CREATE CONSTRAINT TRIGGER look AFTER INSERT ON public.credits DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.look()`)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // an error is harmless: the cluster ends with the tests
+		_, _ = b.pool.Exec(t.Context(), `DROP OWNED BY `+role+`; DROP ROLE `+role) // an error is harmless: tests delete the cluster
 	})
 	w := b.worker(t)
 	require.NoError(t, w.registerDestinations(t.Context()))

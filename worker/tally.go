@@ -44,7 +44,7 @@ func (t *tally) attemptsOf(w whose) *attemptTally {
 		firstTook: t.counts.FirstTimer(w.kind, w.name),
 	}
 	if w.kind == measure.OfDestination {
-		made.took = t.counts.Timer(w.kind, w.name) // the timer of a source measures accepts
+		made.took = t.counts.Timer(w.kind, w.name) // a source's timer measures gateway responses
 	}
 	found, _ := t.of.LoadOrStore(w, made)
 	return found.(*attemptTally) //nolint:forcetypeassert // the map holds no other type

@@ -40,7 +40,7 @@ const (
 	outcomeClean   = "clean"   // a check returned no row
 	outcomeDone    = "done"    // a handler returned nil
 	outcomeError   = "error"   // another run follows, or a handler returned an error
-	outcomeFailed  = "failed"  // the last run failed, or a check could not run
+	outcomeFailed  = "failed"  // a run failed and no other follows, or a check could not run
 	outcomeFound   = "found"   // a check returned rows
 	outcomeLate    = "late"    // the attempt had lost its lease
 	outcomeWaits   = "waits"   // the effect waits for its turn in its order; a new job starts it then
@@ -153,8 +153,8 @@ func (t *telemetry) jobStarted(ctx context.Context, job *rivertype.JobRow) {
 	}
 }
 
-// runAttributes returns the labels of a run. where is attrSource or attrDestination, and first is
-// true for the first attempt.
+// runAttributes returns the labels of a run. The key where is attrSource or attrDestination; first
+// is true for the first attempt.
 func runAttributes(where, name, outcome string, first bool) metric.AddOption {
 	return metric.WithAttributes(
 		attribute.String(where, name),

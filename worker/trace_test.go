@@ -105,7 +105,7 @@ func TestDispatchAndFirstAttemptContinueTheTraceOfTheDelivery(t *testing.T) {
 	requireChild(t, calls[0], attempts[0].SpanContext)
 	requireChild(t, calls[1], attempts[1].SpanContext)
 
-	// The effect stores its dispatch as its origin.
+	// The effect stores the span of its dispatch as its trace parent.
 	effect := b.effects(t)[0]
 	require.Equal(t, "00-"+dispatch.SpanContext.TraceID().String()+"-"+dispatch.SpanContext.SpanID().String()+"-01", effect.Traceparent)
 

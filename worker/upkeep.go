@@ -222,7 +222,7 @@ func (w *Worker) sumUpMinutes(ctx context.Context) error {
 }
 
 // evaluateAlerts notifies operators of conditions that need attention. A process without an Alarm
-// leaves the evaluation to the next run.
+// skips the run and leaves the evaluation to a later run in another process.
 func (w *Worker) evaluateAlerts(ctx context.Context) error {
 	if w.opts.Alarm == nil {
 		return nil
@@ -230,8 +230,8 @@ func (w *Worker) evaluateAlerts(ctx context.Context) error {
 	return w.opts.Alarm.Turn(ctx)
 }
 
-// startPasses starts the due passes over provider lists. A process without a Backfill leaves them
-// to the next run.
+// startPasses starts the due passes over provider lists. A process without a Backfill skips the run
+// and leaves the passes to a later run in another process.
 func (w *Worker) startPasses(ctx context.Context) error {
 	if w.opts.Backfill == nil {
 		return nil

@@ -46,7 +46,7 @@ type Worker struct {
 	running      underway
 	handlerSlots chan struct{}
 	runSlots     chan struct{}
-	foreign      sync.Map // sources and destinations of other processes that were already logged
+	foreign      sync.Map // sources and destinations logged once as left to other processes
 	handlersTx   pgx.TxOptions
 	unredacted   atomic.Int64 // number of successive redactions that ran out of time
 	noStagger    bool         // true in tests, which do not wait for River's staggered start
@@ -100,8 +100,9 @@ func New(opts Options) (*Worker, error) {
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
-		// If a handler ignores its context, Postgres ends its transaction between the end of the run
-		// and the rescue of the job. The handler's locks then do not outlive the rescue.
+		// Postgres ends a handler transaction that is idle for longer than this limit. The limit
+		// lies between the job's timeout and its rescue. A handler that ignores its context and
+		// leaves its transaction idle from the start therefore holds no locks after the rescue.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
 		limits:     limits{announce: announceTimeout, trip: tripTimeout, record: recordTimeout, commit: commitTimeout},
 	}
@@ -122,10 +123,10 @@ func New(opts Options) (*Worker, error) {
 }
 
 // Handle registers a handler for the events of a source ("*" for all sources) whose type matches.
-// In eventType, "*" matches any run of characters. Several handlers of one event run in
-// registration order, in one transaction. The gateway must set outbox.Delivery.Handlers for sources
-// with handlers. With "*", a source's first event may wait a second or two until its queue is found.
-// Handle panics after Announce or Start.
+// In eventType, "*" matches any text. Several handlers of one event run in registration order, in
+// one transaction. The gateway must set outbox.Delivery.Handlers for sources with handlers. With
+// "*", a source's first event may wait a second or two until its queue is found. Handle panics
+// after Announce or Start.
 func (w *Worker) Handle(source, eventType string, fn HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +199,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	w.stopped = true // a stopped Worker does not start
 	if w.presence != nil && w.ended == nil {
 		w.ended = make(chan struct{})
-		go w.drain() //nolint:gosec // the stop belongs to no single caller, and outlasts its context
+		go w.drain() //nolint:gosec // the stop outlasts the context of every caller
 	}
 	ended := w.ended
 	w.mu.Unlock()

@@ -77,7 +77,7 @@ func (r *receiver) answerOthers() (release func()) {
 	return func() { close(hold) }
 }
 
-// release responds to the calls that wait, and to all later calls at once.
+// release responds to the calls that wait. Later calls get their responses immediately.
 func (r *receiver) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

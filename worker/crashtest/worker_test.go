@@ -56,7 +56,7 @@ type setting struct {
 	Rate        float64
 	Burst       int
 	WaitAt      point
-	Batch       int // outcomes to settle together
+	Batch       int // number of outcomes that are settled together
 }
 
 // effectID returns the id of effect i of a test.

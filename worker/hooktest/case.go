@@ -171,7 +171,7 @@ func (c Case) validate() error {
 	return nil
 }
 
-// delivery returns the event's delivery, under the given id, as the gateway would pass it on.
+// delivery returns a delivery of the event under the given id, as the gateway would pass it on.
 func (c Case) delivery(e Event, id string) outbox.Delivery {
 	return outbox.Delivery{
 		Source: identity.Source(c.Source), Provider: "hooktest", ContentType: "application/json", Body: e.Body, Handlers: true,

@@ -28,7 +28,7 @@ func (f Finding) String() string {
 	return text + f.verdict() + "\n" + differences(f.Want, f.Got)
 }
 
-// verdict describes the handler's mistake that the trouble shows.
+// verdict describes the mistake of the handler that this trouble reveals.
 func (f Finding) verdict() string {
 	switch f.Trouble {
 	case Late, Shuffled:

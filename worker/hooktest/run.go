@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// maxStatements is the maximum number of statements that a handler has run when it is interrupted.
+// maxStatements is the number of the last statement after which a handler is interrupted.
 // Interruptions after later statements are not tried.
 const maxStatements = 20
 

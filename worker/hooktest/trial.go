@@ -28,7 +28,7 @@ const (
 	// lookEvery is the interval at which the end of a step is checked.
 	lookEvery = 5 * time.Millisecond
 	// maxErrors is the number of errors of one event after which a handler counts as never
-	// finishing. Deadlocks and similar conflicts are resolved earlier.
+	// finishing. Deadlocks and similar conflicts cause fewer errors.
 	maxErrors = 4
 )
 

@@ -1,4 +1,4 @@
--- Queues with available jobs. Each queue costs one lookup in River's index.
+-- Returns the queues that have available jobs. Each queue costs one lookup in River's index.
 WITH RECURSIVE queues AS (
     (
         SELECT j.queue
