@@ -214,8 +214,8 @@ var errLeft = errors.New("another process has the newest configuration for the s
 var errNoSource = errors.New("no running process has the source, so the request is not rendered yet")
 
 // leftAlone is the maximum number of times that an effect is left while no running process has its
-// source. leftAloneRetry is the wait in between. In these ten minutes, a process that has the
-// source can restart.
+// source. leftAloneRetry is the wait in between. Together they give a process that has the source
+// ten minutes to restart.
 const (
 	leftAlone      = 120
 	leftAloneRetry = 5 * time.Second

@@ -328,7 +328,8 @@ func (d *dispatchWorker) fail(ctx context.Context, run dispatchRun, event *inbox
 	return false, cause
 }
 
-// recordFailure marks the event as failed, unless another run has dispatched it.
+// recordFailure marks the event as failed, unless another run has dispatched it. It reports whether
+// the event is left to a process with a newer configuration instead.
 func (d *dispatchWorker) recordFailure(ctx context.Context, run dispatchRun, event *inbox.Event, cause error) (left bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.limits.record)
 	defer cancel()

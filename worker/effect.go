@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// minSnooze is the shortest wait before a job's next run. Without it, a process whose clock is
-	// ahead of the database's would query the ledger again immediately.
+	// minSnooze is the shortest wait for a time that the ledger or a handler gives. Without it, a
+	// process whose clock is ahead of the database's would query the ledger again immediately.
 	minSnooze = 250 * time.Millisecond
 	// blockedSnooze is the shortest wait of an ordered effect that must wait for an earlier
 	// event's dispatch. The wait is a quarter of the time that the effect has been due, so that

@@ -12,7 +12,8 @@ import (
 
 var errTestRow = errors.New("no row 3")
 
-// deafRows yields one row. The second call of Next closes waiting, and returns once release is closed.
+// deafRows yields one row. The second call of Next closes the channel waiting, and returns once the
+// channel release is closed.
 type deafRows struct {
 	read    int
 	waiting chan struct{}

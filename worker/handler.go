@@ -26,8 +26,8 @@ import (
 //
 // A HandlerFunc must use only tx for work that must happen once, must not commit or roll back tx,
 // and must return when ctx is done. An error rolls everything back, and the event is dispatched
-// again later. ctx carries the span of the dispatch, and the event to which EnqueueTx links
-// effects. It carries none of River's values.
+// again later, until its attempts are used up. ctx carries the span of the dispatch, and the event
+// to which EnqueueTx links effects. It carries none of River's values.
 type HandlerFunc func(ctx context.Context, tx pgx.Tx, e inbox.Event) error
 
 // registration is a handler that was registered with Worker.Handle.

@@ -9,11 +9,12 @@ import (
 
 const (
 	firstBackoff = time.Second
-	// maxDispatchBackoff spreads a dispatch's 25 attempts over about 14 hours: time for an operator
-	// to repair a handler or a route.
+	// maxDispatchBackoff is the longest wait between two attempts of a dispatch, without jitter.
+	// The 25 attempts then take about 14 hours: time for an operator to repair a handler or a
+	// route.
 	maxDispatchBackoff = time.Hour
-	// maxEffectBackoff applies to runs that got no response from the ledger. Attempts follow their
-	// destination's schedule.
+	// maxEffectBackoff is the longest wait, without jitter, after a run that got no response from
+	// the ledger. Attempts follow their destination's schedule.
 	maxEffectBackoff = 30 * time.Second
 	// backoffJitter spreads the next runs of jobs that failed together.
 	backoffJitter = 0.2

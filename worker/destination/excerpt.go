@@ -48,7 +48,7 @@ func newRedactor(secrets ...string) *redactor {
 	return r
 }
 
-// forms returns a secret as it is, and in the encodings of JSON, URLs and Base64. JSON libraries
+// forms returns a secret unchanged, and in the encodings of JSON, URLs and Base64. JSON libraries
 // differ in the characters that they escape.
 func forms(s string) []string {
 	all := []string{

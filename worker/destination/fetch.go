@@ -163,9 +163,9 @@ func fetch(ctx context.Context, transport http.RoundTripper, timeout time.Durati
 	return body, nil
 }
 
-// OriginOf returns the scheme, host and port of URLs that begin with literal. literal must contain
-// the slash that follows them, so that the rest of a URL cannot change the origin. The port may be
-// missing.
+// OriginOf returns the scheme, host and port of all URLs that begin with the given literal. The
+// literal must contain the slash that follows them, so that the rest of a URL cannot change the
+// origin. The port may be missing.
 func OriginOf(literal string) (string, error) {
 	scheme, rest, _ := strings.Cut(literal, "://")
 	authority, _, ends := strings.Cut(rest, "/")

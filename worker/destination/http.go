@@ -108,7 +108,8 @@ func NewHTTP(o HTTPOptions) (*HTTP, error) {
 	}
 
 	h.transport = newTransport(o, guard, connections{kept: true, http2: true})
-	h.bodiless = newTransport(o, guard, connections{}) // no HTTP/2: net/http resends there
+	// This transport does not use HTTP/2, because net/http also resends requests over HTTP/2.
+	h.bodiless = newTransport(o, guard, connections{})
 	return h, nil
 }
 

@@ -56,8 +56,8 @@ type HeaderOwner interface {
 // HeaderChecker is a Sender that does not accept every header. It is used when routes are
 // compiled, for each header that a route sets.
 type HeaderChecker interface {
-	// CheckHeader reports why a request must not set this header. The value is empty if it is not
-	// known yet.
+	// CheckHeader returns the reason why a request must not set this header, or nil if it may. The
+	// value is empty if it is not known yet.
 	CheckHeader(name, value string) error
 }
 

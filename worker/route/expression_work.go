@@ -257,7 +257,8 @@ func occurrences(text, part ref.Val) int {
 	return strings.Count(string(t), string(p))
 }
 
-// atMost returns n, or the limit given in the expression; a negative limit means no limit.
+// atMost returns n, but at most the limit that the expression gives. A negative limit means no
+// limit.
 func atMost(n int, limit ref.Val) int {
 	given, isInt := limit.(types.Int)
 	if !isInt || given < 0 {

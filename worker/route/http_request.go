@@ -134,7 +134,7 @@ func (r *httpRequest) build(scope *eventScope) (ledger.Request, error) {
 
 // checkURL rejects URLs that are not absolute http or https URLs, or that contain a user, a
 // password or control characters. The destination's egress guard decides which of the other URLs
-// are allowed.
+// may be reached.
 func checkURL(text string) error {
 	if !isHeaderValue(text) {
 		return errors.New("yields a URL with control characters")

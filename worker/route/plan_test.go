@@ -157,7 +157,7 @@ func (c *planCase) event() *inbox.Event {
 	}
 }
 
-// want returns the planned effects with the values that the files omit because they are nearly
+// want returns the planned effects. It fills in values that the files omit because they are nearly
 // always the same.
 func (c *planCase) want() []planned {
 	for i := range c.Want {

@@ -93,7 +93,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failFunc reports an Error.
+// failFunc records an Error for a field of the route that is being compiled.
 type failFunc func(field, expression string, err error)
 
 // requestBuilder renders an effect's request. Its errors contain the field's name.
