@@ -33,8 +33,8 @@ func newApp() *cobra.Command {
 	return cmd
 }
 
-// reloads returns a channel that receives a value after a SIGHUP, as a request to reload, until ctx
-// is done.
+// reloads returns a channel that requests reloads. After a SIGHUP, the channel receives a value.
+// After ctx is done, it receives no more.
 func reloads(ctx context.Context) <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

@@ -1,4 +1,4 @@
--- Parked effects that need an operator and block later effects of their order.
+-- Returns the parked effects that block later effects of their order until an operator acts.
 SELECT parked.idempotency_key, parked.destination, parked.source, parked.event_id
 FROM hooklatch.effects AS parked
 WHERE parked.state = 'parked'

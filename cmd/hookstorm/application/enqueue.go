@@ -31,7 +31,7 @@ const (
 	commits    fate = iota
 	rollsBack       // ROLLBACK
 	disappears      // the connection is closed before COMMIT
-	hangsUp         // COMMIT is sent without waiting for the response
+	hangsUp         // COMMIT is sent, and the wait for its response is cut off after the time patience
 )
 
 // via is the way to enqueue an effect.
@@ -94,7 +94,7 @@ func (t *Traffic) enqueue(e enqueue) history.Kind {
 }
 
 // transact runs the transaction. Until COMMIT is sent, the transaction has certainly changed
-// nothing. After that, only a refusal by the server itself proves this.
+// nothing. After that, only a refusal by the server itself proves that it has changed nothing.
 func (t *Traffic) transact(ctx context.Context, e enqueue) (history.Kind, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
@@ -171,8 +171,9 @@ func commitTx(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) (history.Kind,
 	return history.Unknown, fmt.Errorf("commit: %w", err)
 }
 
-// refused reports whether the server itself refused to commit. If the session ended without a
-// response, the outcome is unknown.
+// refused reports whether the server itself refused to commit. The outcome is unknown if the
+// session ended without a response, or with an error that may follow a commit: a fatal one, or one
+// of the classes 08, 57 and 58.
 func refused(err error) bool {
 	pg, answered := sqlstate.Of(err)
 	if !answered {

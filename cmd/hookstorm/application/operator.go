@@ -44,9 +44,9 @@ type OperatorOptions struct {
 
 // way carries out operator actions, through the Go API or on the command line.
 type way interface {
-	// carryOut performs the action and stores the known parts of its result in order. It returns
-	// a notDoneError if the action was not performed, or if it is unknown whether the action was
-	// performed.
+	// carryOut performs the action and stores the known parts of its result in the parameter order.
+	// It returns a notDoneError if the action was not performed, or if it is unknown whether the
+	// action was performed.
 	carryOut(ctx context.Context, order *history.Order, reason string) error
 }
 
@@ -180,10 +180,11 @@ func (o *Operator) work(ctx context.Context) {
 	}
 }
 
-// resume resumes a destination. If the outcome is unknown, the destination remains in paused.
+// resume resumes a destination. If the outcome is unknown, the destination remains in o.paused.
 func (o *Operator) resume(ctx context.Context, destination string) {
 	order := history.Order{Action: actionResume, Destination: destination}
-	// The database refuses only a destination that it does not know, which is not paused either.
+	// After a refusal, nothing is paused: the database refuses only a destination that it does not
+	// know.
 	if o.order(ctx, o.api, order, "the pause is over") != history.Unknown {
 		delete(o.paused, destination)
 	}

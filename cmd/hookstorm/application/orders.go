@@ -105,7 +105,8 @@ func (c *cliOrders) carryOut(ctx context.Context, order *history.Order, reason s
 	return nil
 }
 
-// refusals lists parts of the error messages of refused commands, which have changed nothing.
+// refusals lists parts of error messages. Each part proves that a command was refused and changed
+// nothing.
 var refusals = []string{"the effect is ", "the request of the effect ", "there is no ", "not finished: ", inbox.ErrNotReplayable.Error()}
 
 func saysRefused(text string) bool {

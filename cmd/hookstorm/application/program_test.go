@@ -36,7 +36,7 @@ func build(t *testing.T, name string) string {
 }
 
 // newProgram returns `hookstorm app` on the database of pool, and the path of its configuration.
-// answer handles the requests of the program's effects.
+// The handler answer handles the requests of the program's effects.
 func newProgram(t *testing.T, pool *pgxpool.Pool, answer http.HandlerFunc) (program *programs.Program, config string) {
 	t.Helper()
 	receiver := httptest.NewServer(answer)

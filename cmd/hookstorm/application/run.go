@@ -18,7 +18,7 @@ type Options struct {
 	// destinations as the other workers. The admin listener in the file reports readiness.
 	// Required.
 	Config string
-	// Reloads triggers a reload of the file. If nil, the file is never reloaded.
+	// Reloads triggers a reload of the file with each value. If nil, the file is never reloaded.
 	Reloads <-chan struct{}
 	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger

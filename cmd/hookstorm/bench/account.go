@@ -19,8 +19,8 @@ type account struct {
 	wal      meter.Position
 }
 
-// account returns the CPU times of this process and of the scene's processes so far, and the WAL
-// position if the scene has a Postgres.
+// account returns the CPU times that this process and the scene's processes, Postgres and Redis
+// have used so far. If the scene has a Postgres, account also returns the WAL position.
 func (s *scene) account(ctx context.Context) (account, error) {
 	a := account{client: meter.Self()}
 	for _, p := range s.processes {
@@ -42,7 +42,7 @@ func (s *scene) account(ctx context.Context) (account, error) {
 	return a, err
 }
 
-// costsSince reports the costs from the account before until now, divided by n events.
+// costsSince reports the costs since an earlier account, divided by n events.
 func (s *scene) costsSince(ctx context.Context, section, who string, n int, before account) error {
 	now, err := s.account(ctx)
 	if err != nil {

@@ -20,8 +20,8 @@ type contestant struct {
 	client *load.Client
 }
 
-// compete starts subjects, warms each up with some events, and then calls do. Each subject is
-// measured under its name.
+// compete starts subjects, warms each up with some events, and then calls the function do. Each
+// subject is measured under its name.
 func (b *bench) compete(ctx context.Context, subjects []subject, o load.Options, warm int, do func(all []*contestant) error) (err error) {
 	var all []*contestant
 	defer func() {

@@ -13,9 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/load"
 )
 
-// fill describes copies of the rows of one real lifecycle, each with separate keys, as if after
-// years of use. Copying also works on the tables of earlier versions, and a new column needs no
-// change here.
+// fill describes copies of the rows of one real lifecycle, each with separate keys. The copies
+// simulate years of use. Copying also works on the tables of earlier versions, and a new column
+// needs no change here.
 type fill struct {
 	event  string // event whose lifecycle is copied
 	tables []string

@@ -71,12 +71,12 @@ type sizes struct {
 	patience  time.Duration // time limit of a scenario's turn
 
 	connections int // idle connections
-	data        int // lifecycles measured by cold, waiting, upkeep and profile; cold first runs as many
+	data        int // lifecycles measured by cold, waiting, upkeep and profile; before it measures, cold runs as many to fill its tables
 	years       int // lifecycles measured right after a checkpoint
 	few, many   int // effects that wait in an order
 	heads       int // deliveries from an order's head that are measured
 
-	steady time.Duration // duration of live traffic without a backfill
+	steady time.Duration // duration of live traffic without a backfill or diff
 }
 
 func (o Options) withDefaults() Options {

@@ -16,7 +16,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/stage"
 )
 
-// settings returns the settings of every server of a bench, as on a small production machine.
+// settings returns the settings of every server of a bench. They suit a small production machine.
 // startPostgres also turns fsync on, so that a commit survives a power loss. The other settings are
 // Postgres' defaults.
 func settings() map[string]string {

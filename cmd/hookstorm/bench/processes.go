@@ -141,7 +141,7 @@ func (b *bench) configure(at *stage.Place, who subject, databaseURL string) erro
 // receiverURL returns the URL that gets every delivery.
 func (b *bench) receiverURL() string { return "http://" + b.receiver.address + "/app" }
 
-// binaryOf returns the program of a subject.
+// binaryOf returns the build of hooklatch that a subject runs.
 func (b *bench) binaryOf(who subject) string {
 	if who.previous {
 		return b.binaries.previous

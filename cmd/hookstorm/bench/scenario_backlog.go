@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/cmd/hookstorm/bench/report"
 )
 
-// backlogTurn creates events while the receiver is down, as in an outage of an hour, and drains
+// backlogTurn simulates an outage. It creates events while the receiver is down, and then drains
 // them. The receiver restarts once all events are dispatched. By then the breaker is open.
 func backlogTurn(ctx context.Context, b *bench) error {
 	return b.playLife(ctx, living, database{}, func(s *scene, client *load.Client) error {
@@ -45,8 +45,8 @@ func (s *scene) sendWhileDown(ctx context.Context, client *load.Client, n int) (
 // and the retries at the end.
 func middle(came []time.Time) float64 { return between(came, 0.1, 0.9) }
 
-// between returns the rate of the deliveries from one share of their number to another, such as
-// from 0.1 to 0.9.
+// between returns the rate of some consecutive deliveries. The parameters begin and end give their
+// positions as shares of the number of all deliveries, such as 0.1 and 0.9.
 func between(came []time.Time, begin, end float64) float64 {
 	from, to := int(begin*float64(len(came))), int(end*float64(len(came)))
 	return float64(to-from) / came[to].Sub(came[from]).Seconds()

@@ -75,8 +75,8 @@ func (s *scene) profileBacklog(ctx context.Context, client *load.Client, n int) 
 	return s.reportStatements(ctx, "backlog: ", n)
 }
 
-// reportStatements reports the cost per event of the statement kinds that took the most time. n is
-// the number of events that caused the statements.
+// reportStatements reports the cost per event of the statement kinds that took the most time. The
+// parameter n is the number of events that caused the statements.
 func (s *scene) reportStatements(ctx context.Context, when string, n int) error {
 	costs, err := s.statements(ctx)
 	if err != nil {

@@ -54,7 +54,8 @@ func (s *scene) liveBesideUpkeep(ctx context.Context, client *load.Client) error
 	return errors.Join(err, <-ended)
 }
 
-// jobs returns a client that inserts jobs into the scene's queues, until end is called.
+// jobs returns a client that inserts jobs into the scene's queues, until the function end is
+// called.
 func (s *scene) jobs(ctx context.Context) (_ *river.Client[pgx.Tx], end func(), err error) {
 	pool, err := pgxpool.New(ctx, s.database.server.cluster.Primary(s.database.name))
 	if err != nil {

@@ -59,9 +59,9 @@ func gatewaysTurn(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// collectionTurn measures the cost of statistics when accepting. This tree takes turns with a
-// commit that does not yet collect statistics. A turn is long enough for the gateways to write
-// their counts and statistics several times.
+// collectionTurn measures how much statistics add to the cost of accepting an event. This tree
+// takes turns with a commit that does not yet collect statistics. A turn is long enough for the
+// gateways to write their counts and statistics several times.
 func collectionTurn(ctx context.Context, b *bench) error {
 	if b.opts.Previous == "" {
 		return errors.New("collection needs --previous, a commit without statistics")

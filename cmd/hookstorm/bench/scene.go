@@ -80,7 +80,8 @@ type database struct {
 	keep   bool      // the database outlives the scene
 }
 
-// play starts the processes of a subject on a database, calls do, and stops the processes.
+// play starts the processes of a subject on a database, calls the function do, and stops the
+// processes.
 func (b *bench) play(ctx context.Context, who subject, on database, do func(s *scene) error) (err error) {
 	s, err := b.enter(ctx, who, on)
 	if err != nil {
@@ -90,8 +91,8 @@ func (b *bench) play(ctx context.Context, who subject, on database, do func(s *s
 	return do(s)
 }
 
-// playLife is like play, but first sends some events to warm everything up. do receives the client
-// that sent them.
+// playLife is like play, but first sends some events to warm everything up. The function do
+// receives the client that sent them.
 func (b *bench) playLife(ctx context.Context, who subject, on database, do func(s *scene, client *load.Client) error) error {
 	return b.play(ctx, who, on, func(s *scene) error {
 		client, err := s.warmUp(ctx)
@@ -102,7 +103,7 @@ func (b *bench) playLife(ctx context.Context, who subject, on database, do func(
 	})
 }
 
-// enter starts the processes of a subject. leave stops them.
+// enter starts the processes of a subject. The method leave stops them.
 func (b *bench) enter(ctx context.Context, who subject, on database) (_ *scene, err error) {
 	if who.schema != "" && on.server == nil {
 		if on.server, err = b.server(ctx, who.schema); err != nil {
@@ -189,7 +190,7 @@ func (s *scene) leave(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// dial opens connections to the processes that accept events. leave closes them.
+// dial opens connections to the processes that accept events. The method leave closes them.
 func (s *scene) dial(ctx context.Context, o load.Options) (*load.Client, error) {
 	for _, p := range s.processes {
 		if p.role != roleWorker {

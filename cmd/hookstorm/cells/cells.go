@@ -1,6 +1,6 @@
 // Package cells moves a source between two cells again and again while its events arrive. A sweep
-// uses it to visit the failpoints of moves. Both cells are schemas of the run's database that nothing
-// else uses.
+// uses it to visit the failpoints of moves. Both cells are schemas of the run's database that
+// nothing else uses.
 package cells
 
 import (
@@ -69,8 +69,8 @@ func (c *Cells) Stop(ctx context.Context) error {
 	return errors.Join(c.boxes[0].Stop(ctx), c.boxes[1].Stop(ctx))
 }
 
-// Round delivers some events, each twice. It begins a move of the source to the other cell and abandons
-// it, and then moves the source. Another event arrives while rows are copied.
+// Round delivers some events, each twice. It begins a move of the source to the other cell and
+// abandons it, and then moves the source. Another event arrives while rows are copied.
 func (c *Cells) Round(ctx context.Context, by ledger.Operator) error {
 	at, err := c.at(ctx)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c *Cells) deliver(ctx context.Context, at int) error {
 	return nil
 }
 
-// at returns the index of the cell that stores the source's events, or from which an interrupted move
-// is to be completed.
+// at returns the index of the cell that stores the source's events. After an interrupted move, it
+// returns the index of the cell from which the move can be completed.
 func (c *Cells) at(ctx context.Context) (int, error) {
 	var states [2]moves.State
 	for i, box := range c.boxes {

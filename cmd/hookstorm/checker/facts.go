@@ -5,7 +5,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// facts holds a history's content, indexed by the keys that the rules need. Times are in
+// facts holds the content of a history, indexed by the keys that the rules need. Times are in
 // microseconds since the run began.
 type facts struct {
 	run          history.Run
@@ -30,7 +30,7 @@ type facts struct {
 	clock        int64          // offset to add to a database time; 0 if the history has no snapshot
 }
 
-// event holds the history's content about one event.
+// event contains everything that the history records about one event.
 type event struct {
 	ref        identity.EventRef
 	deliveries []*delivery // in the order they began

@@ -166,8 +166,8 @@ func overlap(operations []porcupine.Operation) int {
 }
 
 // duplicatesFollow is the weaker check for an event with too many simultaneous deliveries. The
-// gateway may answer duplicate only after another delivery of the event began. If a delivery was
-// answered accepted, the duplicate must also end after that delivery began.
+// gateway may answer duplicate only after another delivery of the event began. If a delivery of
+// this event alone was answered accepted, the duplicate must also end after that delivery began.
 func (j *judge) duplicatesFollow(e *event) {
 	began := int64(forever)
 	for _, d := range e.deliveries {

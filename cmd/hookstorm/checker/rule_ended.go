@@ -129,8 +129,8 @@ func (e *effect) lastAttempt() *attemptRow {
 	return &e.attempts[i]
 }
 
-// ordered reports whether the operator log has the action for the effect, either alone or in a
-// bulk run whose filter matches it.
+// ordered reports whether the operator log has the action for the effect, either alone or in a bulk
+// run whose filter matches the effect.
 func (j *judge) ordered(action string, e *effect) bool {
 	if j.logged[instruction{"effect." + action, e.row.IdempotencyKey}] > 0 {
 		return true

@@ -47,7 +47,7 @@ func (j *judge) pausesHold() {
 func (a attemptRow) isClamped() bool { return a.Lost && a.StartedAt == a.FinishedAt }
 
 // firstCallSince returns the time of the first call that the receiver got for the effect since the
-// given time. If there is none, it returns forever.
+// given time, or up to clockSlack earlier. If there is none, it returns forever.
 func (j *judge) firstCallSince(e *effect, since int64) int64 {
 	first := int64(forever)
 	for _, c := range j.calls[e.row.IdempotencyKey] {

@@ -121,8 +121,8 @@ func newer(a, b *effectRow) int {
 	return cmp.Or(cmp.Compare(a.OccurredAt, b.OccurredAt), cmp.Compare(a.AcceptSeq, b.AcceptSeq))
 }
 
-// doneAt returns the time at which the effect was done according to its transition log, or the
-// largest time.
+// doneAt returns the time at which the effect was done according to its transition log. If the log
+// has no such time, doneAt returns the largest instant.
 func (e *effect) doneAt() instant {
 	for _, t := range e.transitions {
 		if t.To == "done" {

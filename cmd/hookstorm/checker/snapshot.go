@@ -40,7 +40,7 @@ type statements struct {
 	DatabaseClock              statement.Bound
 }
 
-// The tables of a snapshot. A table in the run's own schema includes the schema in its name.
+// The tables of a snapshot. The name of a table in the run's own schema includes the schema.
 const (
 	tableEvents       = "processed_events"
 	tableDeliveries   = "deliveries"

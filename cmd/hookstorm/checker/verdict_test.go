@@ -72,8 +72,8 @@ func TestSecretsAreFoundWhereverTheyAre(t *testing.T) {
 	}
 }
 
-// A history is invalid if an operation ends without a beginning, or a record lacks the member
-// named after its op.
+// A history is invalid if an operation ends without a beginning. It is also invalid if a record
+// lacks the content that its op requires, or if a row is not an object.
 func TestHistoryThatContradictsItselfIsNotJudged(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{

@@ -33,7 +33,7 @@ type Options struct {
 	// power loss.
 	Durable bool
 	// SmallDisk gives each server a disk of this many bytes, for FillDisk: a tmpfs mounted below
-	// Dir, which is then required. If mounting is not allowed, Start fails; see Privately. If
+	// Dir. Dir is then required. If mounting is not allowed, Start fails; see Privately. If
 	// SmallDisk is 0, the servers share the disk of Dir.
 	SmallDisk int64
 	// Settings contains additional Postgres settings, such as wal_keep_size, by name.
@@ -89,7 +89,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 // startServer starts another server, as a copy if backup is not nil.
 func (c *Cluster) startServer(ctx context.Context, backup *embedded.Backup) (*embedded.Server, error) {
 	settings := map[string]string{
-		// A restart would hide a crash from the run that caused it.
+		// After an automatic restart, the run might not notice that the server crashed.
 		"restart_after_crash": "off",
 		// A new standby needs all WAL since its backup began.
 		"wal_keep_size":               "512MB",

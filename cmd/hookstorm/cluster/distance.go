@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Distance is a network link between servers that has a delay, but practically no limit on the
-// bytes in transit. Unlike with pgproxy.Latency, a piece of the stream does not wait until the
-// previous one has arrived.
+// Distance is a network link between servers. It has a delay, but practically no limit on the bytes
+// in transit. Unlike with pgproxy.Latency, a piece of the stream does not wait until the previous
+// one has arrived.
 type Distance struct {
 	oneWay   time.Duration
 	listener net.Listener

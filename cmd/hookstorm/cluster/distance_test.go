@@ -37,9 +37,9 @@ func gateway(t *testing.T, url string) *outbox.Outbox {
 // several is the minimum number of simultaneous waits that shows independent commits.
 const several = 3
 
-// commitsAtOnce checks repeatedly during work how many commits of a server wait for its standby. It
-// returns the share of checks that found several such commits. A check of all processes is not
-// atomic, so a few checks count one commit too many.
+// commitsAtOnce calls the function work. Meanwhile it checks repeatedly how many commits of a
+// server wait for its standby. It returns the share of checks that found several such commits. A
+// check of all processes is not atomic, so a few checks count one commit too many.
 func commitsAtOnce(t *testing.T, pool *pgxpool.Pool, work func()) float64 {
 	t.Helper()
 	done := make(chan struct{})

@@ -18,7 +18,7 @@ type Ending string
 const (
 	// Fast rolls back open transactions and writes a checkpoint.
 	Fast Ending = "fast"
-	// Immediate leaves the data as after a crash.
+	// Immediate stops the server without a checkpoint, as a crash does.
 	Immediate Ending = "immediate"
 	// Killed sends SIGKILL to all processes of the server simultaneously.
 	Killed Ending = "killed"

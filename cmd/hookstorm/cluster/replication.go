@@ -91,8 +91,9 @@ func (c *Cluster) followSettings(primary string) (string, error) {
 //go:embed query/standby.sql
 var standbySQL string
 
-// awaitStandby waits until pg_stat_replication shows the standby in the given state or sync_state,
-// with all WAL on disk that the primary had written when awaitStandby was called.
+// awaitStandby waits until pg_stat_replication shows the standby in the given state or sync_state.
+// By then, the standby also has all WAL on disk that the primary had written when awaitStandby was
+// called.
 func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
 	var written string
 	if err := conn.QueryRow(ctx, "SELECT pg_current_wal_lsn()::text").Scan(&written); err != nil {
@@ -110,7 +111,7 @@ func awaitStandby(ctx context.Context, conn *pgx.Conn, state string) error {
 	}
 }
 
-// withConn calls use with a connection to a server.
+// withConn connects to a server and calls the function use with the connection.
 func withConn(ctx context.Context, server *embedded.Server, use func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*settleTimeout)
 	defer cancel()

@@ -82,9 +82,9 @@ type Operation struct {
 	once   sync.Once
 }
 
-// End writes the end of the operation, once. Further calls do nothing. change, which may be nil,
-// adds details that are known only at the end. It must replace the record's pointer members, not
-// write through them.
+// End writes the end of the operation, once. Further calls do nothing. The function change, which
+// may be nil, adds details that are known only at the end. This function must replace the record's
+// pointer members, not write through them.
 func (o *Operation) End(kind Kind, text string, change func(r *Record)) {
 	o.once.Do(func() {
 		r := o.record

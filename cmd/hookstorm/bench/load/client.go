@@ -27,8 +27,8 @@ type Options struct {
 	Order Order
 	// Duplicates is the share of events that repeat an earlier one, from 0 to 1. Defaults to 0.
 	Duplicates float64
-	// ID returns the id of the next event for a server, by the index of its address. It may be
-	// called concurrently. If nil, all ids are new, except those of Duplicates.
+	// ID returns the id of the next event for the server with the given index in Addresses. It may
+	// be called concurrently. If nil, all ids are new, except those of Duplicates.
 	ID func(server int) string
 	// Lazy makes the client open each connection for its first event, not in Dial.
 	Lazy bool
@@ -83,7 +83,7 @@ type Run struct {
 	Began    time.Time
 	Ended    time.Time
 
-	// Sent contains the events of Steady, in no particular order.
+	// Sent contains the events that Steady sent, in no particular order.
 	Sent []Sent
 
 	latencies []time.Duration // ascending
@@ -140,7 +140,8 @@ func (c *Client) Open(ctx context.Context, n int, perSecond float64) (Run, error
 	}})
 }
 
-// Steady sends events as Open does, until end is closed, and returns each of them in Run.Sent.
+// Steady sends events as Open does, until the channel end is closed, and returns each of them in
+// Run.Sent.
 func (c *Client) Steady(ctx context.Context, perSecond float64, end <-chan struct{}) (Run, error) {
 	due := constant(perSecond)
 	return c.run(ctx, plan{sent: true, begin: func(ctx context.Context, i int) (time.Time, bool) {
@@ -154,8 +155,8 @@ func (c *Client) Steady(ctx context.Context, perSecond float64, end <-chan struc
 	}})
 }
 
-// constant returns a function that waits until the i-th event of a constant rate is due, and
-// returns that time.
+// constant returns a function for events at a constant rate. The function waits until the i-th
+// event is due, and returns the time at which it was due.
 func constant(perSecond float64) func(ctx context.Context, i int) time.Time {
 	start := time.Now()
 	return func(ctx context.Context, i int) time.Time {

@@ -34,8 +34,8 @@ func Host() CPUTime {
 	return CPUTime{all: ticks(fields[:fieldsOfCPU]), stolen: ticks(fields[fieldStolen : fieldStolen+1])}
 }
 
-// StolenSince returns the share of the CPU time that the host gave to other guests since before was
-// measured.
+// StolenSince returns the share of the CPU time that the host gave to other guests since an earlier
+// measurement.
 func (t CPUTime) StolenSince(before CPUTime) float64 {
 	if t.all <= before.all {
 		return 0

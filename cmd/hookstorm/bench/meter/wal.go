@@ -13,9 +13,9 @@ import (
 // WAL is the amount of WAL that Postgres wrote between two positions.
 type WAL struct {
 	Bytes int64
-	// Images is the size of the full-page images in the WAL, which depends on the time since the
-	// last checkpoint. It is -1 if the server has no pg_walinspect, or if a checkpoint has since
-	// removed the start of the WAL.
+	// Images is the size of the full-page images in the WAL. This size depends on the time since
+	// the last checkpoint. It is -1 if the server has no pg_walinspect, or if a checkpoint has
+	// since removed the start of the WAL.
 	Images int64
 }
 

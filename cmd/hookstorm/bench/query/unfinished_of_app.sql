@@ -1,4 +1,5 @@
--- Effects of other destinations and ordered effects do not count.
+-- Reports whether events, effects or jobs are unfinished. Effects of destinations other than app,
+-- and ordered effects, do not count.
 SELECT EXISTS (SELECT FROM hooklatch.processed_events WHERE outcome = 'received')
     OR EXISTS (
         SELECT

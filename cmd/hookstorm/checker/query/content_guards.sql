@@ -1,5 +1,6 @@
--- The event that opened each content window. A window whose expires_at equals its accepted_at is left
--- out. It was never open, because its event was already stored with another body.
+-- Every content window, with the event that opened it. A window whose expires_at equals its
+-- accepted_at is left out. It was never open, because its event was already stored with another
+-- body.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, encode(hash, 'hex') AS hash, event_id, acceptance_id, expires_at

@@ -1,4 +1,4 @@
--- The duplicates in deliveries that are stored because they also contained new events.
+-- The duplicates in stored deliveries. Each of these deliveries also contained a new event.
 SELECT row_to_json(r)::text
 FROM (
     SELECT source, event_id, delivery_id, item
