@@ -189,8 +189,8 @@ func (m *machine) settling(s *State, w int) {
 
 func (v Verdict) isDone() bool { return v == verdictDone }
 
-// ends reports to River how the run ended. again means that the job must run once more. An
-// attempt without a job reports nothing to River.
+// ends reports to River how the run ended. If again is true, the job must run once more. An attempt
+// without a job reports nothing to River.
 func (worker *Worker) ends(again bool) {
 	if worker.Born {
 		*worker = Worker{}

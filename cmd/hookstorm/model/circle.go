@@ -2,10 +2,10 @@ package model
 
 import "slices"
 
-// edges holds the steps from each state, ordered by state number.
+// edges holds the steps from each state except faults, ordered by the number of the state.
 type edges struct {
 	to   []uint32
-	ends []int  // for each state, the index in field to at which its steps end
+	ends []int  // the steps of state i end before to[ends[i]]
 	n    uint32 // number of states
 }
 

@@ -2,8 +2,8 @@ package model
 
 import "github.com/hooklatch/hooklatch/cmd/hookstorm/bugs"
 
-// deploying restarts a worker with a newer configuration, which it announces before it takes a
-// job. Until all workers have the newer one, both configurations run side by side.
+// deploying restarts a worker with a newer configuration. The worker announces this configuration
+// before it takes a job. Between the two restarts, the workers have different configurations.
 func (m *machine) deploying(s *State, w int) {
 	if !m.Deploys || s.Configured[w] > 0 {
 		return

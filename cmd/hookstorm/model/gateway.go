@@ -35,8 +35,8 @@ func (m *machine) gateway(s *State, i int) {
 	}
 }
 
-// accepting adds T1: rows, body and job in one transaction, then the response. A try after a lost
-// response finds its own row and succeeds.
+// accepting adds T1: rows, body and job in one transaction, then the response. If the response to a
+// COMMIT was lost, the next try finds the row and succeeds.
 func (m *machine) accepting(s *State, actor Actor, i int) {
 	e := m.eventOf(i)
 	stored := func(n *State) { n.Sends[i].At = sendStored }

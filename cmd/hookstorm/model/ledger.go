@@ -20,7 +20,7 @@ func (m *machine) move(row *Effect, what What, to EffectState) {
 	}
 }
 
-// claim grants one attempt to worker w, under the lock of the row.
+// claim decides whether worker w gets an attempt, under the lock of the row.
 func (m *machine) claim(n *State, w, f int, probe bool) claimAnswer {
 	row := &n.Effects[f]
 	repeated := row.State == started && row.ClaimedBy == holder(w)

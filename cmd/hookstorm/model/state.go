@@ -171,7 +171,7 @@ func (s holders) has(h Holder) bool      { return s&(1<<h) != 0 }
 func (s holders) with(h Holder) holders  { return s | 1<<h }
 func (s holders) minus(h Holder) holders { return s &^ (1 << h) }
 
-// Worker is a process with one run of a job.
+// Worker is a process with at most one run of a job.
 type Worker struct {
 	At       WorkerStep
 	Job      uint8
@@ -221,7 +221,7 @@ const (
 
 // Operator is the operator, with at most one unanswered action at a time.
 type Operator struct {
-	Order  Order // the action without a response yet
+	Order  Order // the action that has no response yet
 	Target uint8
 	Logged bool // the action's row is in the operator log
 }

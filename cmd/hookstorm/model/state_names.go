@@ -3,7 +3,7 @@ package model
 // EffectState is the state of an effect: see the table in package ledger.
 type EffectState uint8
 
-// The states of an effect. missing means that the effect has no row yet.
+// The states of an effect. The state missing means that the effect has no row yet.
 const (
 	missing EffectState = iota
 	pending

@@ -136,15 +136,15 @@ func (m *machine) step(s *State, actor Actor, cost Cost, passes, does string, ch
 	m.next = append(m.next, successor{Step{Actor: actor, Passes: passes, Does: does, Cost: cost}, next})
 }
 
-// transaction adds the ways in which a transaction can end. A process that gets no response
-// repeats the transaction, so run must recognize the rows of an earlier try. heard is the process's
-// reaction to the response.
+// transaction adds the ways in which a transaction can end. A process that gets no response repeats
+// the transaction, so the function run must recognize the rows of an earlier try. The function
+// heard is the process's reaction to the response.
 func (m *machine) transaction(s *State, actor Actor, name, does string, run, heard func(*State)) {
 	m.transactionOr(s, actor, free, name, does, run, heard, func(*State) {})
 }
 
-// transactionOr is like transaction, but with a cost, and for a process that reacts with unheard if
-// it gets no response.
+// transactionOr is like transaction, but has a cost. The function unheard is the process's reaction
+// if it gets no response.
 func (m *machine) transactionOr(s *State, actor Actor, cost Cost, name, does string, run, heard, unheard func(*State)) {
 	next := *s
 	if !next.pay(cost) {

@@ -42,9 +42,9 @@ type Fault struct {
 	Kind      string
 	Lane      Lane
 	Simulated bool // replaces a fault that cannot be injected on this machine
-	// Fire injects the fault, calls struck at the moment at which the fault strikes, and returns
-	// when the fault has healed. It must return soon after ctx is done. A fault that did not call
-	// struck did not fire.
+	// Fire injects the fault, calls the function struck at the moment at which the fault strikes,
+	// and returns when the fault has healed. It must return soon after ctx is done. A fault that
+	// did not call struck did not fire.
 	Fire func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error
 }
 

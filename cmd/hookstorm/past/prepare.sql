@@ -19,7 +19,7 @@ $$;
 ALTER TABLE hooklatch.attempts DETACH PARTITION hooklatch.attempts_past;
 DROP TABLE hooklatch.attempts_past;
 
--- The tables with days of the past. All live data is younger than 400 days.
+-- Lists the tables with days of the past. All live data is younger than 400 days.
 CREATE VIEW torture.past_tables AS
 SELECT relname::text AS past_table
 FROM pg_class
@@ -74,7 +74,7 @@ BEGIN
         )
         VALUES ('past/all', name, 1, name, 'past', 'past', 'at_least_once', 'past', name, event, '', noon)
         RETURNING effect_id INTO effect;
-        UPDATE hooklatch.effects -- as an operator cancels an effect, so that retention keeps no rows for it
+        UPDATE hooklatch.effects -- cancelled as if by an operator, so that retention keeps no rows for it
         SET
             state = 'cancelled',
             finished_at = noon

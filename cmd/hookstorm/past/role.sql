@@ -1,4 +1,4 @@
--- A role that owns nothing, with the rights to run retention.
+-- Creates a role that owns nothing and has the rights to run retention.
 DO $$
 BEGIN
     CREATE ROLE hookstorm_keeper;

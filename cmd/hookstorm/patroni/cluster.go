@@ -26,8 +26,8 @@ const (
 	// TTL is the time after which a primary without a running Patroni loses its role: the smallest
 	// value that Patroni allows.
 	TTL = 20 * time.Second
-	// startTimeout bounds each wait for the cluster, such as for the start of a server on a busy
-	// machine, including the copy of the primary.
+	// startTimeout bounds each wait for the cluster. An example is the start of a standby, which
+	// first copies the primary, on a busy machine.
 	startTimeout = 2 * time.Minute
 	pollPause    = 100 * time.Millisecond
 )

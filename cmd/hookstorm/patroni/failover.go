@@ -51,7 +51,7 @@ func (c *Cluster) FailOver(ctx context.Context, loss Loss, struck Struck) error 
 		_, err = c.awaitPrimary(ctx, old.name)
 	}
 	if loss != Killed && err == nil {
-		_ = retry.Wait(ctx, besides) // back is called even if ctx ends
+		_ = retry.Wait(ctx, besides) // the function back is called even if ctx ends
 	}
 	return errors.Join(err, back(), c.AwaitWhole(ctx))
 }
@@ -109,8 +109,8 @@ func (c *Cluster) SwitchOver(ctx context.Context, struck Struck) error {
 }
 
 // FailBehind makes the primary fail while its standbys lag: it freezes the processes that send WAL
-// to them, calls work, and kills the primary. If the cluster is not synchronous, the new primary
-// lacks the transactions that work committed.
+// to them, calls the function work, and kills the primary. If the cluster is not synchronous, the
+// new primary lacks the transactions that the function committed.
 func (c *Cluster) FailBehind(ctx context.Context, work func() error) error {
 	old, _, err := c.primary(ctx)
 	if err != nil {

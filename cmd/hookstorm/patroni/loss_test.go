@@ -34,7 +34,7 @@ func TestWhatAnAsynchronousFailoverLosesIsNamed(t *testing.T) {
 
 	const events = 40
 	sources := []string{"github", "stripe"}
-	// accept stores a set of events, and counts the new ones. when is part of their ids.
+	// accept stores a set of events, and counts the new ones. The text when is a part of their ids.
 	accept := func(when string) (accepted int, err error) {
 		for i := range events {
 			id := fmt.Sprintf("%s_%d", when, i)

@@ -28,7 +28,7 @@ type tools struct {
 }
 
 // findTools returns the installed programs. If one is missing, it downloads Debian's packages and
-// unpacks them into a cache directory, which needs no root privileges and starts no service.
+// unpacks them into a cache directory. This needs no root privileges and starts no service.
 func findTools(ctx context.Context) (tools, error) {
 	installed := tools{patroni: "/usr/bin/patroni", etcd: "/usr/bin/etcd", haproxy: "/usr/sbin/haproxy"}
 	if installed.complete() == nil {

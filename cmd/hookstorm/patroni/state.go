@@ -163,7 +163,7 @@ func query(ctx context.Context, url string, use func(*pgx.Conn) error) error {
 	return use(conn)
 }
 
-// await calls ask until it returns no error, for at most startTimeout.
+// await calls the function ask until it returns no error, for at most startTimeout.
 func await(ctx context.Context, what string, ask func(context.Context) (*member, error)) (*member, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

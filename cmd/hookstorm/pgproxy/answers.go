@@ -93,7 +93,8 @@ func (c *conn) deliver(message pgwire.Message, out []byte) []byte {
 	}
 }
 
-// settle removes the first exchange and returns true if a message ends its response. c.mu is held.
+// settle removes the first exchange and returns true if a message ends its response. The caller
+// holds c.mu.
 func (c *conn) settle(message pgwire.Message) bool {
 	if !pgwire.EndsAnswer(message) || len(c.pending) == 0 {
 		return false
@@ -140,7 +141,8 @@ func (c *conn) breakOff(s *shot, answer string) {
 	c.close()
 }
 
-// abandon ends the shots whose response never arrived, and notes that no other will arrive.
+// abandon ends the shots whose response never arrived, and notes that no further response will
+// arrive.
 func (c *conn) abandon() {
 	c.mu.Lock()
 	pending := c.pending

@@ -79,7 +79,7 @@ func (a *Armed) Fired() <-chan Firing { return a.fired }
 // has passed, or it fired the maximum number of times.
 func (a *Armed) Done() <-chan struct{} { return a.done }
 
-// end removes the fault. The mutex is held.
+// end removes the fault. The caller holds the proxy's mutex.
 func (a *Armed) end() {
 	if a.over {
 		return
@@ -94,7 +94,7 @@ func (a *Armed) end() {
 }
 
 // endIfSpent ends a fault that fired the maximum number of times and has no shot left to land. The
-// mutex is held.
+// caller holds the proxy's mutex.
 func (a *Armed) endIfSpent() {
 	if a.left == 0 && a.flying == 0 {
 		a.end()
@@ -186,7 +186,7 @@ func (p *Proxy) turnsAway(c *conn) Kind {
 	return armed.fault.Kind
 }
 
-// report counts and reports a firing. The caller holds the mutex, which report releases.
+// report counts and reports a firing. The caller holds the proxy's mutex, which report releases.
 func (a *Armed) report(c *conn, sql, answer string) {
 	firing := Firing{
 		At: time.Now(), Kind: a.fault.Kind, SQL: sql, Answer: answer,

@@ -30,7 +30,8 @@ type conn struct {
 	application string
 	target      string // empty until the server is connected
 
-	// A goroutine that holds the mutex of the proxy may lock mu, but not the reverse.
+	// A goroutine that holds the mutex of the proxy may lock mu. A goroutine that holds mu must not
+	// lock the mutex of the proxy.
 	mu      sync.Mutex
 	server  net.Conn    // nil until the server is connected
 	pending []*exchange // requests whose response is incomplete, in order
@@ -141,7 +142,8 @@ func (c *conn) say(code, message string) {
 	_ = c.send(toClient, c.client, farewell) // the client may have closed the connection
 }
 
-// reset makes close reset the client's connection, as a machine without a listening server does.
+// reset makes the method close reset the client's connection, as a machine without a listening
+// server does.
 func (c *conn) reset() {
 	if tcp, ok := c.client.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0) // if this fails, close closes the connection gracefully

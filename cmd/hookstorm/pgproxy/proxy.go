@@ -27,7 +27,7 @@ type Options struct {
 
 // Proxy relays connections to a server. They are not encrypted, so that the proxy can read them.
 type Proxy struct {
-	ctx     context.Context // context of connections to the server that are being opened
+	ctx     context.Context // context for opening connections to the server; Stop cancels it
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -147,7 +147,8 @@ type Connection struct {
 	BackendPID  uint32
 }
 
-// accepted counts the selected connections that the proxy has connected to a server. p.mu is held.
+// accepted counts the selected connections that the proxy has connected to a server. The caller
+// holds p.mu.
 func (p *Proxy) accepted(who Who) int {
 	count := 0
 	for c := range p.conns {
@@ -216,7 +217,7 @@ func (p *Proxy) accept(l *Listener) {
 	}
 }
 
-// wake makes the connections that are held back check the faults again. p.mu is held.
+// wake makes the connections that are held back check the faults again. The caller holds p.mu.
 func (p *Proxy) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})

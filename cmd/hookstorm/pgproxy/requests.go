@@ -78,8 +78,8 @@ func (c *conn) forward(request *pgwire.Request) bool {
 		}
 		return false
 	}
-	// If the server has closed the connection, relayAnswers closes the client's after it has
-	// delivered the remaining messages.
+	// If the server has closed its connection, relayAnswers delivers the remaining messages and
+	// then closes the client's connection.
 	return c.send(toServer, c.server, request.Bytes) == nil
 }
 

@@ -134,7 +134,8 @@ func (f Found) Message() string {
 	return ""
 }
 
-// Run drives the schedule of c once, and checks the history. If bug is empty, the code has no bug.
+// Run drives the schedule of c once, and checks the history. If the parameter bug is empty, no bug
+// is active.
 func (h *Hunt) Run(ctx context.Context, c Case, bug bugs.Bug) (Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()

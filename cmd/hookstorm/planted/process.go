@@ -24,8 +24,8 @@ type process struct {
 	fired   string // file with the failpoints that fired
 }
 
-// launch starts a process on a database. command is a command of hooklatch, or app, the
-// program with handlers.
+// launch starts a process on a database. The parameter command is a command of hooklatch, or app
+// for the program with handlers.
 func (s *scene) launch(ctx context.Context, url, command string, rules ...string) (*process, error) {
 	s.launched++
 	place, err := s.Place(fmt.Sprintf("%s-%d", command, s.launched))

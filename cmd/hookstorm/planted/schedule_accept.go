@@ -69,8 +69,9 @@ func accepting() []Case {
 				loseByCrash,
 				start("worker"),
 			}.play,
-			// With these settings, the WAL writer flushes a COMMIT that no session waits for only
-			// after seconds, and autovacuum does not flush it earlier.
+			// With the bug, no session waits until its COMMIT is flushed. With these settings, the
+			// WAL writer flushes the COMMIT only after seconds, and autovacuum does not flush it
+			// earlier.
 			settings: map[string]string{"wal_writer_delay": "10s", "autovacuum": "off", "max_connections": "100"},
 		},
 		{Bug: bugs.CacheFilledBeforeCommit, Rules: []checker.Rule{"I1"}, run: steps{
@@ -213,9 +214,10 @@ func storm(gateway string) step {
 	}
 }
 
-// knownEarly returns a step that delivers up to ten events to the last gateway, and each event
-// again to the gateway named second. If that gateway acknowledges the event first, the step kills
-// the last gateway. The step ends as soon as the kill has prevented the COMMIT of an event.
+// knownEarly returns a step that delivers up to ten events to the last gateway. It delivers each
+// event again to the gateway whose name is in the parameter second. If that gateway acknowledges
+// the event first, the step kills the last gateway. The step ends as soon as the kill has prevented
+// the COMMIT of an event.
 func knownEarly(second string) step {
 	return func(ctx context.Context, s *scene) error {
 		for _, to := range []string{"gateway", second} { // the event of vouched gets into their caches

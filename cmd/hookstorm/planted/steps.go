@@ -57,7 +57,8 @@ func query(name string) string {
 	return string(text)
 }
 
-// until waits until happened returns true. The text what describes the condition in errors.
+// until waits until the function happened returns true. The parameter what describes the condition
+// for errors.
 func until(ctx context.Context, what string, happened func() (bool, error)) error {
 	for range (retry.Pauses{First: 2 * time.Millisecond, Max: 20 * time.Millisecond}).Until(ctx) {
 		yes, err := happened()
@@ -108,8 +109,8 @@ func appears(ctx context.Context, path, text string, times int) error {
 	})
 }
 
-// isCalled returns a step that waits until a destination has received the given number of calls or,
-// if ended is true, until that number of calls has ended.
+// isCalled returns a step that waits until a destination has received the given number of calls. If
+// ended is true, the step waits until that number of calls has ended.
 func isCalled(destination string, times int, ended bool) step {
 	return func(ctx context.Context, s *scene) error {
 		return until(ctx, fmt.Sprintf("%s is called %d times", destination, times), func() (bool, error) {
@@ -227,7 +228,7 @@ func pause(destination string, paused bool) step {
 	}
 }
 
-// replay returns a step that replays an event with a command of hooklatch, which has the bug.
+// replay returns a step that replays an event with a command of the hooklatch that has the bug.
 func replay(by, source, id string) step {
 	return func(ctx context.Context, s *scene) error {
 		return s.order(history.Order{Action: "replay", Source: source, EventID: id}, func(*outbox.Outbox) error {
@@ -236,8 +237,8 @@ func replay(by, source, id string) step {
 	}
 }
 
-// command returns a step that runs a command of hooklatch with the bug and with the configuration
-// of a process.
+// command returns a step that runs a command of the hooklatch that has the bug, with the
+// configuration of a process.
 func command(by string, args ...string) step {
 	return func(ctx context.Context, s *scene) error {
 		cmd := exec.CommandContext(ctx, s.hunt.opts.Hooklatch, append(slices.Clone(args), "--config", s.processes[by].config)...)

@@ -27,7 +27,7 @@ type Delivery struct {
 	Text    string // note in the history, for human readers
 	Client  *http.Client
 	Request *provider.Request // correctly signed, or a forgery
-	// Body is read instead of the body of Request, unless it is nil.
+	// Body, if not nil, is read instead of the body of Request.
 	Body io.Reader
 	// Deadline is the sender's maximum wait. If 0, only the client's limit applies.
 	Deadline time.Duration

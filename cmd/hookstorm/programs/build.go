@@ -25,8 +25,8 @@ type BuildOptions struct {
 	Package string
 	// Tags are build tags, such as failpoint.
 	Tags []string
-	// Overlay is a file that lists replacements for other files, as for the flag -overlay of the
-	// go command. If empty, no file is replaced.
+	// Overlay is a file that lists replacements for other files, in the format of the go command's
+	// flag -overlay. If empty, no file is replaced.
 	Overlay string
 }
 
@@ -72,8 +72,8 @@ func Commit(ctx context.Context, dir string) (string, error) {
 	return name, nil
 }
 
-// Worktree checks out a commit of the repository at root into a temporary directory. remove
-// deletes the worktree and may be called again.
+// Worktree checks out a commit of the repository at root into a temporary directory. The function
+// remove deletes the worktree and may be called again.
 func Worktree(ctx context.Context, root, ref string) (dir string, remove func() error, err error) {
 	commit, err := output(ctx, root, "git", "rev-parse", "--verify", "--end-of-options", ref+"^{commit}")
 	if err != nil {

@@ -69,8 +69,8 @@ func New(opts Options) (*Program, error) {
 // Name returns the name from the options.
 func (p *Program) Name() string { return p.opts.Name }
 
-// Start starts a process. moreEnv is for this process only, and overrides the environment of the
-// options. Start returns an error while a process is running.
+// Start starts a process. The variables in moreEnv are for this process only, and override the
+// environment of the options. Start returns an error while a process is running.
 func (p *Program) Start(ctx context.Context, moreEnv ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +122,8 @@ func (p *Program) Exited() <-chan struct{} {
 	return process.done
 }
 
-// Ended describes the exit of the last process, and reports whether hookstorm caused that exit. how
-// is empty while the process is running, or if none was started.
+// Ended describes the exit of the last process, and reports whether hookstorm caused that exit. The
+// description is empty while the process is running, or if none was started.
 func (p *Program) Ended() (how string, ordered bool) {
 	process := p.current()
 	if process == nil || !process.ended() {

@@ -124,7 +124,7 @@ func (r *Receivers) Behave(destination string, b Behaviour) {
 	o.told[destination] = b
 }
 
-// next returns the behaviour for a destination's next call, never Random. known is false if the
+// next returns the behaviour for a destination's next call, never Random. It returns false if the
 // destination does not exist.
 func (o *orders) next(destination string) (_ Behaviour, known bool) {
 	o.mu.Lock()

@@ -101,7 +101,8 @@ func (r *Receivers) wait(request *http.Request, d time.Duration) bool {
 	return false
 }
 
-// writeForever writes a body until the caller gives up, or at most 1000 chunks.
+// writeForever writes a body of at most 1000 chunks until the caller gives up or the receivers
+// stop. Then it resets the connection.
 func (r *Receivers) writeForever(w http.ResponseWriter, request *http.Request) {
 	chunk := make([]byte, 32<<10)
 	for range 1000 {

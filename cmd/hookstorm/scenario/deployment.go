@@ -71,7 +71,8 @@ func (d Deployment) Next(change Change) Deployment {
 	return d
 }
 
-// Last returns the deployment after d, with which workers can dispatch every event.
+// Last returns the last deployment of a run, which follows d. With it, workers can dispatch every
+// event.
 func (d Deployment) Last() Deployment {
 	d.Number++
 	d.Late = true

@@ -140,8 +140,8 @@ func (s *source) remember(id string, text []byte, dice *rand.Rand) {
 	s.shared[i], s.sharedID[i] = text, id
 }
 
-// withOtherBody returns the event with another body of the same meaning, as from providers that
-// render the body again for each attempt.
+// withOtherBody returns the event with another body of the same meaning. Some providers render the
+// body again for each attempt.
 func (e *event) withOtherBody(dice *rand.Rand) *event {
 	other := *e
 	if rest, isObject := strings.CutPrefix(string(e.body), "{"); isObject && e.source.Shape != scenario.Poison {

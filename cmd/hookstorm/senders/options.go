@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// History gets a delivery for every request. Required.
 	History *history.Writer
-	// Gateways share the deliveries, as behind a load balancer. Required.
+	// Gateways share the deliveries, as if they were behind a load balancer. Required.
 	Gateways []Gateway
 	// Seed decides the traffic. The results are not deterministic.
 	Seed int64

@@ -24,7 +24,7 @@ func (s *Senders) pursue(e *event, m manner, dice *rand.Rand) {
 	})
 }
 
-// pursueWith is like pursue, but calls first for the first attempt.
+// pursueWith is like pursue, but calls the function first for the first attempt.
 func (s *Senders) pursueWith(e *event, dice *rand.Rand, first func() post.Outcome) {
 	s.open.Add(1)
 	s.past.add(e, dice)

@@ -41,8 +41,8 @@ type testBundle struct {
 	save *history.Writer
 }
 
-// setup creates senders to two gateways on one database. The second gateway is behind the handler
-// failing.
+// setup creates senders to two gateways on one database. A handler of the type failing disturbs the
+// second gateway.
 func setup(t *testing.T, rate float64) *testBundle {
 	t.Helper()
 	b := &testBundle{pool: pgtest.New(t)}

@@ -13,7 +13,8 @@ type Line struct {
 	url func() string // URL of the database, bypassing the proxy
 }
 
-// Proxy starts a proxy to the server at an address. url returns the URL of the database.
+// Proxy starts a proxy to the server at an address. The function url returns the URL of the
+// database.
 func (s *Stage) Proxy(address string, url func() string) (*Line, error) {
 	proxy, err := pgproxy.Start(pgproxy.Options{Target: address})
 	if err != nil {

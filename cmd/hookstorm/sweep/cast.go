@@ -30,10 +30,10 @@ func sources() []scenario.Source {
 	return all
 }
 
-// Sources that some processes do not have. Such a process leaves the events of these sources to
-// other processes, even while its own configuration is the newest. Otherwise the order in which
-// processes start would decide whether events have an effect for destExtra, and whether a gateway
-// may plan.
+// Names of the sources that some processes do not have. Such a process leaves the events of these
+// sources to other processes, even while its own configuration is the newest. Otherwise the order
+// in which processes start would decide whether events have an effect for destExtra, and whether a
+// gateway may plan events.
 const (
 	sourceMain    = "main"    // the events have effects for destExtra
 	sourceRepeats = "repeats" // gateways plan the events
@@ -51,7 +51,7 @@ const (
 	// for destExtra, and has to give them back.
 	destExtra = "extra"
 	destFresh = "fresh" // the route reads the object before the first attempt
-	destDesk  = "desk"  // for effects that the actor enqueues, pauses, parks, retries and cancels
+	destDesk  = "desk"  // for effects that the actor enqueues, resends, parks, retries, cancels and erases; the actor pauses and resumes it
 )
 
 // destinations returns the destinations that the sweep's receivers serve.

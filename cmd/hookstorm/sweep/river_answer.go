@@ -17,7 +17,7 @@ const placeCompleted = "river.completed"
 // completion matches River's statement that completes jobs.
 var completion = regexp.MustCompile(`\bJobSetStateIfRunningMany\b`)
 
-// riverLine is the connection to Postgres, through a proxy, of one lane's processes.
+// riverLine is the connection of one lane's processes to Postgres, through a proxy.
 type riverLine struct {
 	proxy   *pgproxy.Proxy
 	url     string // URL through the proxy

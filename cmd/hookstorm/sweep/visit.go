@@ -40,7 +40,7 @@ func (v Visit) rule() string {
 	return v.String()
 }
 
-// allPlaces returns the failpoints, and the one place in River.
+// allPlaces returns the failpoints and placeCompleted.
 func allPlaces() []string { return append(places.All(), placeCompleted) }
 
 // passedOnce reports whether a process passes the place only once.

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// beside is the maximum time for which processes of two configurations run side by side
-	// before the next process is deployed.
+	// beside is the maximum pause between two steps of a deployment. Meanwhile, processes of two
+	// configurations run side by side.
 	beside = 1500 * time.Millisecond
 	// deployTimeout is the time in which a worker must announce a deployment, despite any other
 	// faults.
@@ -30,8 +30,8 @@ func (w *world) deployFaults() []nemesis.Fault {
 	return append(faults, nemesis.Fault{Kind: "rolling_deployment", Lane: nemesis.Process, Fire: w.deploy})
 }
 
-// deploy gives the next configuration to all processes, one after another. Several deployments
-// cover each change in each order: gateways or workers first, by a restart or a reload. In every
+// deploy gives the next configuration to all processes, one after another. In 20 deployments, each
+// change occurs in all four ways: gateways or workers first, by restarts or by reloads. In every
 // second deployment, an old process also restarts after the first process has changed.
 func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 	n := w.deployed.Number
@@ -84,8 +84,8 @@ func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	return nil
 }
 
-// isAnnounced reports whether a worker announces a configuration with a number above before within
-// deployTimeout, and records the result.
+// isAnnounced reports whether a worker announces a newer configuration within deployTimeout, and
+// records the result. The parameter before is the number of the newest configuration so far.
 func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Operation) bool {
 	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
 	defer cancel()

@@ -46,7 +46,8 @@ func (w *world) poison(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	return nil
 }
 
-// reload returns a function that changes or breaks a process's file and makes the process reload it.
+// reload returns a function that changes or breaks a process's file and makes the process reload
+// it.
 func (w *world) reload(broken bool) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roleGateway, roleWorker)

@@ -46,8 +46,9 @@ func (w *world) patroniFaults() []nemesis.Fault {
 // the old primary may have to be copied.
 const patroniTimeout = 3 * time.Minute
 
-// onPatroni returns a function that injects a fault, which heals even if ctx ends. A failover during
-// the fault moves the database to another server, which the run then confirms as an operator.
+// onPatroni returns a function that injects a fault, which heals even if ctx ends. A failover
+// during the fault moves the database to another server, which the run then confirms as an
+// operator.
 func (w *world) onPatroni(fault func(c *patroni.Cluster, ctx context.Context, struck patroni.Struck) error) fire {
 	return func(ctx context.Context, _ *rand.Rand, struck func(target, detail string)) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patroniTimeout)

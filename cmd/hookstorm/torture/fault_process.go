@@ -130,7 +130,7 @@ func (w *world) killLeader(ctx context.Context, _ *rand.Rand, struck func(target
 }
 
 // failpoint returns a function that restarts a process with an action at one of its failpoints, and
-// then without it.
+// later restarts it without the action.
 func (w *world) failpoint(action string) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		s := w.one(rnd, roleGateway, roleWorker)
@@ -183,8 +183,8 @@ func (w *world) deployPrevious(ctx context.Context, rnd *rand.Rand, struck func(
 	return w.restart(ctx, s, start{})
 }
 
-// restart kills a service's process and waits until the service is running again. as describes the
-// new start.
+// restart kills a service's process and waits until the service is running again. The parameter as
+// describes the new start.
 func (w *world) restart(ctx context.Context, s *service, as start) error {
 	s.nextStart(as)
 	program := s.program()

@@ -50,7 +50,8 @@ func (w *world) redisFaults() []nemesis.Fault {
 	}
 }
 
-// breakRedis returns a fault that calls begin and, after a random time, end. end may be nil.
+// breakRedis returns a fault that calls the function begin and, after a random time, the function
+// end, which may be nil.
 func (w *world) breakRedis(detail string, begin, end func(s *redisserver.Server) error) fire {
 	return func(ctx context.Context, rnd *rand.Rand, struck func(target, detail string)) error {
 		if err := begin(w.redis); err != nil {

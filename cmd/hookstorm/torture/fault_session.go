@@ -53,8 +53,8 @@ func (w *world) strike(ctx context.Context, fault session.Fault, rnd *rand.Rand,
 	return untilHealed(ctx, done.Heal)
 }
 
-// untilHealed calls heal until it succeeds, for at most serverTimeout. It retries because the
-// server may be unavailable.
+// untilHealed calls the function heal until it succeeds, for at most serverTimeout. It retries
+// because the server may be unavailable.
 func untilHealed(ctx context.Context, heal func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), serverTimeout)
 	defer cancel()

@@ -26,8 +26,8 @@ const (
 	buildPrevious  = "previous"
 )
 
-// service is a process of the run that must always run. If it exits, keep restarts it, with the
-// build and the environment that a fault chose, if any.
+// service is a process of the run that must always run. If it exits, the method keep restarts it,
+// with the build and the environment that a fault chose, if any.
 type service struct {
 	name     string
 	role     role
@@ -71,7 +71,7 @@ func (s *service) nextStart(next start) {
 	s.next = next
 }
 
-// begin starts the service as next describes. Later starts are ordinary again.
+// begin starts the service as the field next describes. Later starts are ordinary again.
 func (s *service) begin(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

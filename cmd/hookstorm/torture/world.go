@@ -190,8 +190,8 @@ func (w *world) newService(role role, number int) (*service, error) {
 	return s, nil
 }
 
-// prepareTraffic creates the senders, the application, the operator and the housekeeper. storm
-// starts them.
+// prepareTraffic creates the senders, the application, the operator and the housekeeper. The method
+// storm starts them.
 func (w *world) prepareTraffic(ctx context.Context) error {
 	var gateways []senders.Gateway
 	for _, s := range w.services.of(roleGateway) {

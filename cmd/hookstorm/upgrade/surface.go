@@ -113,8 +113,8 @@ func (s Surface) settings(_ string, text []byte) error {
 	return nil
 }
 
-// keys walks a JSON Schema. within lists the definitions that contain node, so that a recursive
-// definition is not walked again.
+// keys walks a JSON Schema. The parameter within lists the definitions that contain node, so that a
+// recursive definition is not walked again.
 func (s Surface) keys(path string, node any, definitions map[string]any, within []string) {
 	if list, ok := node.([]any); ok { // the list of allOf, anyOf or oneOf
 		for _, one := range list {

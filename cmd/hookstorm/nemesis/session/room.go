@@ -66,8 +66,8 @@ func fillDisk(ctx context.Context, rnd *rand.Rand, target Target) (Struck, error
 	return Struck{What: "no room left for " + table, Heal: heal}, nil
 }
 
-// insist calls try until it succeeds or ctx is done, because other faults may affect the server at
-// the moment.
+// insist calls the function try until it succeeds or ctx is done, because other faults may affect
+// the server at the moment.
 func insist(ctx context.Context, try func() error) error {
 	var err error
 	for range (retry.Pauses{First: healPause}).Until(ctx) {

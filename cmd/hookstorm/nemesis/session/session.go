@@ -34,7 +34,7 @@ const (
 // Target is the database that faults strike.
 type Target struct {
 	// Pool connects to the primary, bypassing the proxy that other faults disturb. Faults never
-	// strike its connections.
+	// strike the pool's connections.
 	Pool *pgxpool.Pool
 	// Ours returns the process ids of the backends that serve the run's processes. Defaults to the
 	// backends of all sessions of the database, except for the pool's.

@@ -140,8 +140,8 @@ func TestADeadlockEndsTheTransactionThatWaitedLonger(t *testing.T) {
 	untilLocked()
 	b.exec(t, lock, "b") // the session holds nothing when it waits: the fault releases its locks and tries again
 	require.ErrorIs(t, pgx.BeginFunc(t.Context(), b.ours, func(tx pgx.Tx) error {
-		// On a busy machine, the fault may need more than a second to begin its wait. It waits at most
-		// 5 seconds.
+		// On a busy machine, the fault may need more than a second to begin its wait. It waits at
+		// most 5 seconds.
 		_, err := tx.Exec(t.Context(), "SET LOCAL deadlock_timeout = '4s'")
 		require.NoError(t, err)
 		_, err = tx.Exec(t.Context(), lock, "a")

@@ -99,8 +99,8 @@ func (a *actor) settleDown(ctx context.Context) error {
 	return nil
 }
 
-// retireNamed retires a destination, which begins a bulk run that parks the effects waiting
-// for it.
+// retireNamed retires a destination. This begins a bulk run that parks the effects waiting for the
+// destination.
 func (a *actor) retireNamed(ctx context.Context, name string) error {
 	return a.order(ctx, history.Order{Action: "park"}, func(ledger.Operator) error {
 		return a.order(ctx, history.Order{Action: "retire", Destination: name}, func(by ledger.Operator) error {
@@ -181,8 +181,8 @@ func (a *actor) sendTest(ctx context.Context, _ int) error {
 	})
 }
 
-// erase erases an event's content, and redacts fields that a source does not keep. The redaction
-// changes no body, because its pointer matches nothing.
+// erase erases an event's content, and redacts a field in the events of a source. The redaction
+// changes no body, because no event has the field.
 func (a *actor) erase(ctx context.Context, _ int) error {
 	_, err := a.box.Erasure().Redact(ctx, []erasure.Redaction{{Source: handled, Pointers: []string{"/nowhere"}, After: 2 * time.Second}})
 	if err != nil && !errors.Is(err, commit.ErrUnavailable) {

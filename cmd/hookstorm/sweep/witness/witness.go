@@ -86,8 +86,8 @@ func New(url string) *Witness {
 	return &Witness{url: url, client: &http.Client{Timeout: 5 * time.Second}}
 }
 
-// Watch announces an operation, performs it, and reports the result that do returns. An error means
-// that a report failed. If the announcement failed, Watch did not call do.
+// Watch announces an operation, calls the function do to perform it, and reports the result. An
+// error means that a report failed. If the announcement failed, Watch has not called do.
 func (w *Witness) Watch(ctx context.Context, r history.Record, do func() (history.Kind, string)) error {
 	var id int64
 	if err := w.say(ctx, "/begin", r, &id); err != nil {
