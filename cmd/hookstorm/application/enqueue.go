@@ -31,7 +31,7 @@ const (
 	commits    fate = iota
 	rollsBack       // ROLLBACK
 	disappears      // the connection is closed before COMMIT
-	hangsUp         // COMMIT is sent, and the wait for its response is cut off after the time patience
+	hangsUp         // COMMIT is sent, and the wait for its response is cut off after enqueue.patience
 )
 
 // via is the way to enqueue an effect.

@@ -35,8 +35,8 @@ const (
 // retryWait is the delay before an impatient handler is called again.
 const retryWait = 150 * time.Millisecond
 
-// moodOf returns an event's mood, and as youth the age from which the event is handled without an
-// error. For the mood slow, youth is how long the handler holds its transaction open.
+// moodOf returns an event's mood m. From the age youth on, the event is handled without an error.
+// For the mood slow, youth is how long the handler holds its transaction open.
 func moodOf(id identity.EventID) (m mood, youth time.Duration) {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(id)) // never fails

@@ -121,8 +121,8 @@ func newJudge(f *facts, totals Totals, opts Options) *judge {
 	return j
 }
 
-// violated reports a broken promise. The violation's story covers the subject key and the further
-// subjects that the parameter also lists.
+// violated reports a broken promise. The violation's story covers the subject key and all further
+// subjects.
 func (j *judge) violated(rule Rule, key, text string, also ...string) {
 	j.violations = append(j.violations, Violation{Rule: rule, Key: key, Text: text, also: also})
 }

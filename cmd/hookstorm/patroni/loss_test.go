@@ -34,7 +34,8 @@ func TestWhatAnAsynchronousFailoverLosesIsNamed(t *testing.T) {
 
 	const events = 40
 	sources := []string{"github", "stripe"}
-	// accept stores a set of events, and counts the new ones. The text when is a part of their ids.
+	// accept stores a set of events, and counts the new ones. Their ids begin with the text in
+	// when.
 	accept := func(when string) (accepted int, err error) {
 		for i := range events {
 			id := fmt.Sprintf("%s_%d", when, i)

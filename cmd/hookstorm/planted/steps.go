@@ -57,8 +57,8 @@ func query(name string) string {
 	return string(text)
 }
 
-// until waits until the function happened returns true. The parameter what describes the condition
-// for errors.
+// until calls the function happened until it returns true. The parameter what describes the
+// condition for errors.
 func until(ctx context.Context, what string, happened func() (bool, error)) error {
 	for range (retry.Pauses{First: 2 * time.Millisecond, Max: 20 * time.Millisecond}).Until(ctx) {
 		yes, err := happened()

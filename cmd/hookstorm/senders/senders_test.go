@@ -41,8 +41,8 @@ type testBundle struct {
 	save *history.Writer
 }
 
-// setup creates senders to two gateways on one database. A handler of the type failing disturbs the
-// second gateway.
+// setup creates senders to two gateways on one database. The second gateway refuses some requests
+// and cuts some responses: see failing.
 func setup(t *testing.T, rate float64) *testBundle {
 	t.Helper()
 	b := &testBundle{pool: pgtest.New(t)}

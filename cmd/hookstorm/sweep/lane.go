@@ -74,8 +74,8 @@ func (l *lane) wait(ctx context.Context, leg leg) {
 	}
 }
 
-// isNeeded reports whether the leg has an outstanding visit that the lane may make. If the field
-// only is nil, the lane is always needed.
+// isNeeded reports whether the leg has an outstanding visit that the lane may make. If l.only is
+// nil, the lane is always needed.
 func (l *lane) isNeeded(leg leg) bool {
 	return l.only == nil || len(l.tally.itinerary.left(func(v Visit) bool { return leg(v) && l.only(v) })) > 0
 }

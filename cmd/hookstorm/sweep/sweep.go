@@ -101,7 +101,7 @@ const (
 
 func all(Visit) bool { return true }
 
-// choose parses the visits that the parameter only lists. If only is nil, choose returns the plan.
+// choose returns the visits that Options.Only lists. If that list is nil, choose returns the plan.
 func choose(plan []Visit, only []string) ([]Visit, error) {
 	if only == nil {
 		return plan, nil

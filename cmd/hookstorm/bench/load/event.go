@@ -112,8 +112,8 @@ func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) 
 	return id, &m.request, nil
 }
 
-// id returns the result of the function in the field given, if that is set. Otherwise id returns a
-// new id or, for a duplicate, the id of an event that was sent before.
+// id returns the result of m.given, if that function is set. Otherwise id returns a new id or, for
+// a duplicate, the id of an event that was sent before.
 func (m *maker) id(now time.Time) string {
 	if m.given != nil {
 		return m.given()
