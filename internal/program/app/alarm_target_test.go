@@ -26,7 +26,7 @@ func TestAlertsAreAttemptedForAsLongAsBefore(t *testing.T) {
 		{destination.Schedule{Initial: time.Second, Max: time.Hour, MaxAttempts: 3}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 3}},
 		{destination.Schedule{Initial: 10 * time.Minute, Max: 20 * time.Minute, MaxAttempts: 3}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 7}},
 		{destination.Schedule{MaxAttempts: 1}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 1}},
-		{destination.Schedule{}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 131}}, // about 10 h 25 min, as with 20 attempts
+		{destination.Schedule{}, destination.Schedule{Max: 5 * time.Minute, MaxAttempts: 131}}, // about 10 h 25 min in total, like the 20 attempts of the default schedule
 	} {
 		got := app.AlarmRetry(c.given)
 		require.NoError(t, got.Validate())

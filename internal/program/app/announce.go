@@ -70,7 +70,7 @@ func (a *App) reannounce(ctx context.Context, next *config.Config) error {
 }
 
 // announceGateway announces a gateway, and stores the announcement in told. It returns an error if
-// the process is draining. The caller holds the lock of reloads.
+// the process is draining. The caller must hold a.reload.
 func (a *App) announceGateway(ctx context.Context, p *fleet.Presence) error {
 	if a.draining.Load() {
 		return errors.New("shutting down")

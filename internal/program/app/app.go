@@ -34,15 +34,16 @@ import (
 	"github.com/hooklatch/hooklatch/worker"
 )
 
-// Maximum time of a stop beyond worker.soft_stop, or beyond gateway.drain_timeout in a process
-// without a worker. Including the log flush, the process exits within 5 seconds of that timeout.
+// stopSlack is the maximum time that a stop takes beyond worker.soft_stop, or beyond
+// gateway.drain_timeout in a process without a worker. The process also flushes its log, and exits
+// within 5 seconds after that timeout.
 const (
 	stopSlack = 4 * time.Second
 	// drainSlack is the part of stopSlack for deliveries and jobs. The rest is for commits.
 	drainSlack = 2 * time.Second
 )
 
-// Maximum time of each of the other steps of a stop.
+// Each of these constants limits the time of one other step of a stop.
 const (
 	startTimeout     = 2 * time.Second
 	outboxTimeout    = 15 * time.Second

@@ -86,8 +86,8 @@ func (a *App) makeConsole() (*console.Console, error) {
 	})
 }
 
-// shownFromStandby returns what the console needs to read its lists from the standby. The returned
-// Outbox never writes: the console writes through the Outbox of the primary.
+// shownFromStandby returns an Outbox and readers with which the console reads its lists from the
+// standby. The returned Outbox never writes: the console writes through the Outbox of the primary.
 func (a *App) shownFromStandby(name schema.Name) (shown console.Shown, err error) {
 	pool := a.pools.standby
 	shown.Outbox, err = outbox.New(outbox.Options{
@@ -111,8 +111,8 @@ func (a *App) adminLogger() *slog.Logger {
 	return slog.New(logqueue.Throttled(a.opts.Logger.Handler()))
 }
 
-// shownQuarantine is the quarantine as the console shows it. It verifies deliveries again with the
-// current configuration.
+// shownQuarantine is the quarantine for the console. It verifies deliveries again with the current
+// configuration.
 type shownQuarantine struct {
 	*quarantine.Quarantine
 

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// countDeprecated registers the metric of deprecated keys.
+// countDeprecated registers the metric that counts the deprecated keys in the configuration file.
 func (a *App) countDeprecated() error {
 	_, err := a.telemetry.MeterProvider.Meter(meterName).Int64ObservableGauge("hooklatch.config.deprecated", metric.WithUnit("{key}"),
 		metric.WithDescription("Deprecated keys in the configuration file. A later version refuses them."),

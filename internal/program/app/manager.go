@@ -40,7 +40,7 @@ func (a *App) tellReload(do func() error) error {
 }
 
 // leave lets the gateway continue to accept deliveries for gateway.drain_delay, or until ctx is
-// done.
+// done. If a service manager keeps the gateway's port, the delay is at least inheritedDelay.
 func (a *App) leave(ctx context.Context) {
 	a.tell(daemon.SdNotifyStopping, "finishes its work")
 	delay := a.opts.Config.Gateway.DrainDelay

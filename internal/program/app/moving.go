@@ -21,8 +21,8 @@ import (
 )
 
 // movesEvery is the interval at which a process asks the databases which cells store the events of
-// moving sources. If a database refuses an event because the event's source moves, the process asks
-// again after movesAtMost.
+// moving sources. If a database refuses an event because the event's source is moving, the process
+// does not wait for the interval, but asks again after movesAtMost.
 const (
 	movesEvery  = 2 * time.Second
 	movesAtMost = 100 * time.Millisecond
@@ -210,8 +210,8 @@ func (m *moving) settle(ctx context.Context, arrived bool) {
 }
 
 // refuseMoved refuses a configuration that puts a source into another cell without a move: the new
-// cell's database would accept duplicates of events in the old one. It also refuses a configuration
-// that puts a source into a cell that was not configured when the process started.
+// cell's database would accept duplicates of the events that the old cell stores. It also refuses a
+// configuration that puts a source into a cell that was not configured when the process started.
 func (a *App) refuseMoved(old, next *config.Config) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(next.Sources)) {

@@ -123,7 +123,8 @@ func resetAtDemotion(config *pgx.ConnConfig, made *atomic.Pointer[pgxpool.Pool])
 	}
 }
 
-// both returns a check that runs first and then second. The first check may be nil.
+// both returns a check that runs two checks in order, until one of them fails. The parameter first
+// may be nil.
 func both(first, second pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if first != nil {
@@ -142,9 +143,10 @@ var (
 	settingInString = regexp.MustCompile(`(\w+)\s*=\s*(?:'(?:[^'\\]|\\.)*'|(?:[^\s\\]|\\.)*)\s*`)
 )
 
-// loginOf returns next if next and old differ only in user and password, and old otherwise. While a
-// process runs, only the user and password can change. The texts are compared, because a parsed
-// string contains functions, such as the one for target_session_attrs, which cannot be compared.
+// loginOf returns next if next and old differ only in user and password, and old otherwise. No
+// other part of a connection string can change while a process runs. The texts are compared,
+// because a parsed string contains functions, such as the one for target_session_attrs, which
+// cannot be compared.
 func loginOf(old, next secret.Value) secret.Value {
 	if old.IsZero() || next.IsZero() || withoutLogin(old.Reveal()) != withoutLogin(next.Reveal()) {
 		return old

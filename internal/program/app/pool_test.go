@@ -51,7 +51,7 @@ func TestSettingsOfSessionsAreSetAside(t *testing.T) {
 }
 
 // A database that is read-only by default stops neither deliveries nor the queue. The process logs
-// a warning, because the setting applies to the sessions of applications.
+// a warning, because the setting still applies to the sessions of applications.
 func TestADatabaseThatIsReadOnlyByDefaultIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)
@@ -70,8 +70,8 @@ func TestADatabaseThatIsReadOnlyByDefaultIsWrittenTo(t *testing.T) {
 	require.Contains(t, logs.String(), "transactions are read-only by default")
 }
 
-// A demoted server refuses one statement of the queue. No other connection to that server is used
-// again.
+// A demoted server refuses only one statement of the queue: after that, the pool replaces all
+// connections to the server.
 func TestADemotedServerRefusesOneStatement(t *testing.T) {
 	t.Parallel()
 	made, err := app.NewPool(t.Context(), app.PoolOptions{URL: secret.New(patientURL(t, pgtest.New(t))), MaxConns: 5})

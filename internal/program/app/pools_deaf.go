@@ -34,7 +34,8 @@ var longSessions string
 type hearing struct {
 	name string
 	pool *pgxpool.Pool
-	// Time limits of a query through the pool, and of a new connection with its query.
+	// askTimeout limits a query through the pool. dialTimeout limits a new connection with its
+	// query.
 	askTimeout, dialTimeout time.Duration
 
 	checked  time.Time // time of the last check
@@ -158,7 +159,8 @@ func (a *App) deafness() *error {
 	return nil
 }
 
-// Alive returns an error if only a restart helps. It returns nil while the database is unavailable.
+// Alive returns an error if a pool has been deaf for 2 minutes, because only a restart of the
+// process can then help. It returns nil while the database is unavailable.
 func (a *App) Alive() error {
 	for _, one := range a.all() {
 		if err := one.deaf.Load(); err != nil {

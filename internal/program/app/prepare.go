@@ -65,9 +65,9 @@ func (g *gate) passes(ctx context.Context) bool {
 	return false
 }
 
-// prepare waits for the database, checks its schema and starts the worker. It returns false if ctx
-// is done first. After an error that waiting cannot fix, it sends the error to failed and returns
-// false.
+// prepare waits for the database, applies or checks the migrations, lets deliveries pass the gate
+// and starts the worker. It returns false if ctx is done first. After an error that waiting cannot
+// fix, it sends the error to failed and returns false.
 func (a *App) prepare(ctx context.Context) (done bool) {
 	lacks := ""
 	for pause := range (retry.Pauses{First: 500 * time.Millisecond, Max: 5 * time.Second}).Until(ctx) {

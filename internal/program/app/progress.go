@@ -50,7 +50,8 @@ func (p *part) look() {
 	p.still++
 }
 
-// stalled returns an error if the part has had work for patience and has finished none.
+// stalled returns an error if the part has had items in progress for at least the time patience,
+// and has finished none of them.
 func (p *part) stalled() error {
 	if p.still < int(p.patience/progressEvery) {
 		return nil

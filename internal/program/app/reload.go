@@ -164,8 +164,8 @@ func renewed(old, next *config.Config) map[string]config.Destination {
 	return changed
 }
 
-// inEffect returns the configuration with which a process continues after a reload. Parts that need
-// a restart are taken from the old configuration.
+// inEffect returns the configuration with which a process continues after a reload: next, except
+// for the parts of old that only a restart can change.
 func inEffect(old, next *config.Config) *config.Config {
 	kept := *next
 	kept.Database, kept.Gateway, kept.Admin, kept.Worker, kept.HA, kept.Alerts = old.Database, old.Gateway, old.Admin, old.Worker, old.HA, old.Alerts
@@ -205,8 +205,8 @@ func (a *App) warnOfRestart(ctx context.Context, next *config.Config) {
 	}
 }
 
-// waiting returns the sections and destinations of the configuration next that wait for a restart,
-// because kept, which is in effect, has others.
+// waiting returns the sections and destinations in which kept, the configuration in effect, differs
+// from next. Their changes wait for a restart.
 func waiting(kept, next *config.Config) (sections, destinations []string) {
 	for _, section := range []struct {
 		name       string

@@ -15,9 +15,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// reloadable are the fields of the configuration that a reload puts into effect. The processes read
-// them anew from App.config, or put and apply pass them on. All other fields wait for a restart.
-// Add a new field here only if no part of a process keeps the value with which it started.
+// reloadable are the fields of the configuration that a reload puts into effect. A process reads
+// such a field from App.config whenever it needs it, or gets the new value from App.put or
+// App.apply. All other fields wait for a restart. Add a new field here only if no part of a process
+// keeps the value with which it started.
 const reloadable = `
 	database.url database.direct_url database.read_url cells.url cells.direct_url cells.read_url
 	gateway.tls.cert_file gateway.tls.key_file

@@ -53,7 +53,7 @@ func Routes(cfg *config.Config) (*route.Table, error) {
 	})
 }
 
-// ShownRoutes returns the routes of a configuration for display, in their order.
+// ShownRoutes returns the routes of a configuration for display, in the order of the file.
 func ShownRoutes(cfg *config.Config) []routes.Route {
 	list := make([]routes.Route, len(cfg.Routes))
 	for i, r := range cfg.Routes {

@@ -22,8 +22,8 @@ type Servers struct {
 	timeline map[string]int64 // highest timeline of each system
 }
 
-// NewServers returns a Servers that has not recorded any server yet. name is the schema of
-// Hooklatch.
+// NewServers returns a Servers that has not recorded any server yet. The parameter name is the name
+// of Hooklatch's schema.
 func NewServers(name schema.Name) *Servers {
 	return &Servers{
 		question: name.OrDefault().SQL("SELECT system_id, timeline FROM hooklatch.this_server()"),

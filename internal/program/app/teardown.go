@@ -56,7 +56,7 @@ func (t *Teardown) add(s step) {
 }
 
 // Run undoes everything even if steps fail, and returns at most stopGrace after the given timeout.
-// A step that does not return is left running, and steps without remaining time are skipped. The
+// A step that does not return is left running, and steps for which no time remains are skipped. The
 // error names both, except for minor steps left running. Run may be called again: each step runs
 // only once.
 func (t *Teardown) Run(ctx context.Context, timeout time.Duration) error {

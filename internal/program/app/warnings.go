@@ -88,7 +88,7 @@ func personalWarnings(cfg *config.Config) []Warning {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		id := cfg.Sources[name].EventID
-		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // an id made from fields is a hash
+		for _, part := range append([]string{id.Header, id.Pointer, id.Form}, id.Join...) { // not fields, because an id that is built from them is a hash
 			if route.NamesPerson(part[strings.LastIndexAny(part, "/:")+1:]) {
 				problem := cfg.Problem("sources."+name+".event_id", fmt.Sprintf(stays, part))
 				warnings = append(warnings, Warning{"privacy", problem.Error(), "build the id from other fields, or from their hash with fields:"})
@@ -98,8 +98,8 @@ func personalWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// routeWarnings returns warnings about sources without handlers that no route reads. If there are
-// no routes, the check command reports this once for all sources.
+// routeWarnings returns warnings about sources whose events neither a route nor a Go handler
+// receives. If there are no routes, the check command reports this once for all sources.
 func routeWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
@@ -115,8 +115,8 @@ func routeWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// handlerWarnings returns warnings about routes that receive no events because their source has
-// handlers: true.
+// handlerWarnings returns warnings about routes whose from includes a source with handlers: true.
+// Such a route receives no events of that source.
 func handlerWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for _, name := range leftToHandlers(cfg) {
@@ -143,8 +143,8 @@ func leftToHandlers(cfg *config.Config) []string {
 	return names
 }
 
-// forwardWarnings returns warnings about routes that may rely on forwarding of all headers, as in
-// older versions.
+// forwardWarnings returns warnings about routes that may rely on the behaviour of older versions,
+// which forwarded all headers.
 func forwardWarnings(cfg *config.Config) []Warning {
 	var warnings []Warning
 	for i, r := range cfg.Routes {
@@ -190,8 +190,8 @@ func roleWarnings(cfg *config.Config) []Warning {
 	return warnings
 }
 
-// overrideWarnings returns warnings about configured connections that are not used because database
-// overrides them.
+// overrideWarnings returns warnings about configured connections that are not used, because the
+// connection string in the parameter database overrides them.
 func overrideWarnings(cfg *config.Config, database secret.Value) []Warning {
 	var warnings []Warning
 	for _, one := range []struct {
@@ -206,8 +206,8 @@ func overrideWarnings(cfg *config.Config, database secret.Value) []Warning {
 	return warnings
 }
 
-// searchPathWarnings returns warnings about statements that may rely on the connection's
-// search_path, as in older versions.
+// searchPathWarnings returns warnings about statements that may rely on the behaviour of older
+// versions, which used the connection's search_path.
 func searchPathWarnings(cfg *config.Config, database secret.Value) []Warning {
 	parsed, err := pgx.ParseConfig(cmp.Or(database, cfg.Database.URL).Reveal())
 	if err != nil || parsed.RuntimeParams["search_path"] == "" && !strings.Contains(parsed.RuntimeParams["options"], "search_path") {

@@ -89,8 +89,8 @@ func valueAt(v reflect.Value, at, path string) reflect.Value {
 }
 
 // WithSecrets returns a destination of c with the secrets that the destination has in other. ok is
-// false if more than secrets differs in the section that says where and how it sends, such as http:
-// the secrets may be meant for another receiver.
+// false if other settings differ in the section that says where and how the destination sends, such
+// as http: the secrets may be meant for another receiver.
 func (c *Config) WithSecrets(other *Config, destination string) (merged Destination, ok bool) {
 	merged, next := c.Destinations[destination], other.Destinations[destination]
 	shown := func(c *Config, d Destination) any {

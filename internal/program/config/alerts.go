@@ -50,7 +50,7 @@ type AlertTarget struct {
 	Severities []string `yaml:"severities,omitempty"`
 }
 
-// All values of AlertTarget.Format.
+// These are all values of AlertTarget.Format.
 const (
 	FormatJSON      = "json"
 	FormatSlack     = "slack"

@@ -44,7 +44,7 @@ type decoder struct {
 	problems Problems
 	warnings Problems // warnings about secret files
 
-	deprecated Problems // deprecated keys, which apply nevertheless
+	deprecated Problems // deprecated keys in the file, which still apply
 
 	// unknown contains the paths of values that were not decoded completely, such as a mapping
 	// with an unknown key.

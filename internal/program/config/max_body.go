@@ -15,11 +15,11 @@ func (c *Config) MaxBodyOf(source string) int64 {
 	if err != nil {
 		return limit
 	}
-	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // as in the gateway
+	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // the gateway has the same rule
 }
 
-// maxContent returns the maximum size of a source's body that is not a form, in bytes. It is
-// computed from gateway.max_body when it is needed: after a reload, that is the value in effect.
+// maxContent returns the maximum size of a source's body that is not a form, in bytes. It uses
+// gateway.max_body at the time of the call, which is the value in effect even after a reload.
 func (c *Config) maxContent(s Source) int64 {
 	if s.MaxBody > 0 {
 		return int64(s.MaxBody)
