@@ -139,7 +139,7 @@ func expected(ctx context.Context, old, next database) error {
 	return nil
 }
 
-// abandon ends a move that has begun.
+// abandon cancels a move that has begun. It fails if the source has already moved.
 func (c *cli) abandon(ctx context.Context, v *moves.Move) error {
 	err := v.Abandon(ctx)
 	if errors.Is(err, moves.ErrMoved) {

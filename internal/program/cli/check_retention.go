@@ -13,7 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// retention finds clean-up that waits for an operator's confirmation.
+// retention finds deletions that have stopped until an operator confirms them.
 func (c *checkup) retention(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
 	const check = "retention"
 	o, err := outbox.New(outbox.Options{Pool: pool, Schema: schema.Name(cfg.Database.Schema)})

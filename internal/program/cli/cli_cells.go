@@ -22,7 +22,8 @@ import (
 var ofOneCell = []string{"cursor", "follow"}
 
 // inAllCells lets a command that lists rows work on all cells, one after the other, unless --cell
-// names one. A cell that does not answer is named in the error, after the rows of the other cells.
+// names one. If a cell does not answer, the rows of the other cells are printed first, and the
+// error then names that cell.
 func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 	list := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -43,7 +44,7 @@ func (c *cli) inAllCells(cmd *cobra.Command) *cobra.Command {
 			if one.Err != nil || cmd.Context().Err() != nil {
 				continue
 			}
-			if err := cmd.Flags().Set("cell", one.Cell); err != nil { // also for the commands that the list prints
+			if err := cmd.Flags().Set("cell", one.Cell); err != nil { // so that the commands that the list prints have the flag too
 				return err
 			}
 			answers[i].Err = rows.add(one.Cell, func(out io.Writer) error {

@@ -64,7 +64,7 @@ func (c *cli) completeValues(root *cobra.Command) {
 		if words, known := arguments[path]; known {
 			cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 				if len(args) > 0 {
-					return nil, cobra.ShellCompDirectiveDefault // a file, or an id
+					return nil, cobra.ShellCompDirectiveDefault // the argument is a file or an id
 				}
 				return words(), cobra.ShellCompDirectiveNoFileComp
 			}

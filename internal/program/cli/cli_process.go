@@ -25,7 +25,8 @@ type Process struct {
 	CellPatience time.Duration
 	// AnswerTimeout is the time within which Postgres must answer for init to use it.
 	AnswerTimeout time.Duration
-	// AcceptTimeout is the gateway's accept_timeout in dev; 0 for the configured one. Only tests set it.
+	// AcceptTimeout is the gateway's accept_timeout in dev. If 0, the configured one applies. Only
+	// tests set it.
 	AcceptTimeout time.Duration
 	// Reloads returns a channel that receives reload requests until ctx is done.
 	Reloads func(ctx context.Context) <-chan struct{}

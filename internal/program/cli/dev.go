@@ -167,7 +167,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	})
 }
 
-// serve runs gateway and worker, with the options common to every configuration.
+// serve runs gateway and worker, with the options that dev uses for every configuration.
 func (d *dev) serve(ctx context.Context, opts app.Options, announce func(*app.App)) error {
 	opts.LargeBody = limitMemory(opts.Config, d.Env, d.logger).expectMuch
 	opts.Gateway, opts.Worker, opts.Migrate, opts.GlobalTelemetry = true, true, true, true

@@ -99,8 +99,8 @@ func (d *dev) announceOwn(a *app.App, cfg *config.Config, database secret.Value)
 	line("console", fmt.Sprintf("http://%s/", a.AdminAddr()))
 	line("webhooks", fmt.Sprintf("http://%s/webhooks/{%s}", a.GatewayAddr(), strings.Join(slices.Sorted(maps.Keys(cfg.Sources)), ",")))
 	line("config", cfg.Path())
-	// Other commands need the URL. The embedded database is for this machine only, so its password is
-	// no secret. The user knows the URL of their own database.
+	// Other commands need the URL. The embedded database is for this machine only, so its password
+	// is no secret. The user knows the URL of their own database.
 	next := "in another terminal, before other commands:\n  export DATABASE_URL=" + safetext.Shell(database.Reveal())
 	if !d.givenDatabase().IsZero() {
 		next = "other commands need the same DATABASE_URL"

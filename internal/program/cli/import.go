@@ -101,8 +101,8 @@ func (c *cli) importKeys(ctx context.Context, o *outbox.Outbox, source identity.
 // keyColumns is the optional header of a key file.
 var keyColumns = []string{"event_id", "received_at"}
 
-// withoutMark returns a reader of a text file without its byte order mark, which some programs write
-// at the beginning.
+// withoutMark returns a reader of a text file without its byte order mark, which some programs
+// write at the beginning.
 func withoutMark(file io.Reader) io.Reader {
 	const mark = "\ufeff"
 	r := bufio.NewReader(file)

@@ -128,8 +128,8 @@ func (i *initial) loadDotenv() string {
 	return ". " + i.quoted(firstrun.Dotenv)
 }
 
-// installConfig returns the command that installs the configuration for the unit. It returns none if
-// the configuration is the installed file.
+// installConfig returns the command that installs the configuration for the unit. It returns none
+// if the configuration is the installed file.
 func (i *initial) installConfig() []string {
 	if path, err := filepath.Abs(filepath.Join(i.dir, i.name)); err == nil && path == config.InstalledPath {
 		return nil

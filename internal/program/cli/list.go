@@ -24,8 +24,8 @@ func limitFlag(cmd *cobra.Command, limit *int) {
 	cmd.Flags().IntVar(limit, "limit", 50, fmt.Sprintf("list at most this many, up to %d", maxLimit))
 }
 
-// cut returns at most limit rows. If rows has more, cut prints a note to stderr. Callers request one
-// row more than limit.
+// cut returns at most limit rows. If rows has more, cut prints a note to stderr. Callers request
+// one row more than limit.
 func cut[Row any](c *cli, rows []Row, limit int) []Row {
 	if len(rows) <= limit {
 		return rows
@@ -68,8 +68,8 @@ func finder(o *outbox.Outbox) *find.Finder { return o.Finder().With(route.Compil
 // asking returns the next page of a list.
 type asking[Row any] func(ctx context.Context, from find.Cursor, limit int) (find.Page[Row], error)
 
-// pages reads pages until it has limit rows or none are left. It returns the rows that it found,
-// and its position, even with an error.
+// pages reads pages until it has limit rows or none are left. Even with an error, it returns the
+// rows that it found, and the position at which to continue.
 func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, ask asking[Row]) (find.Page[Row], error) {
 	all := find.Page[Row]{Next: from, More: true}
 	progress := c.eachSecond()
@@ -92,8 +92,8 @@ func pages[Row any](ctx context.Context, c *cli, from find.Cursor, limit int, as
 	return all, nil
 }
 
-// ofCursor returns an error of a list as the user sees it: a cursor that is invalid or belongs to
-// another list is a mistake in the command line.
+// ofCursor converts the error about an invalid cursor, or a cursor of another list, into the error
+// for a mistake in the command line. It returns any other error unchanged.
 func ofCursor(err error) error {
 	if errors.Is(err, find.ErrCursor) {
 		return misused("--cursor: %s", err)

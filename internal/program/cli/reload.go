@@ -65,9 +65,9 @@ same machine.`,
 	}
 }
 
-// reloads returns the id of the process, the number of its reloads and the result of the last one, as
-// /readyz reports them. It returns nil if the process reports them neither to this machine nor to the
-// owner of any token in the configuration.
+// reloads returns what /readyz reports about reloads: the id of the process, the number of its
+// reloads and the result of the last one. It returns nil if the process reports them neither to
+// this machine nor to the owner of any token in the configuration.
 func (l adminListener) reloads(ctx context.Context) (*admin.Reloads, error) {
 	var last *admin.Reloads
 	// The first request has no token, because a token may be new, and each wrong one is logged.

@@ -82,7 +82,7 @@ func detachOutput(outputs []*logqueue.Queue, dropped func(lines int64) []byte, l
 }
 
 // reloads turns each SIGHUP into a reload request until ctx is done. If reloads is not called,
-// SIGHUP terminates the process, as when a terminal closes.
+// SIGHUP terminates the process, for example when its terminal closes.
 func reloads(ctx context.Context) <-chan struct{} {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

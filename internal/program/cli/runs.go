@@ -159,7 +159,7 @@ func runID(given string) (int64, error) {
 	return id, nil
 }
 
-// ofRun returns an error of a run action as the user sees it.
+// ofRun converts the error of an action on a run into an error for the user.
 func (c *cli) ofRun(id int64, err error) error {
 	if errors.Is(err, runs.ErrNoRun) {
 		return c.noSuchRun(id)

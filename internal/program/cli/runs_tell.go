@@ -55,8 +55,8 @@ func howFar(run runs.Run) string {
 	return changed(run, what)
 }
 
-// changed appends the action of the run to the number of objects in what: "2 events replayed, 1
-// effect tried again".
+// changed appends the result of a run to the text what, which is a number of objects, such as "2
+// events". It returns, for example, "2 events replayed, 1 effect tried again".
 func changed(run runs.Run, what string) string {
 	v := desk.By(run.Action)
 	if v.TakesNewKeys {

@@ -22,9 +22,9 @@ type selection[Filter any] struct {
 	fields []find.Field
 }
 
-// selectBy declares a filter's flags. Their help texts begin with the text doing, such as "only " or
-// "replay ". The fields in except get no flag. If words contains a field, its flag accepts only the
-// values listed there.
+// selectBy declares a flag for each field of a filter, except for the fields that the parameter
+// except names. The parameter doing is the beginning of each help text, such as "only " or "replay
+// ". The map words lists, for some fields, the only values that their flags accept.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, except ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {
@@ -115,8 +115,8 @@ func (s *selection[Filter]) filter() (Filter, error) {
 }
 
 // commandFor returns the command line that carries out a previewed run: the given command with
-// --yes. The map still contains times that replace the flags of the same names, so that the
-// selection stays the same. If reason is true, the command line has --reason.
+// --yes. The keys of the map named still are flags that the times in the map replace, so that the
+// selection stays the same. If the parameter reason is true, the command line has --reason.
 func commandFor(cmd *cobra.Command, still map[string]time.Time, reason bool) string {
 	words := []string{cmd.CommandPath()}
 	flag := func(name, value string) { words = append(words, "--"+name, safetext.Shell(value)) }

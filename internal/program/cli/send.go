@@ -120,7 +120,7 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	}
 	made.Headers = headers
 	if len(cfg.Cells) > 0 {
-		c = c.inCell(cfg.Sources[source].InCell()) // for the command that shows the event
+		c = c.inCell(cfg.Sources[source].InCell()) // the command that shows the event must name the cell
 	}
 	return &sender{cli: c, Sender: made, opts: opts, source: source}, nil
 }

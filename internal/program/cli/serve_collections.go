@@ -15,8 +15,8 @@ import (
 // that large bodies do not cost more memory.
 const roomyHeap = 64 << 20
 
-// usualPercent is Go's default percentage. mostPercent is the maximum, which limits how far a nearly
-// empty heap can grow.
+// usualPercent is Go's default percentage. mostPercent is the maximum, which limits how far a
+// nearly empty heap can grow.
 const (
 	usualPercent = 100
 	mostPercent  = 800

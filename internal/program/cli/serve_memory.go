@@ -31,7 +31,7 @@ func limitMemory(cfg *config.Config, env config.LookupEnv, logger *slog.Logger) 
 		c = spareCollections(limit)
 	}
 	if limit <= 0 {
-		return c // no limit is known, as on systems other than Linux without GOMEMLIMIT
+		return c // no limit is known, for example on macOS without GOMEMLIMIT
 	}
 	logger.Info("memory limit of the garbage collector", slog.Int64(logkey.Limit, limit), slog.String(logkey.Reason, from))
 	if buffered := int64(cfg.Gateway.MaxBuffered); buffered > limit/2 {

@@ -2,7 +2,8 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-// kernelMemory returns the machine's memory in bytes as the kernel reports it, or 0 if it is unknown.
+// kernelMemory returns the machine's memory in bytes as the kernel reports it, or 0 if it is
+// unknown.
 func kernelMemory() int64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {

@@ -13,7 +13,7 @@ import (
 // patienceWithCell is the value of Process.CellPatience. Tests wait longer.
 const patienceWithCell = 5 * time.Second
 
-// cellScreen is the status of one cell, or why it did not answer.
+// cellScreen contains the status of one cell, or the reason why the cell did not answer.
 type cellScreen struct {
 	Cell   string `json:"cell"`
 	Error  string `json:"error,omitzero"`

@@ -19,8 +19,8 @@ type deed struct {
 
 	target desk.Target
 	terms  desk.Terms
-	// tell returns the object's state afterwards, if it depends on more than the verb. It may be
-	// nil.
+	// tell returns the object's state after the verb. It is nil if this state depends only on the
+	// verb.
 	tell func(ctx context.Context, o *outbox.Outbox, target desk.Target) (string, error)
 	// instead replaces the verb's action. It may be nil.
 	instead func(ctx context.Context, by ledger.Operator) error
@@ -55,7 +55,7 @@ func (c *cli) carryOut(ctx context.Context, o *outbox.Outbox, d deed, by ledger.
 	return err
 }
 
-// whyNot returns an error of a deed as the user sees it.
+// whyNot converts the error of a deed into an error for the user.
 func (c *cli) whyNot(d deed, err error) error {
 	switch {
 	case d.On == desk.Runs:

@@ -111,9 +111,10 @@ func (c PrintedCommand) Refused(t *testing.T) string {
 			given++
 		}
 	}
-	// Misuse is found before the program reads a configuration, which does not exist here. An
-	// unknown value may be several arguments and flags. Without any argument, the sentence is only
-	// about the command.
+	// The program finds misuse before it reads a configuration, so the configuration need not
+	// exist. A command with an unknown value is not run, because the value may stand for several
+	// arguments and flags. A command without arguments is not run either, because the sentence is
+	// only about the command.
 	if given > 0 && !open && !slices.Contains([]string{"dev", "providers", "bash"}, cmd.Name()) {
 		var run Command
 		if run.Run(t.Context(), append(args, "--config="+filepath.Join(t.TempDir(), "none.yaml"))...) == cli.ExitMisused {
@@ -218,7 +219,7 @@ func CommandsIn(where, text string, prose bool) (found []PrintedCommand) {
 				break
 			}
 			rest := line[at[2]:]
-			// An example is on a separate line.
+			// A command on a separate line is an example, and not part of a sentence.
 			alone := strings.HasPrefix(line, " ") && strings.TrimSpace(line[:at[2]]) == TestName
 			found = append(found, PrintedCommand{where, strings.TrimSpace(rest), prose && !alone})
 			line = rest

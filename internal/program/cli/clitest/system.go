@@ -122,7 +122,7 @@ func NewSystem(t *testing.T, opts SystemOptions) *System {
 	return s
 }
 
-// WaitPrepared waits until the database is prepared.
+// WaitPrepared waits until the App is prepared: see App.Prepared.
 func (s *System) WaitPrepared(t *testing.T) {
 	t.Helper()
 	select {
@@ -185,8 +185,8 @@ func (s *System) Settle(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Printed returns a text as the program prints it with the system's configuration: --config is added
-// to the commands in the text.
+// Printed returns a text as the program prints it with the system's configuration: --config is
+// added to the commands in the text.
 func (s *System) Printed(text string) string { return cells.Flags{Config: s.ConfigPath}.AddTo(text) }
 
 // Text returns the result of a query.
