@@ -81,7 +81,7 @@ func filledDatabase(t *testing.T) (filling *pgxpool.Pool, rows int) {
 	var opts []pgtest.Option
 	if os.Getenv("HOOKLATCH_LONG") != "" {
 		rows = 1_000_000
-		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // as on a server with this much data
+		opts = append(opts, pgtest.Setting("shared_buffers", "512MB")) // a server with this much data has such a setting
 	}
 	filling = pgtest.New(t, opts...)
 	if !explained.Available(t.Context(), filling) {

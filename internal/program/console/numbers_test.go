@@ -167,8 +167,8 @@ func TestNumbersRefuseWhatTheyCannotShow(t *testing.T) {
 	}
 }
 
-// The timeline contains operator actions. Only admins see operators and targets, as on the audit
-// page.
+// The timeline contains operator actions. Only admins see operators and targets; the audit page is
+// for admins too.
 func TestOperatorActionsAreOnTheTimeLine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

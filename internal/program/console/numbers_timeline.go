@@ -29,7 +29,7 @@ type happening struct {
 }
 
 // happened reads the timeline: changes, and operator actions. Only admins see operators and
-// targets, as on the audit page.
+// targets; the audit page is for admins too.
 func (p *numbersPage) happened(r *request) error {
 	for _, c := range p.Series.Changes {
 		breaker := c.What == measure.BreakerOpened || c.What == measure.BreakerClosed

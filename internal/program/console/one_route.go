@@ -19,7 +19,7 @@ func (c *Console) routeNames() (names []string) {
 }
 
 // routeNamed returns the route to which a replay is limited. If the routes are unknown, any name is
-// accepted, as on the command line. Errors: *invalid.
+// accepted. The command line has the same rule. Errors: *invalid.
 func (c *Console) routeNamed(name string) (route.Route, error) {
 	table := c.currentRoutes().Table
 	if table == nil && len(name) <= maxValue && storable(name) {

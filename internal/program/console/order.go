@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// subject is the thing in a URL to which operator actions are applied.
+// subject is an object that a URL names, such as an event or an effect, as the target of operator
+// actions.
 type subject struct {
 	desk.Target
 

@@ -117,7 +117,7 @@ func (p overviewPage) bytes() (n int64) {
 	return n
 }
 
-// Growth describes the growth of all tables in percent, and the number of days in which they grew.
+// Growth says by how many percent all tables together have grown, and in how many days.
 func (p overviewPage) Growth() string {
 	var grew int64
 	var days int

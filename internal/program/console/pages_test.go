@@ -274,7 +274,8 @@ func TestLinksOfJobsAnswer(t *testing.T) {
 	}
 }
 
-// A count is written with its noun by counted, which knows that 1 event is no "1 events".
+// Pages write each count with its noun through the function counted, which writes "1 event" and not
+// "1 events".
 func TestACountOfOneIsInTheSingular(t *testing.T) {
 	t.Parallel()
 	plural := regexp.MustCompile(`\{\{[^}]*\}\} (?:[a-z]+ )?(attempts|bytes|deliveries|duplicates|effects|events|processes|requests|rows|runs|workers)\b`)

@@ -64,8 +64,8 @@ func (c *Console) tell(err error) *problem {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotHeld.Error()+": ")
 		return &problem{status: http.StatusConflict, heading: "This event is not held", text: sentence(why)}
 	}
-	// Our own time limits come first: sqlstate.Away counts them too, because the caller cannot tell
-	// whether a server would have answered later.
+	// Our own time limits are checked first, because sqlstate.Away also reports them as an outage:
+	// after such a limit, it is unknown whether the server would have answered later.
 	if _, refused := errors.AsType[*pgconn.ConnectError](err); errors.Is(err, context.DeadlineExceeded) && !refused && !errors.Is(err, commit.ErrUnavailable) {
 		return &problem{
 			status: http.StatusServiceUnavailable, cause: err, heading: "The database is too slow",

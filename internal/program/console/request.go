@@ -37,7 +37,7 @@ type request struct {
 	read   string        // names the server that was read, if there is a standby
 }
 
-// page handles a request. Its error is shown as a page.
+// page handles a request. A user gets its error as a page, and a program gets it as JSON.
 type page func(r *request) error
 
 // serve returns a handler that gives each request a time limit and an id, and turns the page's
@@ -75,7 +75,8 @@ func only(needed signin.Role, p page) page {
 }
 
 // oneSearch returns a page that waits for the caller's turn if the query searches payloads. A link
-// on another web site can also cause such a search.
+// on another web site can start such a search, so the number of simultaneous searches must be
+// limited.
 func oneSearch(p page) page {
 	return func(r *request) error {
 		if asked := r.URL.Query(); asked.Get("when") == "" && asked.Get("contains") == "" {

@@ -43,8 +43,8 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 		return n
 	}
 	vera := signin.Person{Name: "vera"}
-	// On a busy machine, a search may wait too long for its turn, or have too little time left after
-	// another search.
+	// On a busy machine, a search may wait too long for its turn, or have too little time left
+	// after another search.
 	waited := []int{http.StatusOK, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 	var all sync.WaitGroup
 	for range 4 {

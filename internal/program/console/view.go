@@ -63,7 +63,7 @@ func (v view) stamped(t time.Time, with, text string) template.HTML {
 	return template.HTML(strings.TrimSuffix(`<time datetime="`+t.UTC().Format(time.RFC3339Nano)+`" title="`+said+`" `+with, " ") + `>` + text + `</time>`) //nolint:gosec // digits and names of zones
 }
 
-// Ago returns the time since t, or until t if it is in the future.
+// Ago returns the time since t, or the time until t if t is in the future.
 func (v view) Ago(t time.Time) string {
 	switch away := v.Now.Sub(t); {
 	case t.IsZero():

@@ -34,7 +34,7 @@ func manyEvents(t *testing.T) *tab {
 	return openTab(t, withManyEvents(t))
 }
 
-// withManyEvents returns the address of a system as in manyEvents.
+// withManyEvents returns the URL of the console that manyEvents opens.
 func withManyEvents(t *testing.T) string {
 	t.Helper()
 	s := startSystem(t)

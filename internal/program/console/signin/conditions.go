@@ -114,7 +114,7 @@ func (list compiled) roleOf(claims map[string]any) Role {
 	return ""
 }
 
-// namesIn returns the names that an expression uses, except claims and the names of types.
+// namesIn returns the names that an expression uses, except claimsName and the names of types.
 func namesIn(parsed *cel.Ast) (names []string) {
 	known := []string{claimsName, "bool", "bytes", "double", "duration", "dyn", "int", "list", "map", "null_type", "string", "timestamp", "type", "uint"}
 	celast.PostOrderVisit(parsed.NativeRep().Expr(), celast.NewExprVisitor(func(e celast.Expr) {
@@ -125,7 +125,7 @@ func namesIn(parsed *cel.Ast) (names []string) {
 	return names
 }
 
-// oneLine returns the first issue in one line.
+// oneLine returns the first issue as an error of one line.
 func oneLine(issues *cel.Issues) error {
 	first := issues.Errors()[0]
 	if strings.Contains(first.Message, "recursion") {

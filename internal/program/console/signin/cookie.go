@@ -44,7 +44,7 @@ func (g *Guard) cookieOf(r *http.Request) string {
 func (g *Guard) setCookie(w http.ResponseWriter, value string) {
 	cookie := &http.Cookie{ //nolint:gosec // Secure if browsers use HTTPS
 		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(longest.Seconds()),
-		Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, // a link in a chat must open the page
+		Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, // with Strict, a link in a chat would lead to the sign-in page
 	}
 	if value == "" {
 		cookie.MaxAge = -1

@@ -41,8 +41,8 @@ func (f flow) seal(key []byte) string {
 	return encoded + "." + base64.RawURLEncoding.EncodeToString(macOf(key, encoded))
 }
 
-// unseal reads a cookie of seal. It returns false for any other cookie, and for a flow that began
-// at least flowFor ago.
+// unseal reads a cookie that seal returned. It returns false for any other cookie, and for a flow
+// that began at least flowFor ago.
 func unseal(key []byte, cookie string, now time.Time) (f flow, ok bool) {
 	encoded, mac, _ := strings.Cut(cookie, ".")
 	given, err := base64.RawURLEncoding.DecodeString(mac)
