@@ -65,8 +65,8 @@ type Options struct {
 	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
 	// If nil, the process is always ready.
 	Ready func(ctx context.Context) error
-	// Alive fails if only a restart of the process helps. /healthz calls it. If nil, the process is
-	// always alive.
+	// Alive returns an error if the process must be restarted. /healthz calls it. If nil, the
+	// process is always alive.
 	Alive func() error
 	// Warnings returns problems that do not stop this process's work; /readyz shows them to
 	// authenticated callers. If nil, there are no warnings.

@@ -14,8 +14,8 @@ import (
 // Patience is the maximum time that a cell may take to answer.
 const Patience = 1500 * time.Millisecond
 
-// Answer is the answer of one cell, or the error with which the cell answered, or the reason why it
-// did not answer in time.
+// Answer contains the answer of one cell. Err is the error with which the cell answered, or the
+// reason why it did not answer in time.
 type Answer[T any] struct {
 	Cell  string
 	Value T

@@ -103,8 +103,8 @@ func SameDatabase(ctx context.Context, pool, direct *pgxpool.Pool, name schema.N
 }
 
 func processBehind(ctx context.Context, conn *pgx.Conn) (process uint32, err error) {
-	// QueryExecModeExec prepares no statement, which a pooler could break. The simple protocol
-	// would need client_encoding UTF8.
+	// QueryExecModeExec prepares no statement: behind a pooler, a prepared statement may be
+	// missing. The simple protocol would need client_encoding UTF8.
 	if err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&process); err != nil {
 		err = fmt.Errorf("ask the server which process it is: %w", err)
 	}

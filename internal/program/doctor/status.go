@@ -144,7 +144,7 @@ type Source struct {
 	configured bool
 }
 
-// Backfill is the completeness of a source, compared with its provider's list.
+// Backfill describes how complete the events of a source are, compared with its provider's list.
 type Backfill struct {
 	CoveredUntil time.Time `json:"covered_until"`
 	ForgottenAt  time.Time `json:"forgotten_at,omitzero"` // time at which the provider stops listing the events of CoveredUntil; zero if unknown

@@ -181,7 +181,7 @@ func (s Source) Unseen() bool {
 	return s.LastAccepted.IsZero() && len(s.Refused) == 0 && s.Quarantined == 0 && s.Undispatched == 0 && s.Accepted+s.Duplicates == 0
 }
 
-// lists prints the completeness of sources, compared with their providers' lists.
+// lists prints how complete the events of each source are, compared with its provider's list.
 func (p *printer) lists(s *Status) {
 	if !slices.ContainsFunc(s.Sources, func(of Source) bool { return of.Backfill != nil }) {
 		return

@@ -121,7 +121,7 @@ func (w *waiting) events() {
 }
 
 // abandoned finds destinations with recently abandoned attempts. Each such attempt kept its slot
-// longer than its timeout.
+// even after its timeout.
 func (w *waiting) abandoned() {
 	for _, found := range w.measured.alerts {
 		if found.Name == "attempts_abandoned" {

@@ -77,7 +77,7 @@ type announced struct {
 	sources    []string
 }
 
-// shares reports whether both processes have a source in common.
+// shares reports whether the two processes have a source in common.
 func (a announced) shares(other announced) bool {
 	return slices.ContainsFunc(a.sources, func(source string) bool {
 		return source == "*" || slices.Contains(other.sources, source) || slices.Contains(other.sources, "*")

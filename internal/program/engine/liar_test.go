@@ -16,7 +16,7 @@ import (
 // the messages that the server sends. Either function may be nil.
 type lie struct {
 	// statement returns the text to send instead. extended is true if the client sent the text with
-	// the extended protocol, as in a pipeline.
+	// the extended protocol, for example in a pipeline.
 	statement func(sql string, extended bool) string
 	answer    func(pgwire.Message) pgwire.Message
 }

@@ -23,7 +23,7 @@ func migrations(t *trial) {
 	t.require(err)
 }
 
-// accept lets two outboxes accept the same events simultaneously, as in two processes.
+// accept lets two outboxes accept the same events simultaneously, like two processes.
 func accept(t *trial) {
 	var boxes [2]*outbox.Outbox
 	var statuses [len(boxes)][100]outbox.AcceptStatus

@@ -51,7 +51,7 @@ func preparedStatements(t *trial) {
 	_, err := s.Prepare(t.ctx, string(t.schema), "SELECT $1::integer")
 	t.require(err)
 	// A transaction pooler gives one of these sessions the server connection that prepared the
-	// statement.
+	// statement. The first session then gets another connection, in which the statement is missing.
 	t.open(begin)
 	t.open(begin)
 	expect(t, "result of a prepared statement", value[int](s, string(t.schema), 7), 7)

@@ -91,7 +91,7 @@ type rendering struct {
 func Credential(variable string) string {
 	switch variable {
 	case databaseURL:
-		return "database-url" // the unit already loads this credential and the next one
+		return "database-url" // the unit in the packages already loads database-url and admin-token
 	case adminToken:
 		return "admin-token"
 	}

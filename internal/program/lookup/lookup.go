@@ -38,7 +38,7 @@ var (
 // Routes are the routes of the configuration, in addition to the things of package desk.
 const Routes desk.Thing = "routes"
 
-// Options configure a Lookup. All are required.
+// Options configure a Lookup. All fields are required.
 type Options struct {
 	Outbox     *outbox.Outbox
 	Quarantine Quarantine

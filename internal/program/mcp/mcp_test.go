@@ -310,8 +310,8 @@ func TestTheEndDoesNotWaitForTheConsole(t *testing.T) {
 	<-called // the call ends, with or without a result
 }
 
-// Serve returns an error if the client does not speak the protocol, and never reads a message
-// without an end into memory.
+// Serve returns an error if the client does not speak the protocol, and never reads an endless
+// message into memory.
 func TestAClientMustSpeakTheProtocol(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, small) }))

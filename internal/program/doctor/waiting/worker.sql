@@ -1,5 +1,6 @@
--- Finds whether a worker is running: one worker is the leader and reports every 5 seconds. Also
--- finds the last time at which a worker reported any queue, in case no worker is running.
+-- Reports whether a worker is running: if so, one of the workers is the leader, and renews its term
+-- every 5 seconds. The query also returns the last time at which a worker reported any queue, in
+-- case no worker is running.
 SELECT
     now() AS now,
     EXISTS (
