@@ -263,7 +263,8 @@ func TestCellsMoveFollowsTheConfiguration(t *testing.T) {
 	require.Contains(t, clitest.Must(t, s.Args("audit")...), "moved to the cell payments")
 }
 
-// If the configuration lacks only moved_from, the command does not advise setting it to the new cell.
+// If the configuration lacks only moved_from, the command does not advise setting it to the new
+// cell.
 func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
@@ -273,7 +274,8 @@ func TestCellsMoveAdvisesWhatTheConfigurationAccepts(t *testing.T) {
 	require.Contains(t, c.Stderr.String(), "moved_from")
 }
 
-// The new cell of a moved source does not say that another system accepted the events of the old cell.
+// The new cell of a moved source does not say that another system accepted the events of the old
+// cell.
 func TestAMovedEventIsNotFromAnotherSystem(t *testing.T) {
 	t.Parallel()
 	s := celledConfig(t, pgtest.URL(t, pgtest.New(t)), pgtest.URL(t, pgtest.New(t)))
@@ -393,7 +395,8 @@ func TestAnErasureNamesTheCellsThatItLeavesOut(t *testing.T) {
 	require.NotContains(t, erase("shop", "evt_1", "--yes"), "repeat the command", "the source is in one cell")
 	require.NotContains(t, erase("--source", "shop", "--yes"), "repeat the command", "the source is in one cell")
 
-	// The events of a source that has moved are in the former cell, and the new cell knows only their ids.
+	// The events of a source that has moved are in the former cell, and the new cell knows only
+	// their ids.
 	written, err := os.ReadFile(s.ConfigPath)
 	require.NoError(t, err)
 	text := strings.Replace(string(written), "event_id: {pointer: /id}}", "event_id: {pointer: /id}, moved_from: payments}", 1)

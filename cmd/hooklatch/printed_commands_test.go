@@ -217,8 +217,9 @@ func selects(e ast.Expr, name string) bool {
 	return ok && s.Sel.Name == name
 }
 
-// literalOf evaluates a text expression: a literal, or a sum that contains one. Other parts of the
-// sum are replaced as by nameOf. inCLI is true in package cli. ok is false for other expressions.
+// literalOf evaluates a text expression: a literal, or a sum that contains one. The function nameOf
+// replaces each other part of the sum. inCLI is true in package cli. ok is false for other
+// expressions.
 func literalOf(e ast.Expr, inCLI bool) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

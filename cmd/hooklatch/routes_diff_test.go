@@ -91,7 +91,7 @@ func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	require.Contains(t, diff(cli.ExitOK, typo, "--type", "charge.*"), "0 events compared")
 }
 
-// Mistakes in the command and in the new file are reported as by every other command.
+// routes diff reports mistakes in its command line and in the new file like every other command.
 func TestADiffOfABadFileSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSystem(t, clitest.SystemOptions{})

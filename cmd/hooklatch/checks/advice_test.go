@@ -70,8 +70,8 @@ func refusing(t *testing.T, healed *atomic.Bool) string {
 	return receiver.URL
 }
 
-// receiving returns a function that takes the name of an event field, and returns the configuration
-// of three routes to the receiver at url. One of the routes reads the field.
+// receiving returns a function that takes the name of an event field. The result of that function
+// writes a configuration with three routes to the receiver at url, one of which reads the field.
 func receiving(url string) func(field string) func(*cli.DevSettings) string {
 	return func(field string) func(*cli.DevSettings) string {
 		return func(settings *cli.DevSettings) string {

@@ -40,7 +40,7 @@ func newChannel(t *testing.T) *channel {
 		body, err := io.ReadAll(r.Body)
 		var message struct{ Text string }
 		if err != nil || json.Unmarshal(body, &message) != nil || message.Text == "" {
-			w.WriteHeader(http.StatusBadRequest) // as Slack responds
+			w.WriteHeader(http.StatusBadRequest) // Slack answers an unreadable message with this status
 			return
 		}
 		c.mu.Lock()

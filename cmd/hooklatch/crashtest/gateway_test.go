@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered with 2xx
-// is in the database, with its bytes and its job, and a repeat is a duplicate.
+// I1: a gateway is killed with SIGKILL under load 20 times. Every delivery that was answered with
+// 2xx is in the database, with its bytes and its job, and a repeat is a duplicate.
 func TestKilledGatewayLosesNothingItAcknowledged(t *testing.T) {
 	t.Parallel()
 	const kills, clients = 20, 16

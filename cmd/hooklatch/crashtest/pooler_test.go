@@ -20,8 +20,8 @@ import (
 )
 
 // A process whose url leads through a transaction pooler, and whose direct_url bypasses it, works
-// as without a pooler. This holds before and after the server behind the pooler is restarted, and
-// with the pooler's URL in DATABASE_URL.
+// as if there were no pooler. This holds before and after the server behind the pooler is
+// restarted, and with the pooler's URL in DATABASE_URL.
 func TestAPoolerOfTransactions(t *testing.T) {
 	t.Parallel()
 	deliveries := 200

@@ -32,8 +32,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/alarm"
 )
 
-// grantsOf returns the statements in docs/operations.md for one role and purpose, with the role's
-// name replaced by own.
+// grantsOf returns the statements in docs/operations.md for one role and purpose, in which the name
+// own replaces the role's name.
 func grantsOf(t *testing.T, purpose, role, own string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/operations.md")

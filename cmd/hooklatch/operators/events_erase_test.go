@@ -68,8 +68,8 @@ func TestErasedEventsSaySoEverywhere(t *testing.T) {
 	require.Contains(t, clitest.Must(t, s.Args("runs", "show", "1")...), "1 of 1 event erased")
 }
 
-// The list of erased events has one line for each event, whatever characters its id has, and --again
-// reads it.
+// The list of erased events has one line for each event, whatever characters its id has, and
+// --again reads it.
 func TestTheListOfErasedEventsCanBeReadAgain(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSystem(t, clitest.SystemOptions{})

@@ -55,8 +55,8 @@ func (r *fickleReceiver) repair() {
 	r.repaired = true
 }
 
-// failedSystem starts a worker process, and returns when its receiver has rejected n effects. path is
-// the path of the configuration file.
+// failedSystem starts a worker process, and returns when its receiver has rejected n effects. path
+// is the path of the configuration file.
 func failedSystem(t *testing.T, n int) (path string, receiver *fickleReceiver, s *clitest.System) {
 	t.Helper()
 	pool := pgtest.New(t)

@@ -205,8 +205,8 @@ func TestInitDoesNotDependOnTheUmask(t *testing.T) {
 	}
 }
 
-// `init add` writes to the files themselves, which may be links, mounted in a container, or readable
-// by the group of a service.
+// `init add` writes to the files themselves, which may be links, mounted in a container, or
+// readable by the group of a service.
 func TestInitAddChangesFilesInPlace(t *testing.T) {
 	t.Parallel()
 	dir, flag := initFolder(t)

@@ -73,8 +73,8 @@ func TestAServiceManagerIsToldHowItWent(t *testing.T) {
 	require.Contains(t, fails("ready"), "connection refused")
 }
 
-// The command reads the new configuration, whose tokens the process does not know before the reload.
-// Behind a proxy that authenticates users, there are no tokens.
+// The command reads the new configuration, whose tokens the process does not know before the
+// reload. Behind a proxy that authenticates users, there are no tokens.
 func TestReloadDoesNotNeedATokenThatTheProcessKnows(t *testing.T) {
 	t.Parallel()
 	const former, next = "former-token-0123456789", "next-token-0123456789"

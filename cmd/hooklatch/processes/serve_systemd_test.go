@@ -88,7 +88,8 @@ func (m *manager) isTold(t *testing.T, text string) {
 	}, clitest.Patience, clitest.Tick, text)
 }
 
-// While a gateway restarts, senders wait for the next process, and every delivery is answered with 2xx.
+// While a gateway restarts, senders wait for the next process, and every delivery is answered with
+// 2xx.
 func TestARestartRefusesNobody(t *testing.T) {
 	t.Parallel()
 	const restarts = 3

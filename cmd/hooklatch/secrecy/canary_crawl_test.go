@@ -22,8 +22,8 @@ var (
 )
 
 // crawl fetches, with a token, every page that jobs or the console link to, and the same path below
-// /api. It returns the bodies of all responses. A token other than the admin token may get 403. With
-// the admin token, crawl must reach every GET path in the API document.
+// /api. It returns the bodies of all responses. A token other than the admin token may get 403.
+// With the admin token, crawl must reach every GET path in the API document.
 func crawl(t *testing.T, s *clitest.System, token string) (pages []string) {
 	t.Helper()
 	var next []string

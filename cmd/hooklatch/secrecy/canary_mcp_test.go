@@ -125,9 +125,9 @@ func (a *assistant) crawl(t *testing.T, calls map[string][]map[string]any) (seen
 	return append(seen, a.stderr.String())
 }
 
-// No MCP tool returns a secret, whatever the role of the token. Only an admin's token gets the values
-// that the console masks. The test calls all tools, including those that change something, with
-// routes that fail on the masked values.
+// No MCP tool returns a secret, whatever the role of the token. Only an admin's token gets the
+// values that the console masks. The test calls all tools, including those that change something,
+// with routes that fail on the masked values.
 func TestNoSecretAndNoMaskedValueGetsOutOfMCP(t *testing.T) {
 	t.Parallel()
 	echo := httptest.NewServer(http.HandlerFunc(repeating))

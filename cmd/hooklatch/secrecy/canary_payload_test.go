@@ -60,7 +60,8 @@ func failing(text, echo string) string {
 	).Replace(text)
 }
 
-// repeating is a receiver that fails, and repeats values of the event in every part of its response.
+// repeating is a receiver that fails, and repeats values of the event in every part of its
+// response.
 func repeating(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("X-Echo", private)

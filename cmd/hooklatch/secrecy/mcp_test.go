@@ -123,7 +123,8 @@ type mcpDocument struct {
 	Paths map[string]map[string]json.RawMessage
 }
 
-// expectedTools returns the names of the document's tools: the tools that only read, and the others.
+// expectedTools returns the names of the document's tools: the tools that only read, and the
+// others.
 func expectedTools(t *testing.T, s *clitest.System) (reading, changing []string) {
 	t.Helper()
 	var document mcpDocument
@@ -288,8 +289,8 @@ func TestMCPHasTheRoleAndTheMasksOfItsToken(t *testing.T) {
 	require.Contains(t, admin.must(t, "list_actions", map[string]any{"limit": 1}), `"rows"`)
 }
 
-// Hostile arguments fail or match no rows, and wrong arguments get an error message. No call changes
-// any data.
+// Hostile arguments fail or match no rows, and wrong arguments get an error message. No call
+// changes any data.
 func TestMCPAnswersBadInput(t *testing.T) {
 	t.Parallel()
 	s := newMCPSystem(t)
