@@ -55,8 +55,8 @@ func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// readyz calls Options.Ready. /readyz is public, so only authenticated callers see the details, and
-// concurrent requests share one call.
+// readyz calls Options.Ready. /readyz is public, so only authenticated callers see the text of the
+// error, and concurrent requests share one call.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())
 	a.readiness.report(a.opts.Logger, err)

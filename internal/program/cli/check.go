@@ -151,7 +151,8 @@ func (c *checkup) configuration() *config.Config {
 	return cfg
 }
 
-// problems adds every problem of a configuration, and reports whether err contains problems.
+// problems adds a finding for every problem of the configuration in err, and reports whether err
+// contains any.
 func (c *checkup) problems(err error) bool {
 	if all, ok := errors.AsType[config.Problems](err); ok && !joined(err) {
 		for _, one := range all {

@@ -36,7 +36,7 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 }
 
 // secrets warns of a source's secrets that have expired or will expire soon, and of a time in the
-// near future after which no secret is valid. It reports a source without a valid secret.
+// near future at which no secret will be valid. It reports a source without a valid secret.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	var periods []period
 	for i, one := range s.Secrets {

@@ -109,7 +109,8 @@ func (f *finding) run(ctx context.Context, d database) error {
 	return f.search(ctx, d.outbox, max(f.limit-found, 1))
 }
 
-// search prints up to limit events whose payload contains the text.
+// search prints up to limit events whose payload contains the text. It then prints the commands
+// that list the same events and that continue the search.
 func (f *finding) search(ctx context.Context, o *outbox.Outbox, limit int) error {
 	filter := f.asked.Payloads()
 	found, err := pages(ctx, f.cli, find.Cursor(f.cursor), limit, func(ctx context.Context, from find.Cursor, limit int) (find.Page[*inbox.Event], error) {

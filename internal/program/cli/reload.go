@@ -102,7 +102,8 @@ func (l adminListener) reloaded(ctx context.Context, before admin.Reloads) error
 	})
 }
 
-// poll calls ended with the state of the reloads until ended returns true, and returns its error.
+// poll reads the state of the reloads repeatedly and passes it to the function ended, until ended
+// returns true. It returns the error of that call.
 func (l adminListener) poll(ctx context.Context, pid int, ended func(*admin.Reloads) (bool, error)) error {
 	tick := time.NewTicker(reloadPoll)
 	defer tick.Stop()
@@ -122,7 +123,7 @@ func (l adminListener) poll(ctx context.Context, pid int, ended func(*admin.Relo
 	}
 }
 
-// resultOf returns the error of the last reload.
+// resultOf returns the error of the last reload, or nil if that reload succeeded.
 func resultOf(last *admin.Reloads) error {
 	switch {
 	case last.Error != "":

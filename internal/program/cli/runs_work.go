@@ -82,7 +82,7 @@ func (s *shift) interrupted(ctx context.Context, run runs.Run) (runs.Run, error)
 	return run, cmp.Or(errors.Join(pauseErr, readErr), err)
 }
 
-// sayRest prints how a run continues after the command.
+// sayRest prints how a paused or running run continues after the command has exited.
 func (s *shift) sayRest(run runs.Run) {
 	switch run.State {
 	case runs.Paused:

@@ -66,8 +66,8 @@ func (d *decoder) secretFile(f fileEntry) {
 	}
 }
 
-// readFile returns a file's text, or reports why it cannot be read. The report does not repeat the
-// file name: if x_file was mistaken for x, that name is the secret.
+// readFile returns a file's text, or reports why the file cannot be used. The report does not
+// repeat the file name: if x_file was mistaken for x, that name is the secret.
 func (d *decoder) readFile(path, file string) string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(d.dir, file)

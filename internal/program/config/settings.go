@@ -20,8 +20,9 @@ func (c *Config) RouteSettings(at int) []Setting {
 	return c.settings(path, reflect.ValueOf(c.Routes[at]))
 }
 
-// DestinationSettings returns the fields of a destination with its defaults, as RouteSettings does.
-// Secrets and the values of headers are <secret>, and http.url has no user, password or query.
+// DestinationSettings returns the fields of a destination with its defaults, in the form of
+// RouteSettings. Secrets and the values of headers are <secret>. An http.url that refers to no
+// environment variable has no user, password, query or fragment.
 func (c *Config) DestinationSettings(name string) []Setting {
 	settings := c.settings(join("destinations", name), reflect.ValueOf(c.Destinations[name]))
 	for i, s := range settings {

@@ -187,8 +187,8 @@ func (p findPage) data() (any, error) {
 }
 
 // findAnything finds the things that a text names. It redirects a browser to the page of a single
-// thing, and lists several things. If the text names nothing, findAnything searches payloads for
-// the text.
+// thing, and otherwise lists the things. If the text names nothing, or the query asks for payloads,
+// findAnything searches payloads for the text.
 func findAnything(r *request) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("q"))
 	if to := r.addressOf(asked); to != "" && !r.asData {
@@ -230,8 +230,8 @@ func findAnything(r *request) error {
 	return searchPayloads(r, shown, text.Payloads())
 }
 
-// searchedValues returns the sources whose indexed values the user may search, and records the
-// search.
+// searchedValues returns the sources whose indexed values the user may search. If there are any, it
+// records the search.
 func searchedValues(r *request, text lookup.Asked) ([]identity.Source, error) {
 	content := text.Payloads().Content
 	searched := slices.DeleteFunc(r.lookup.Indexed(text.Source), func(source identity.Source) bool {

@@ -174,9 +174,9 @@ func filterOf[Filter any](q query, now time.Time) (Filter, error) {
 	return asked, nil
 }
 
-// maySearch returns an error if the user must not search payloads, and otherwise records the
-// search: repeated searches can reveal every value. Errors: *desk.DeniedError, and errors of the
-// database.
+// maySearch returns an error if the user must not search payloads for the content, and otherwise
+// records the search: repeated searches can reveal every value. It does nothing if the content has
+// no condition. Errors: *desk.DeniedError, and errors of the database.
 func maySearch(r *request, content find.Content, source identity.Source) error {
 	if content.IsZero() {
 		return nil

@@ -150,8 +150,8 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	return r.render(status, "run_new", shown)
 }
 
-// refusedRun converts the error of a run that cannot start: into a *problem if the run is too
-// large, and otherwise as unreadable does.
+// refusedRun converts the error of a run that cannot start into a *problem if the run is too large.
+// It passes any other error to unreadable.
 func refusedRun(err error) error {
 	if many, is := errors.AsType[*runs.ManyError](err); is {
 		return &problem{

@@ -46,8 +46,9 @@ func (w *waiting) bySource() {
 	}
 }
 
-// lists finds errors of provider lists and of endpoints at providers. Firing alerts are reported
-// with the alert's own text.
+// lists finds errors of provider lists and of endpoints at providers. If an alert about a list is
+// firing, lists reports the alert's text instead. It also reports, without a warning, how far each
+// list without errors is complete.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
 	for _, a := range w.measured.alerts {
@@ -84,8 +85,9 @@ func (a announced) shares(other announced) bool {
 	})
 }
 
-// configurations finds workers whose routes differ from those of another process, which has a newer
-// configuration and a common source.
+// configurations finds workers with an older configuration and other routes than the newest
+// configuration, if both have a source in common. A configuration counts as newest only after it
+// has been announced for lateAfter.
 func (w *waiting) configurations() {
 	var all []announced
 	var one announced

@@ -69,8 +69,8 @@ func Variables(text string) []string {
 	return slices.Sorted(maps.Keys(ReadDotenv(text)))
 }
 
-// mergeDotenv appends the variables that earlier does not define, and leaves the rest of the text
-// unchanged.
+// mergeDotenv returns the text earlier with the variables that it does not define at the end. The
+// lines of the text remain unchanged.
 func mergeDotenv(earlier string, variables []variable, quote bool) string {
 	kept := ReadDotenv(earlier)
 	var b strings.Builder

@@ -94,7 +94,8 @@ func (q *Questions) Complete(ctx context.Context, a Answers) (Answers, error) {
 	return a, err
 }
 
-// secrets returns each sender's secret by its variable. It asks for missing secrets without echo.
+// secrets returns each sender's secret by its variable. For a missing secret, it prints the setup
+// steps of the sender and asks for the secret without echo.
 func (q *Questions) secrets(ctx context.Context, a Answers) (map[string]secret.Value, error) {
 	given := map[string]secret.Value{}
 	for _, name := range a.Providers {

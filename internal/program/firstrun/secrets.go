@@ -48,8 +48,9 @@ func NewSecret(d catalog.Description) secret.Value {
 	return secret.Value{}
 }
 
-// secretOf returns the .env line of a provider's secret. ok is false for a provider without
-// secrets.
+// secretOf returns the .env line of a provider's secret: of the given secret, or else of a random
+// one. It returns an error if only the sender can create the secret. ok is false for a provider
+// without secrets.
 func secretOf(d catalog.Description, given secret.Value) (v variable, ok bool, err error) {
 	if d.Keyless {
 		return variable{}, false, nil

@@ -151,7 +151,8 @@ func stored(e *inbox.Event) bool {
 // ErrGone is returned by One if the content of the event is no longer stored as received.
 var ErrGone = errors.New("the content of the event is no longer stored as received")
 
-// One compares the plans of one event. Errors: ErrGone.
+// One compares the plans of one event. Errors: ErrGone, and the error of an evaluation that took
+// too long or was interrupted.
 func (c *Comparison) One(ctx context.Context, e *inbox.Event) (*Report, error) {
 	if !stored(e) {
 		return nil, ErrGone

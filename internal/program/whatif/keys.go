@@ -78,7 +78,7 @@ func (k *keys) together() *Together {
 }
 
 // SharedKeys returns a sentence about keys that compared events share, or "" if such keys change no
-// count.
+// count. If there were too many keys to find shared ones, the sentence says so.
 func (r *Report) SharedKeys() string {
 	switch {
 	case r.Together == nil:

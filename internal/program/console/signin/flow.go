@@ -70,8 +70,9 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 	})
 }
 
-// flowOf returns the flow that the request's browser started. It returns false for a flow that is
-// forged, too old, or already used in this process.
+// flowOf returns the flow that the request's browser started. It returns false if there is none, or
+// if the flow is forged, too old, already used in this process, or not the one that the state in
+// the URL belongs to.
 func (g *Guard) flowOf(r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {

@@ -113,7 +113,8 @@ func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
 	g.endLogin(w, r, func(cookie string) error { return g.logins.end(r.Context(), cookie) })
 }
 
-// logoutEverywhere ends all logins of the signed-in user.
+// logoutEverywhere ends all logins of the signed-in user that were made in the same way and with
+// the same token.
 func (g *Guard) logoutEverywhere(w http.ResponseWriter, r *http.Request) {
 	g.endLogin(w, r, func(cookie string) error {
 		of, found, err := g.recall(r, cookie)

@@ -254,7 +254,7 @@ func (g *Guard) try(r *http.Request, given string) (Token, verdict) {
 	return Token{}, wrong
 }
 
-// refuse sends a problem to a program.
+// refuse responds with a problem as JSON.
 func refuse(w http.ResponseWriter, status int, text string) {
 	_ = api.WriteProblem(w, api.Problem{Title: http.StatusText(status), Status: status, Detail: text}) // texts always encode
 }

@@ -26,7 +26,8 @@ func (g *Guard) noteBrowser(w http.ResponseWriter) {
 	})
 }
 
-// knowsBrowser reports whether a user has signed in with a request's browser.
+// knowsBrowser reports whether a user has signed in with the request's browser in the last
+// provedFor.
 func (g *Guard) knowsBrowser(r *http.Request) bool {
 	cookie, err := r.Cookie(g.knownCookie())
 	if err != nil {

@@ -73,7 +73,7 @@ func (list credentials) bearer(t Token, given string) Person {
 	return Person{Name: name, Role: t.Role, Way: WayToken}
 }
 
-// nameOf returns an unverified name without surrounding spaces, or Nameless if the name cannot be
+// nameOf returns a name without surrounding spaces, or Nameless if the name is empty or cannot be
 // recorded.
 func nameOf(given string) string {
 	const most = 255
