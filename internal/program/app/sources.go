@@ -14,8 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// sourcesOf returns the endpoints of the gateway. kept stores senders' keys for later processes; it
-// may be nil.
+// sourcesOf returns the endpoints of the gateway. The Outbox named kept stores senders' keys for
+// later processes; it may be nil.
 func sourcesOf(cfg *config.Config, kept *outbox.Outbox) ([]gateway.Source, error) {
 	sources := make([]gateway.Source, 0, len(cfg.Sources))
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {

@@ -159,8 +159,8 @@ func (c *cli) flags() cells.Flags {
 	return given
 }
 
-// command returns a command line of the program: its name, then words, with the flags that select
-// the configuration, the database and the cell that c uses.
+// command returns a command line of the program: the name of the program, the text in the parameter
+// words, and the flags that select the configuration, the database and the cell that c uses.
 func (c *cli) command(words string) string {
 	return c.Name + strings.TrimPrefix(c.flags().AddTo(ProgramName+" "+words), ProgramName)
 }

@@ -27,7 +27,7 @@ func checkOwnArguments(cmd *cobra.Command) error {
 	return nil
 }
 
-// runOwn runs the user's own configuration on the embedded Postgres.
+// runOwn runs the user's own configuration, on the given database or else on the embedded Postgres.
 func (d *dev) runOwn(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	d.teardown.Logger = d.logger
@@ -69,7 +69,7 @@ func (d *dev) loadOwn(cmd *cobra.Command, database secret.Value) (*config.Config
 	if err != nil {
 		return nil, err
 	}
-	// No connection may lead past the embedded server: dev migrates, and processes jobs.
+	// No connection may lead to another database, because dev migrates and processes jobs.
 	cfg.Database.URL, cfg.Database.DirectURL, cfg.Database.ReadURL = database, secret.Value{}, secret.Value{}
 	secrets, err := givenSecrets(d.given, slices.Sorted(maps.Keys(cfg.Sources)))
 	if err != nil {

@@ -151,7 +151,8 @@ func readDotenv(dir string) (string, error) {
 	return string(text), nil
 }
 
-// detect completes the answers with values from .env, or else from the environment.
+// detect completes the answers with values from .env, or else from the environment. For Compose, it
+// takes the database only from .env.
 func (i *initial) detect(kept map[string]secret.Value) error {
 	known := func(name string) secret.Value {
 		if value := kept[name]; !value.IsZero() {

@@ -110,7 +110,7 @@ func (i *initial) add(cmd *cobra.Command, provider string) error {
 	return nil
 }
 
-// nextOfAdded returns the commands that bring an added source to a process that systemd, Compose or
+// nextOfAdded returns the steps that bring an added source to a process that systemd, Compose or
 // Kubernetes runs. .env alone does not reach such a process. variable is the variable of the
 // source's secret, or empty for a source without one.
 func (i *initial) nextOfAdded(variable string) (lines []string) {

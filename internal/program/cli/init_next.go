@@ -46,8 +46,9 @@ func (i *initial) conclude(ctx context.Context, files []firstrun.File, written *
 	return nil
 }
 
-// check runs the checks that can succeed already. It applies the migrations if Postgres answers and
-// the operator agrees.
+// check runs the checks that can succeed already. If Hooklatch will run on this machine without a
+// container, check also applies the migrations, provided that Postgres answers and the operator
+// agrees.
 func (i *initial) check(ctx context.Context, written *cli) (migrated bool, err error) {
 	found := &checkup{cli: written}
 	cfg := found.configuration()

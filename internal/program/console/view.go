@@ -180,8 +180,8 @@ func middle(text string) string { return cut(text, 44, 20) }
 // brief is like middle, but shorter, for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut shortens a text whose length exceeds most, and keeps the given number of characters at each
-// end.
+// cut shortens a text that has more characters than the parameter most allows. The parameter kept
+// is the number of characters that remain at each end.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

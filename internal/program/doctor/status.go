@@ -238,8 +238,8 @@ func ReadStatus(ctx context.Context, opts StatusOptions) (*Status, error) {
 	return s, nil
 }
 
-// keep removes the sources and destinations that the function of does not select, and their alerts.
-// Share.Hours and Share.Usual still cover all sources and destinations.
+// keep removes the sources and destinations for which the function named of returns false, and
+// their alerts. Share.Hours and Share.Usual still cover all sources and destinations.
 func (s *Status) keep(of func(name string) bool) {
 	if of == nil {
 		return

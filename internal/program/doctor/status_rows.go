@@ -42,7 +42,8 @@ func (n named[T]) of(name string) *T {
 	return n[name]
 }
 
-// list returns all rows, ordered by name, after name has stored each row's name.
+// list returns all rows, ordered by name. It first passes each row with its name to the function
+// called name, which stores the name in the row.
 func (n named[T]) list(name func(*T, string)) []T {
 	list := make([]T, 0, len(n))
 	for _, one := range slices.Sorted(maps.Keys(n)) {

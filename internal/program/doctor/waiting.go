@@ -68,7 +68,8 @@ type waiting struct {
 	measured   reading
 }
 
-// ask runs a query. It scans each row into the variables in into, and then calls row.
+// ask runs a query. For each row of the result, it scans the values into the variables to which the
+// elements of into point, and then calls the function row.
 func (w *waiting) ask(question statement.Bound, into []any, row func()) {
 	if w.err != nil {
 		return

@@ -71,8 +71,8 @@ func secretOf(d catalog.Description, given secret.Value) (v variable, ok bool, e
 	return v, true, nil
 }
 
-// KnownSecrets returns the senders' secrets that known returns, by variable. known must return an
-// empty secret for an unknown variable.
+// KnownSecrets returns the secrets of the senders by variable, as far as they are known. It calls
+// the function known with each variable, which must return an empty secret for an unknown one.
 func KnownSecrets(providers []string, known func(variable string) secret.Value) (map[string]secret.Value, error) {
 	secrets := map[string]secret.Value{}
 	for _, name := range providers {

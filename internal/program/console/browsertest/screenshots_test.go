@@ -66,7 +66,8 @@ func shopPages(t *testing.T, pool *pgxpool.Pool) []shopPage {
 	}
 }
 
-// picture writes a screenshot of a page, reduced to 256 colours and cut off at the height most.
+// picture writes a screenshot of a page, reduced to 256 colours. The parameter most is the height
+// at which the picture is cut off.
 func picture(t *testing.T, b *tab, path string, most float64) {
 	t.Helper()
 	eval[bool](t, b, "document.fonts.ready.then(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(() => shown(true)))))")
