@@ -25,7 +25,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/runs"
 )
 
-// Programs read the --json output, so its members must stay as in the golden files.
+// Programs read the --json output, so its members must stay the same as in the golden files.
 func TestJSONOfCommandsIsAsPublished(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSystem(t, clitest.SystemOptions{})

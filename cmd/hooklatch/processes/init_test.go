@@ -177,7 +177,7 @@ func TestInitKeepsSecretsOutOfTheRepository(t *testing.T) {
 	require.Contains(t, c.Stderr.String(), none.Printed("write it with `hooklatch init github`"))
 }
 
-// withUmask runs a command that must succeed as a process with the umask.
+// withUmask runs a command in a process with the given umask. The command must succeed.
 func withUmask(t *testing.T, umask string, args ...string) {
 	t.Helper()
 	p := clitest.NewProgram(t, args...)

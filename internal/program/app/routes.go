@@ -42,7 +42,7 @@ func headerFamilies(cfg *config.Config) map[string][]string {
 	return families
 }
 
-// Routes returns the compiled routes of a configuration, as a worker would use them to dispatch.
+// Routes returns the routes of a configuration in the compiled form with which a worker dispatches.
 func Routes(cfg *config.Config) (*route.Table, error) {
 	made, err := destinationsOf(cfg, noop.NewTracerProvider())
 	if err != nil {

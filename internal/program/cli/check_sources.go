@@ -35,8 +35,9 @@ func (c *checkup) sources(cfg *config.Config, now time.Time) {
 	}
 }
 
-// secrets warns of a source's secrets that have expired or will expire soon, and of a time in the
-// near future at which no secret will be valid. It reports a source without a valid secret.
+// secrets warns of a source's secrets that have expired or will expire soon. It also warns of a
+// time in the near future at which no secret will be valid. It reports a source without a valid
+// secret.
 func (c *checkup) secrets(name string, s config.Source, p *provider.Provider, now time.Time) {
 	var periods []period
 	for i, one := range s.Secrets {

@@ -134,9 +134,9 @@ func resultOf(last *admin.Reloads) error {
 	return nil
 }
 
-// reloadUnseen reloads a process that does not report its reloads, because its listener is not on a
-// loopback address and the process knows no token of the new configuration. If the process accepts
-// a token after the reload, reloadUnseen reports the result of the reload.
+// reloadUnseen reloads a process that does not report its reloads. The listener of such a process
+// is not on a loopback address, and the process knows no token of the new configuration. If the
+// process accepts a token after the reload, reloadUnseen reports the result of the reload.
 func (c *cli) reloadUnseen(ctx context.Context, l adminListener, path string, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("the process at %s does not report its PID, because it knows no token in %s. Name its PID: `%s`", l.base, path, c.command("reload PID"))

@@ -61,8 +61,8 @@ func memoryLimit(root fs.FS, kernel func() int64) (limit int64, from string) {
 	return 0, ""
 }
 
-// groupLimit returns the lowest memory limit of this process's control group and its parents, in
-// either version of control groups, or MaxInt64 if there is no limit.
+// groupLimit returns the lowest memory limit of this process's control group and the group's
+// parents, or MaxInt64 if there is no limit. It reads both versions of control groups.
 func groupLimit(root fs.FS) int64 {
 	lowest := int64(math.MaxInt64)
 	membership, _ := fs.ReadFile(root, "proc/self/cgroup")

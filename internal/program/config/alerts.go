@@ -63,8 +63,8 @@ func (a Alerts) withDefaults() Alerts {
 }
 
 // TeamOf returns the team that owns a source or destination, or "" if none does. If a destination
-// without a team has the name of a source, as in a two-way integration, the team of the source owns
-// both.
+// without a team has the name of a source, for example in a two-way integration, the team of the
+// source owns both.
 func (c *Config) TeamOf(name string) string {
 	return cmp.Or(c.Destinations[name].Team, c.Sources[name].Team)
 }

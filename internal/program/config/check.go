@@ -89,8 +89,8 @@ func (k *KeyPair) check(d *decoder, at string) {
 }
 
 // missingf reports that a mapping lacks a required field. It reports nothing if the field is
-// present but wrong, or if the mapping contains an unknown key, which was most likely meant to be
-// the field.
+// present but wrong. It also reports nothing if the mapping contains an unknown key, because that
+// key was most likely meant to be the field.
 func (d *decoder) missingf(mapping, field, format string, args ...any) {
 	present := slices.ContainsFunc(d.problems, func(p Problem) bool {
 		return strings.HasPrefix(p.Path, join(mapping, field))

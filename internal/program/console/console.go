@@ -208,7 +208,7 @@ func New(opts Options) (*Console, error) {
 	return c, err
 }
 
-// Needs returns the firing alerts, as the overview shows them.
+// Needs returns the firing alerts that the overview shows.
 func (c *Console) Needs(ctx context.Context) ([]alarm.Alert, error) {
 	s, err := c.status.Get(ctx)
 	if err != nil {

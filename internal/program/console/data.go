@@ -63,8 +63,8 @@ func (c *Console) orData(pages http.Handler) http.Handler {
 	})
 }
 
-// orderOf returns an entry's page as the API serves it: a POST request contains JSON instead of a
-// form.
+// orderOf returns the page that the API serves for an entry. A POST request to this page contains
+// JSON instead of a form.
 func (c *Console) orderOf(e entry) page {
 	if !strings.HasPrefix(e.pattern, http.MethodPost+" ") {
 		return e.page

@@ -63,8 +63,8 @@ const countedNames = `generate_series(1, :names) AS n, (VALUES
 	('destination', 'attempts'), ('destination', 'done'), ('destination', 'first'), ('destination', 'waiting'), ('destination', 'first_took:0.1'), ('destination', 'took:0.1'),
 	('timeline', 'started')) AS of (kind, what) WHERE n <= CASE of.kind WHEN 'source' THEN :names WHEN 'destination' THEN :names / 3 ELSE 1 END`
 
-// filled returns a console on a filledDatabase with one bulk run, the number of the database's
-// events, and a log of the cost of the console's statements.
+// filled returns a console on a filledDatabase with one bulk run. It also returns the number of the
+// database's events, and a log of the cost of the console's statements.
 func filled(t *testing.T) (b *bundle, rows int, log *explained.Log) {
 	t.Helper()
 	filling, rows := filledDatabase(t)

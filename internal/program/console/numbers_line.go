@@ -109,8 +109,9 @@ func averageOf(of func(measure.Period) map[measure.What]int64) func(measure.Peri
 	}
 }
 
-// firstWithin returns a function that returns the number of seconds within which a share of a
-// period's first attempts ended, or nil if there was no first attempt.
+// firstWithin returns a function that finds the time within which a share of a period's first
+// attempts ended, in seconds. The function returns at most chart.Longest, or nil if there was no
+// first attempt.
 func firstWithin(share float64) func(measure.Period, measure.Of) *float64 {
 	return func(p measure.Period, of measure.Of) *float64 { return within(attempted(p, of), share) }
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 )
 
-// editable is an effect's request as an operator edits it before a resend.
+// editable is an effect's request in the form in which an operator edits it before a resend.
 type editable struct {
 	Method, URL string
 	Headers     string // one header per line

@@ -146,8 +146,8 @@ func (r *Receiver) receive(w http.ResponseWriter, request *http.Request) {
 	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the write fails only if the client has disconnected
 }
 
-// hangUpOnce closes the connection of the first request with each key without a response, as an
-// example of a receiver that fails.
+// hangUpOnce closes the connection of the first request with each key, and sends no response. It is
+// an example of a receiver that fails.
 func (r *Receiver) hangUpOnce(w http.ResponseWriter, request *http.Request) {
 	key := request.Header.Get("Idempotency-Key")
 	if key != "" && r.hungUp.note(key, 0) == 1 {

@@ -22,9 +22,8 @@ type Addition struct {
 	Given    secret.Value // if empty, Add generates a secret if possible
 }
 
-// Add returns the text of the configuration with a source that has the provider's name, and the
-// text of .env with the variable of the source's secret. All other lines and comments stay as they
-// are.
+// Add returns two texts: the configuration with an added source that has the provider's name, and
+// .env with the variable of the source's secret. All other lines and comments stay as they are.
 func (a Addition) Add(text, dotenv string) (newText, newDotenv string, err error) {
 	if err := checkProvider(a.Provider); err != nil {
 		return "", "", err

@@ -119,8 +119,8 @@ func targetNames() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckURL refuses a text that is not the URL of an HTTP server, that contains a user name or a
-// password, or that has characters that must be percent-encoded.
+// CheckURL refuses a text that is not the URL of an HTTP server. It also refuses a URL with a user
+// name or a password, and a URL with characters that must be percent-encoded.
 func CheckURL(what, text string) error {
 	u, err := url.Parse(text)
 	switch {

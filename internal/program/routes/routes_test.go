@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// effects creates 3,000 failed effects of the route loud, from the last hour, and one parked effect
-// of the route calm that is older than all of them.
+// effects creates 3,000 failed effects of the route loud, from the last hour. It also creates one
+// parked effect of the route calm, which is older than all of them.
 const effects = `SET session_replication_role = replica;
 	INSERT INTO hooklatch.effects (
 		scope, key, idempotency_key, route, destination, queue, policy, state, attempt, created_at, next_attempt_at, finished_at, error, source, event_id

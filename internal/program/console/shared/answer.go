@@ -49,8 +49,8 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 }
 
 // Glance returns the newest answer without waiting. It returns false if there is none, or if the
-// answer is at least as old as the parameter stale says. If there is none, or if the answer is at
-// least as old as the parameter again says, Glance calls Get in the background, one call at a time.
+// answer has reached the age stale. If there is none, or if the answer has reached the age again,
+// Glance calls Get in the background, one call at a time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {

@@ -71,8 +71,8 @@ func (g *Guard) setFlow(w http.ResponseWriter, value string, maxAge int) {
 }
 
 // flowOf returns the flow that the request's browser started. It returns false if there is none, or
-// if the flow is forged, too old, already used in this process, or not the one that the state in
-// the URL belongs to.
+// if the flow is forged, too old or already used in this process. It also returns false if the
+// state in the URL belongs to another flow.
 func (g *Guard) flowOf(r *http.Request) (begun flow, ok bool) {
 	cookie, err := r.Cookie(g.flowCookie())
 	if err != nil {
