@@ -91,7 +91,8 @@ func TestADiffFindsATypoBeforeItIsInUse(t *testing.T) {
 	require.Contains(t, diff(cli.ExitOK, typo, "--type", "charge.*"), "0 events compared")
 }
 
-// routes diff reports mistakes in its command line and in the new file like every other command.
+// The command routes diff reports mistakes in its arguments and in the new file in the same way as
+// other commands.
 func TestADiffOfABadFileSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := clitest.NewSystem(t, clitest.SystemOptions{})

@@ -33,8 +33,8 @@ func TestSignalsReloadAndDrain(t *testing.T) {
 	require.NoError(t, p.Cmd.Wait(), p.Stderr.String())
 }
 
-// A command exits immediately and silently if the reader of its output closes the pipe, like head.
-// Only commands that run until they are stopped continue.
+// A command exits immediately and silently if the reader of its output, such as head, closes the
+// pipe. Only commands that run until they are stopped continue.
 func TestACommandEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	reader, writer, err := os.Pipe()

@@ -23,8 +23,9 @@ type selection[Filter any] struct {
 }
 
 // selectBy declares a flag for each field of a filter, except for the fields that the parameter
-// except names. The parameter doing is the beginning of each help text, such as "only " or "replay
-// ". The map words lists, for some fields, the only values that their flags accept.
+// except names. The parameter doing is the first word of each help text, such as only or replay,
+// with a space after it. The map words lists, for some fields, the only values that their flags
+// accept.
 func selectBy[Filter any](cmd *cobra.Command, doing string, words map[string][]string, except ...string) *selection[Filter] {
 	s := &selection[Filter]{set: cmd.Flags()}
 	for _, f := range find.Fields[Filter]() {

@@ -149,8 +149,8 @@ func TestLiveSaysThatTheDatabaseIsAway(t *testing.T) {
 	require.NotContains(t, gone.get("/live?pause=1").Body.String(), refreshes)
 }
 
-// If a statement takes too long, the page says that the database is too slow. The page says that
-// the database does not answer only if the server sends no response.
+// If a statement takes too long, the page says that the database is too slow. Only a server that
+// sends no response makes the page say that the database does not answer.
 func TestOurOwnTimeLimitIsNoOutage(t *testing.T) {
 	t.Parallel()
 	for heading, err := range map[string]error{

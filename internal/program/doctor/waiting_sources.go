@@ -47,8 +47,8 @@ func (w *waiting) bySource() {
 }
 
 // lists finds errors of provider lists and of endpoints at providers. If an alert about a list is
-// firing, lists reports the alert's text instead. It also reports, without a warning, how far each
-// list without errors is complete.
+// firing, lists reports the alert's text instead. It also reports, without a warning, up to which
+// time a source with any other list is complete.
 func (w *waiting) lists(s *measure.Snapshot) {
 	told := map[string]bool{}
 	for _, a := range w.measured.alerts {

@@ -69,8 +69,8 @@ func Variables(text string) []string {
 	return slices.Sorted(maps.Keys(ReadDotenv(text)))
 }
 
-// mergeDotenv returns the text earlier with the variables that it does not define at the end. The
-// lines of the text remain unchanged.
+// mergeDotenv appends variables to the text earlier, except for variables that the text already
+// defines. It changes no line of the text.
 func mergeDotenv(earlier string, variables []variable, quote bool) string {
 	kept := ReadDotenv(earlier)
 	var b strings.Builder

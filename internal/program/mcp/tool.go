@@ -118,8 +118,8 @@ func (t tool) described() *sdk.Tool {
 }
 
 // description returns the verb's meaning from package desk, or the operation's summary and
-// description. It adds a warning if the result is bytes from outside, and the role that the tool
-// requires unless this is viewer.
+// description. It adds a warning if the result is bytes from outside. It also adds the required
+// role, unless viewers may call the tool.
 func (t tool) description() string {
 	text := t.verb.Means
 	if text == "" {
