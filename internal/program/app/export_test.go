@@ -67,9 +67,9 @@ func AlarmRetry(s destination.Schedule) destination.Schedule { return alarmRetry
 // DeafChecks is the number of checks after which a deaf pool needs a restart.
 const DeafChecks = deafChecks
 
-// Listen checks the pools once, with the test's time limits. Only the named pool gets the short
-// limit ask. The other pools get dial, because on a loaded machine they may need longer than ask
-// for one connection.
+// Listen checks the pools once, with the test's time limits. Queries through the named
+// pool get the short limit in the parameter ask. All other limits are the one in the parameter
+// dial, because on a loaded machine the other pools may need longer for one connection.
 func (a *App) Listen(ctx context.Context, pool string, ask, dial time.Duration) {
 	a.listening.Lock()
 	for _, h := range a.hearings {

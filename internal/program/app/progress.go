@@ -140,7 +140,8 @@ func (a *App) troubles() (troubles []string) {
 // metrics by scope.
 const meterName = "github.com/hooklatch/hooklatch/cmd/hooklatch/app"
 
-// countOutputs registers the metrics of the log.
+// countOutputs registers the metrics of the output streams: dropped lines and the size of the
+// lines that wait.
 func (a *App) countOutputs() error {
 	meter := a.telemetry.MeterProvider.Meter(meterName)
 	dropped, err := meter.Int64ObservableCounter("hooklatch.log.dropped", metric.WithUnit("{line}"),

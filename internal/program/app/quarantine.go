@@ -85,8 +85,8 @@ func (v *verifier) verify(ctx context.Context, d *quarantine.Delivery) (quaranti
 	return v.made(ctx, d)
 }
 
-// renew replaces made with a function for cfg, and stops the former one. If made is already for
-// cfg, renew does nothing.
+// renew replaces the function in the field made with one for cfg, and stops the former function. It
+// does nothing if the field already has the function for cfg.
 func (v *verifier) renew(ctx context.Context, cfg *config.Config) error {
 	v.mu.RLock()
 	same := v.of == cfg

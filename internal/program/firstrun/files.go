@@ -54,8 +54,8 @@ func Others(t Target) []string {
 }
 
 // Files renders the files of valid answers: the configuration first, under the name config, then
-// .env, which contains all secrets, then other files. dotenv is the text of an existing .env file,
-// whose variables are kept, or empty.
+// .env, which contains all secrets, then other files. The parameter dotenv is the text of an
+// existing .env file, or empty; the variables in this text are kept.
 func (a Answers) Files(config, dotenv string) ([]File, error) {
 	r := &rendering{Answers: a}
 	text, err := r.config()
