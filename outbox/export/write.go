@@ -31,7 +31,7 @@ var ErrUnfinished = errors.New("the day is not exported completely yet")
 
 // Export exports a day of deliveries, unless it is exported already, and verifies the files. The
 // day must have ended, and its deliveries must still be in their table. If Export returns nil, the
-// day may be dropped. The function over reports whether the time limit has been reached. Errors:
+// day may be dropped. Export calls over to learn whether the time limit has been reached. Errors:
 // ErrUnfinished, *CorruptError.
 func (a *Archive) Export(ctx context.Context, day time.Time, over func() bool) error {
 	return a.noteFailure(ctx, day, a.export(ctx, day, over))

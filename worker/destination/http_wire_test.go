@@ -64,7 +64,7 @@ func breaksKeptConnections(t *testing.T) (address string, requests *atomic.Int32
 
 func TestHTTPSendsOnceWhenAKeptConnectionBreaks(t *testing.T) {
 	t.Parallel()
-	const maxSends = 1000 // on a busy machine, net/http does not keep each connection
+	const maxSends = 1000 // on a busy machine, net/http does not keep every connection
 	t.Run("net/http by itself sends again", func(t *testing.T) {
 		t.Parallel()
 		// The additional request shows that breaksKeptConnections detects a resend.
@@ -128,7 +128,7 @@ func TestHTTPUsesConnectionsAgain(t *testing.T) {
 	for range 5 {
 		require.Equal(t, ledger.VerdictDone, h.Send(t.Context(), testEffect()).Verdict)
 	}
-	// On a busy machine, net/http does not keep each connection.
+	// On a busy machine, net/http does not keep every connection.
 	require.Less(t, connections.Load(), int32(5), "the response was read to its end")
 }
 

@@ -71,7 +71,7 @@ func crawl(t *testing.T, s *clitest.System, token string) (pages []string) {
 		}
 	}
 	if token != s.Config.Admin.Token.Reveal() {
-		return pages // a role without access gets no links to some pages
+		return pages // other roles get no links to pages that they may not read
 	}
 	var document struct {
 		Paths map[string]map[string]json.RawMessage

@@ -18,8 +18,8 @@ import (
 //go:embed query/*.sql
 var queries embed.FS
 
-// statements holds the texts of query/*.sql. All but the last read a table, as one JSON object
-// for each row.
+// statements holds the texts of query/*.sql. Each statement except the last returns the
+// rows of a table, one JSON object per row.
 type statements struct {
 	ProcessedEvents            statement.Bound
 	Deliveries                 statement.Bound

@@ -40,8 +40,7 @@ func gitlabList() sdkList {
 	}
 }
 
-// gitlabEvent returns a push, in which the log redacts the user's email address, or a merge
-// request.
+// gitlabEvent returns a push or a merge request. In a push, the log redacts the user's email address.
 func gitlabEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	at = at.Truncate(time.Second)

@@ -3,7 +3,7 @@
 -- complete.
 UPDATE hooklatch.coverage AS c
 SET
-    -- LEAST ignores NULL: if :covered_until is NULL, it would return the time of the open
+    -- LEAST ignores NULL: without the CASE, a NULL :covered_until would set the time of the open
     -- redelivery.
     covered_until = CASE WHEN :covered_until::timestamptz IS NULL THEN c.covered_until ELSE GREATEST(c.covered_until, LEAST(:covered_until::timestamptz, (
         SELECT r.happened_at

@@ -31,7 +31,7 @@ func (a *App) StopPatiently(ctx context.Context) (err error) {
 	return errors.Join(err, a.Stop(ctx))
 }
 
-// StopWorkers waits until the workers of all cells have stopped, however long a cell's database is
+// StopWorkers stops the workers of all cells. Only ctx limits the wait, even if a cell's database is
 // unavailable.
 func (a *App) StopWorkers(ctx context.Context) (err error) {
 	for _, one := range a.all() {

@@ -102,8 +102,8 @@ func (l adminListener) reloaded(ctx context.Context, before admin.Reloads) error
 	})
 }
 
-// poll reads the state of the reloads repeatedly and passes it to the function ended, until ended
-// returns true. It returns the error of that call.
+// poll reads the state of the reloads repeatedly, and calls ended with it. When ended returns true,
+// poll returns the error of that call. It also returns an error if a read fails, or if ctx ends.
 func (l adminListener) poll(ctx context.Context, pid int, ended func(*admin.Reloads) (bool, error)) error {
 	tick := time.NewTicker(reloadPoll)
 	defer tick.Stop()

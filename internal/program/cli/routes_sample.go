@@ -23,7 +23,7 @@ func (c *cli) newRoutesTest() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test SOURCE [FILE]",
 		Short: "Render the effects of a sample event",
-		Long: `Plan a sample event of a source with the routes of the configuration. Print each effect
+		Long: `Apply the routes of the configuration to a sample event of a source. Print each effect
 as it would be sent, and why the other routes do not match. The event is the provider's
 sample, as in the command send, or has the body in FILE ("-" is standard
 input). The command needs no database and sends nothing. The exit code is 1 if an effect

@@ -125,15 +125,15 @@ func (c *cli) newSender(source string, opts sendOptions) (*sender, error) {
 	return &sender{cli: c, Sender: made, opts: opts, source: source}, nil
 }
 
-// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. The
-// parameter of is the server's name in errors, such as "a gateway".
-func baseURL(given, of, example string) (*url.URL, error) {
+// baseURL parses --url, the base URL of a server. It returns nil if the flag was not set. server
+// is its name in errors, such as "a gateway".
+func baseURL(given, server, example string) (*url.URL, error) {
 	if given == "" {
 		return nil, nil
 	}
 	base, err := testevent.BaseURL(given)
 	if err != nil {
-		return nil, misused("--url %q: it must be the base URL of %s, such as %s", given, of, example)
+		return nil, misused("--url %q: it must be the base URL of %s, such as %s", given, server, example)
 	}
 	return base, nil
 }

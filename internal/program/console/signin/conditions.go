@@ -125,7 +125,7 @@ func namesIn(parsed *cel.Ast) (names []string) {
 	return names
 }
 
-// oneLine returns the first issue as an error of one line.
+// oneLine returns the first issue as a one-line error.
 func oneLine(issues *cel.Issues) error {
 	first := issues.Errors()[0]
 	if strings.Contains(first.Message, "recursion") {

@@ -4,7 +4,7 @@ SELECT
     current_setting('fsync') AS fsync,
     current_setting('full_page_writes') AS full_page_writes,
     current_setting('synchronous_commit') AS synchronous_commit,
-    -- This is the default for the role and the database. Hooklatch's own sessions override it.
+    -- reset_val is the default for the role and the database. Hooklatch's own sessions override it.
     (SELECT s.reset_val = 'on' FROM pg_settings AS s WHERE s.name = 'default_transaction_read_only') AS read_only,
     pg_is_in_recovery() AS in_recovery,
     current_setting('synchronous_standby_names') AS standby_names,
