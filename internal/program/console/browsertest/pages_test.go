@@ -84,7 +84,7 @@ func pages(t *testing.T, s *system) []shownPage {
 		{"send", "/sources/stripe/send", http.StatusOK, "Send a test event", false},
 		{"resend", "/effects/" + done + "/resend", http.StatusOK, "Resend", false},
 		{"audit", "/audit", http.StatusOK, "destination.pause", false},
-		{"help", "/help", http.StatusOK, "Keys", false},
+		{"help", "/help", http.StatusOK, "Keyboard shortcuts", false},
 		{"no page", "/no/such/page", http.StatusNotFound, "Page not found", false},
 	}
 }
