@@ -56,6 +56,8 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 		}
 	case !run.routing.has(string(event.Source)) && !d.handlers.serves(string(event.Source)):
 		return nil, d.leave(ctx, run, event, "the configuration of this process does not have its source")
+	case run.routing.table.LeavesToHandlers(event.Source) && !d.handlers.serves(string(event.Source)):
+		return nil, d.leaveToHandlers(ctx, run, event)
 	}
 	if len(d.handlers.matching(string(event.Source), event.Type)) == 0 {
 		return func() {}, nil
@@ -88,6 +90,16 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 	wait += rand.N(wait) //nolint:gosec // no secret depends on it
 	// Polls alone are not enough: the first process to poll could take the event every time.
 	return d.snooze(run.job.Queue, wait)
+}
+
+// leaveToHandlers moves an event's job to the queue of its source's handlers, and returns a snooze.
+// The event was accepted before the source had handlers. The routes of this process would skip it.
+func (d *dispatchWorker) leaveToHandlers(ctx context.Context, run dispatchRun, event *inbox.Event) error {
+	queue := riverjob.HandlersQueue(event.Source)
+	if err := d.fleet.RedirectEvent(ctx, run.job.ID, queue); err != nil {
+		return err
+	}
+	return d.snooze(queue, foreignSnooze)
 }
 
 // queues returns the known queues of the handlers. If all is true, a handler serves all sources:

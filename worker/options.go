@@ -63,6 +63,12 @@ type Options struct {
 	// sources are left to processes that have those sources. If nil, Sources are the sources that
 	// Routes name.
 	Sources []string `yaml:"-"`
+	// LeftToHandlers are those of Sources whose events are processed by programs with Go handlers,
+	// not by this process's routes. Such events go to the queues of handlers, even if they were
+	// accepted before the source had handlers. The events of the other sources are taken back from
+	// these queues while no running process has handlers for them. If nil, the process does not know
+	// which sources have handlers elsewhere, and moves no events.
+	LeftToHandlers []string `yaml:"-"`
 	// ConfigHash identifies the configuration of the routes. It is stored with every event that the
 	// routes dispatch or skip.
 	ConfigHash string `yaml:"-"`
@@ -188,13 +194,18 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// routing returns the part of the options that may change while the Worker runs.
+func (o Options) routing() Routing {
+	return Routing{Routes: o.Routes, Sources: o.Sources, LeftToHandlers: o.LeftToHandlers, ConfigHash: o.ConfigHash}
+}
+
 // table returns the options for compiling routes, for New and SetRouting.
-func (o Options) table(routes []route.Route, configHash string) route.Options {
+func (o Options) table(r Routing) route.Options {
 	targets := make([]route.Target, 0, len(o.Destinations))
 	for _, d := range o.Destinations {
 		targets = append(targets, route.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
 	}
-	return route.Options{Routes: routes, Targets: targets, ConfigHash: configHash, MaxBody: o.MaxBody}
+	return route.Options{Routes: r.Routes, Targets: targets, ConfigHash: r.ConfigHash, MaxBody: o.MaxBody, LeftToHandlers: r.LeftToHandlers}
 }
 
 // jobTimeout returns the time that a run may need at the slowest destination, but at least

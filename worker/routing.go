@@ -21,8 +21,8 @@ const announceTimeout = 5 * time.Second
 // Routing is the part of a configuration that may change while a Worker runs.
 type Routing struct {
 	Routes []route.Route
-	// Sources are as in Options.
-	Sources []string
+	// Sources and LeftToHandlers are as in Options.
+	Sources, LeftToHandlers []string
 	// ConfigHash is as in Options.
 	ConfigHash string
 }
@@ -32,6 +32,7 @@ type routing struct {
 	table     *route.Table
 	routes    string              // digest of the routes
 	sources   []string            // sources whose events this process dispatches, or EverySource
+	routed    []string            // sources that have no handlers, if Options.LeftToHandlers is given
 	announced fleet.Configuration // number 0 before the first announcement
 }
 
@@ -52,7 +53,7 @@ func (r *routing) configuration(queue string) fleet.Configuration {
 // new routes and of all earlier ones. An event whose source has lost its last route is therefore
 // skipped, not left to other processes.
 func (w *Worker) compile(r Routing) (*routing, error) {
-	options := w.opts.table(r.Routes, r.ConfigHash)
+	options := w.opts.table(r)
 	table, err := route.Compile(options)
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
@@ -67,13 +68,21 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 		}
 	}
 	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
-	return &routing{table: table, routes: route.Digest(r.Routes, options.Targets), sources: sources}, nil
+	next := &routing{table: table, routes: route.Digest(r.Routes, options.Targets, r.LeftToHandlers), sources: sources}
+	if r.LeftToHandlers != nil {
+		next.routed = slices.DeleteFunc(slices.Clone(sources), func(source string) bool {
+			return source == route.EverySource || slices.Contains(r.LeftToHandlers, source)
+		})
+	}
+	return next, nil
 }
 
-// SetRoutes replaces all routes: it calls SetRouting with Options.Sources. Jobs in progress keep
-// their old routes. Destinations stay as given to New.
+// SetRoutes replaces all routes: it calls SetRouting with Sources and LeftToHandlers of the options.
+// Jobs in progress keep their old routes. Destinations stay as given to New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
-	return w.SetRouting(context.Background(), Routing{Routes: routes, Sources: w.opts.Sources, ConfigHash: configHash})
+	next := w.opts.routing()
+	next.Routes, next.ConfigHash = routes, configHash
+	return w.SetRouting(context.Background(), next)
 }
 
 // SetRouting replaces routes and sources. It changes nothing if a route is wrong, or if a running

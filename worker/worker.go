@@ -110,7 +110,7 @@ func New(opts Options) (*Worker, error) {
 		w.lanes[d.Name] = serve(d, w.fleet.TakeTokens)
 	}
 	w.runs = w.outbox.Runs().With(w.outbox.Finder().With(route.CompileCondition)).Verifying(opts.Verify)
-	routing, err := w.compile(Routing{Routes: opts.Routes, Sources: opts.Sources, ConfigHash: opts.ConfigHash})
+	routing, err := w.compile(opts.routing())
 	if err != nil {
 		return nil, err
 	}

@@ -65,6 +65,11 @@ type tripBreaker struct {
 	FailingSeconds, SucceededSeconds float64 // 0: unknown, or no success
 }
 
+type redirectEvent struct {
+	Queue string
+	JobID int64
+}
+
 type redirectJob struct{ JobID int64 }
 
 type rendersElsewhere struct {
@@ -114,6 +119,13 @@ type withdrawWorker struct{ ID string }
 type recallJobs struct {
 	Destination string
 	AsideQueue  string
+	Limit       int
+}
+
+type takeBackEvents struct {
+	Sources     []string
+	Queues      []string // queues from which the jobs are moved
+	SeenSeconds float64
 	Limit       int
 }
 

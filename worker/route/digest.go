@@ -10,10 +10,10 @@ import (
 // digestLength is the length of a Digest, in hexadecimal digits.
 const digestLength = 16
 
-// Digest identifies the decisions of routes: the effects of each event, with target and policy. It
-// covers no queues, secrets or settings derived from sources. Two processes with the same digest
-// plan the same effects for an event.
-func Digest(routes []Route, targets []Target) string {
+// Digest identifies the decisions of routes: the effects of each event, with target and policy, and
+// the sources whose events are left to handlers. It covers no queues, secrets or other settings of
+// sources. Two processes with the same digest plan the same effects for an event.
+func Digest(routes []Route, targets []Target, leftToHandlers []string) string {
 	type decision struct {
 		Route  Route
 		Policy string
@@ -37,6 +37,9 @@ func Digest(routes []Route, targets []Target) string {
 	text, err := json.Marshal(decisions) // maps are sorted, and secrets become <secret>
 	if err != nil {
 		panic(err) // impossible for strings, and lists and maps of strings
+	}
+	for _, source := range slices.Sorted(slices.Values(leftToHandlers)) {
+		text = append(text, "\x00"+source...)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:digestLength]

@@ -31,6 +31,7 @@ func routingOf(cfg *config.Config) worker.Routing {
 		r.Sources = []string{}
 	case len(cfg.Sources) > 0:
 		r.Sources = slices.Sorted(maps.Keys(cfg.Sources))
+		r.LeftToHandlers = append([]string{}, leftToHandlers(cfg)...) // not nil: this configuration knows all of its sources
 	case len(cfg.Routes) == 0:
 		r.Sources = []string{route.EverySource}
 	}
@@ -50,7 +51,7 @@ func (a *App) announce(ctx context.Context) error {
 
 // gatewayOf returns the announcement of a process without a worker.
 func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
-	digest := route.Digest(routesOf(cfg), policies(cfg))
+	digest := route.Digest(routesOf(cfg), policies(cfg), leftToHandlers(cfg))
 	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
 	if len(cfg.Routes) > 0 { // if there are no routes, the workers have a separate configuration file
 		p.Sources = slices.Sorted(maps.Keys(cfg.Sources))

@@ -49,7 +49,7 @@ func (a *App) makeWorker() error {
 	opts.Pool, opts.Schema, opts.Outbox = a.pools.direct, schema.Name(cfg.Database.Schema), a.outbox
 	opts.Minutes = a.minutes
 	routing := routingOf(cfg)
-	opts.Routes, opts.Sources, opts.ConfigHash = routing.Routes, routing.Sources, routing.ConfigHash
+	opts.Routes, opts.Sources, opts.LeftToHandlers, opts.ConfigHash = routing.Routes, routing.Sources, routing.LeftToHandlers, routing.ConfigHash
 	opts.Destinations = made.list
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }
