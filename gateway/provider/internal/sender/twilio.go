@@ -19,13 +19,13 @@ import (
 
 const twilioSignature = "X-Twilio-Signature"
 
-// twilioSecret reads the auth token as the console shows it.
+// twilioSecret reads the auth token, or a shared key, as Twilio shows it.
 var twilioSecret = proof.KeySpelling{Encoding: proof.Raw}
 
 // Twilio declares Twilio's webhooks. Twilio signs the public URL followed by a form's fields. For
 // any other body, the URL's query contains the body's hash. Source:
-// twilio.com/docs/usage/webhooks/webhooks-security and /docs/events/event-delivery-and-duplication;
-// twilio-node src/webhooks/webhooks.ts.
+// twilio.com/docs/usage/webhooks/webhooks-security, /docs/usage/webhooks/webhook-shared-keys and
+// /docs/events/event-delivery-and-duplication; twilio-node src/webhooks/webhooks.ts.
 func Twilio(provider.Options) (*provider.Provider, error) {
 	return &provider.Provider{
 		Name:           "twilio",
@@ -39,8 +39,9 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 				RetryWindow: provider.Documentation,
 				Resend:      provider.Nobody,
 			},
-			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. For other bodies, the URL " +
-				"has their SHA-256 in `bodySHA256`. Hooklatch tries all spellings of the URL that Twilio uses.",
+			Signing: "HMAC-SHA1 over the URL and the sorted fields of the form, in base64, in `X-Twilio-Signature`. With a shared key, it is " +
+				"HMAC-SHA256 if the header `" + twilioforms.Settings + "` says so. For other bodies, the URL has their SHA-256 in " +
+				"`bodySHA256`. Hooklatch tries all spellings of the URL that Twilio uses.",
 			KeyRule: "The id of the resource together with the fields that change between callbacks: `MessageSid` and `MessageStatus`, " +
 				"`CallSid`, `CallStatus` and `SequenceNumber`, and so on. Event Streams: `id` of the CloudEvent. Other callbacks " +
 				"(TaskRouter, partial results of speech, answering machine detection, media streams, the debugger, bundles): the header " +
@@ -48,6 +49,7 @@ func Twilio(provider.Options) (*provider.Provider, error) {
 			Setup: []string{
 				"Open Twilio Console > Account > API keys & tokens: the auth token of the account that owns the number is the secret of " +
 					"the source.",
+				"If a webhook rule signs with a shared key, add the secret of that key to the secrets of the source.",
 				"Set {url} as the status callback, or as the webhook of the number, the service or the sink.",
 			},
 			Notes: []string{
@@ -85,7 +87,7 @@ func verifyTwilio(_ context.Context, r *provider.Request, secrets []secret.Value
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	for _, name := range []string{twilioforms.Token, "Content-Type"} {
+	for _, name := range []string{twilioforms.Token, twilioforms.Settings, "Content-Type"} {
 		if len(r.Header[http.CanonicalHeaderKey(name)]) > 1 {
 			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonDuplicateHeader, Detail: name}
 		}
@@ -97,13 +99,17 @@ func verifyTwilio(_ context.Context, r *provider.Request, secrets []secret.Value
 	if r.URL == nil {
 		return provider.Verified{}, proof.ErrNoURL
 	}
+	newHash, err := twilioforms.Hash(r.Header)
+	if err != nil {
+		return provider.Verified{}, err
+	}
 	params, err := twilioforms.Signed(r)
 	if err != nil {
 		return provider.Verified{}, err
 	}
 	urls := twilioforms.URLs(r.URL)
 	index, err := twilioSecret.Match(secrets, [][]byte{signature}, func(key []byte) [][]byte {
-		return twilioforms.MACs(key, params, urls...)
+		return twilioforms.MACs(newHash, key, params, urls...)
 	})
 	return provider.Verified{SecretIndex: index}, err
 }
@@ -148,11 +154,15 @@ func signTwilio(r *provider.Request, key secret.Value, _ time.Time) error {
 	}
 	u.RawQuery = strings.Join(pairs, "&")
 	r.URL = &u
+	newHash, err := twilioforms.Hash(r.Header)
+	if err != nil {
+		return err
+	}
 	params, err := twilioforms.Signed(r)
 	if err != nil {
 		return err
 	}
-	r.Header.Set(twilioSignature, proof.Base64.Encode(twilioforms.MACs(k, params, u.String())[0]))
+	r.Header.Set(twilioSignature, proof.Base64.Encode(twilioforms.MACs(newHash, k, params, u.String())[0]))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha1"
 	"crypto/sha256"
+	"hash"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,11 +20,39 @@ import (
 // BodyHash is the URL parameter with the hash of a body that is not a form.
 const BodyHash = "bodySHA256"
 
+// Settings is the header that names the hash if Twilio signs with a shared key instead of the auth
+// token: key=...,algorithm=HMAC_SHA256. Without this header, the hash is SHA-1.
+const Settings = "X-Twilio-Webhooks-Signature-Settings"
+
+// Hash returns the hash that a request is signed with. It returns an error unless the settings name
+// exactly one algorithm, and that algorithm is known.
+func Hash(header http.Header) (func() hash.Hash, error) {
+	settings, ok := header[Settings]
+	if !ok {
+		return sha1.New, nil
+	}
+	var algorithms []string
+	for part := range strings.SplitSeq(strings.Join(settings, ","), ",") {
+		if name, value, _ := strings.Cut(strings.TrimSpace(part), "="); name == "algorithm" {
+			algorithms = append(algorithms, value)
+		}
+	}
+	if len(algorithms) == 1 {
+		switch algorithms[0] {
+		case "HMAC_SHA1":
+			return sha1.New, nil
+		case "HMAC_SHA256":
+			return sha256.New, nil
+		}
+	}
+	return nil, &provider.VerifyError{Reason: provider.ReasonForbiddenAlgorithm, Detail: Settings + " names neither HMAC_SHA1 nor HMAC_SHA256"}
+}
+
 // MACs returns, for each spelling of the URL, the signature over the URL followed by the
 // parameters.
-func MACs(key, params []byte, urls ...string) [][]byte {
+func MACs(newHash func() hash.Hash, key, params []byte, urls ...string) [][]byte {
 	macs := make([][]byte, len(urls))
-	mac := hmac.New(sha1.New, key)
+	mac := hmac.New(newHash, key)
 	for i, u := range urls {
 		mac.Reset()
 		mac.Write([]byte(u))
