@@ -11,8 +11,42 @@ import (
 )
 
 // events returns the rule that splits a delivery into events: its entries contain field
-// changes or conversation items.
+// changes or conversation items. A delivery without entries is one event.
 func events() proof.EventRule {
+	entries := entries()
+	return func(d *proof.Document) ([]provider.Event, error) {
+		body, err := d.JSON()
+		if err != nil {
+			return nil, err
+		}
+		entry, err := d.At("/entry")
+		if err != nil {
+			return nil, err
+		}
+		if body.IsObject() && !entry.Exists() {
+			return withoutEntries(d)
+		}
+		return entries(d)
+	}
+}
+
+// withoutEntries describes a delivery as one event. Threads sends such deliveries: each has one
+// change.
+func withoutEntries(d *proof.Document) ([]provider.Event, error) {
+	return proof.Facts{ID: wholeIfTimed(d), Kind: proof.At("/values/field"), Occurred: proof.Clock{Pointer: "/time"}}.Of(d)
+}
+
+// wholeIfTimed returns the key rule for content without an id. If the content has no time, a second
+// event may have the same content as the first.
+func wholeIfTimed(d *proof.Document) proof.KeyRule {
+	if proof.At("/time").Optional(d) == "" {
+		return proof.EveryTime(proof.At("/id").IfAny())
+	}
+	return proof.Whole()
+}
+
+// entries returns the rule that splits a list of entries into events.
+func entries() proof.EventRule {
 	lists := proof.AllOf(
 		proof.EachIfAny("/changes", change),
 		proof.EachIfAny("/messaging", conversation("")),
@@ -26,11 +60,7 @@ func events() proof.EventRule {
 		}
 		// An app that does not request values gets only the names of the changed
 		// fields.
-		id := proof.Hashed(proof.At(""))
-		if proof.At("/time").Optional(d) == "" {
-			id = proof.EveryTime(proof.At("/id").IfAny())
-		}
-		return proof.Facts{ID: id, Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
+		return proof.Facts{ID: wholeIfTimed(d), Kind: proof.Fixed(objectPart(d, 1) + "changed")}.Of(d)
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Meta declares the Graph API's webhooks: Messenger, Instagram, Pages, users, ... The function
+// Meta declares the Graph API's webhooks: Messenger, Instagram, Threads, Pages, ... The function
 // WhatsApp declares WhatsApp's; each of the two providers accepts the other's deliveries.
-// Source: developers.facebook.com/docs/graph-api/webhooks;
+// Source: developers.facebook.com/docs/graph-api/webhooks and /docs/threads/webhooks;
 // github.com/fbsamples/graph-api-webhooks-samples.
 func Meta(o provider.Options) (*provider.Provider, error) {
 	p := graphapi.Product(o)
@@ -28,10 +28,12 @@ func Meta(o provider.Options) (*provider.Provider, error) {
 		Signing: graphapi.Signing,
 		KeyRule: "A delivery may have many events. Messages of Messenger and Instagram: `mid`, followed by echo or deleted for an echo or a deletion. Items " +
 			"without an id: a hash of the entry's id and time and of the content. The content is the field and value of a change, or the " +
-			"whole item of a conversation.",
+			"whole item of a conversation. Threads: a hash of the whole delivery, which is one event.",
 		Setup: graphapi.Setup("Webhooks (or Messenger, Instagram)"),
 		Notes: append(graphapi.Notes(),
 			proof.KeyHasMore,
+			"The type of an event of Threads is its field, such as replies or mentions. Unconfirmed: Meta signs with the App Secret. If deliveries are "+
+				"refused, add the Threads App Secret to the secrets of the source.",
 			"Meta retries for 36 hours, immediately at first, then less and less often. After that the update is lost.",
 			"A change without an id is a duplicate only if its times are the same. Equal changes at different times are separate events. "+
 				"Unconfirmed: a retry keeps the times. If there is no time, a retry is a second event.",
