@@ -40,7 +40,7 @@ func TestAttempts(t *testing.T) {
 func TestFloors(t *testing.T) {
 	t.Parallel()
 	for name, atLeast := range map[string]time.Duration{
-		"adyen": 30 * proof.Day, "aws-sns": 2 * time.Hour, "braintree": proof.Day, "coinbase": 3 * proof.Day, "docusign": 30 * proof.Day, "hubspot": proof.Day,
+		"adyen": 30 * proof.Day, "aws-sns": 2 * time.Hour, "braintree": proof.Day, "coinbase": 3 * proof.Day, "docusign": 30 * proof.Day, "hubspot": 6 * proof.Day,
 		"intercom": time.Hour, "jira": 3 * proof.Day, "linear": 14 * time.Hour, "mailgun": 16 * time.Hour, "mollie": 2 * proof.Day, "postmark": proof.Day,
 		"razorpay": 15 * proof.Day, "sendgrid": proof.Day, "zendesk": time.Hour, "zoom": 3 * time.Hour,
 	} {

@@ -23,8 +23,8 @@ const hubspotVersion = "X-Hubspot-Signature-Version"
 
 // HubSpot declares HubSpot's webhooks. One request may carry signatures of three versions. The
 // older two versions are bare hashes, and are used only if the third is missing. Source:
-// developers.hubspot.com, "Validating requests from HubSpot"; HubSpot/hubspot-api-nodejs,
-// signature.spec.ts.
+// developers.hubspot.com, "Validating requests from HubSpot" and "Custom workflow actions";
+// HubSpot/hubspot-api-nodejs, signature.spec.ts.
 func HubSpot(o provider.Options) (*provider.Provider, error) {
 	h := &hubspot{
 		v3: proof.Scheme{
@@ -43,26 +43,40 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 			Single:   []string{hubspotVersion},
 		},
 	}
-	f := proof.Facts{
-		// HubSpot does not promise that eventId is unique.
-		ID:   proof.Whole("/attemptNumber"),
-		Kind: proof.At("/subscriptionType"), Occurred: proof.Clock{Pointer: "/occurredAt", Unit: proof.Milliseconds},
-	}
 	return &provider.Provider{
 		Name:           "hubspot",
 		Title:          "HubSpot",
 		HeaderFamilies: []string{"X-Hubspot-*"},
 		About:          aboutHubSpot(),
 		Verify:         h.verify,
-		Events:         proof.Each("", f.Of).Events,
+		Events:         hubspotEvents().Events,
 		SignsURL:       true,
 		CheckSecret:    h.v3.CheckSecret,
 		Sign:           h.sign,
 		Sample:         sampleHubSpot,
 		Retry:          proof.RetrySigns{Number: proof.At("/0/attemptNumber")}.Of,
 		Deadline:       5 * time.Second,
-		RetryWindow:    proof.Day,
+		RetryWindow:    3 * proof.Day, // for workflows; subscriptions retry for a day
 	}, nil
+}
+
+// hubspotEvents returns the rule for a list of events, as subscriptions send it, or for the single
+// object that a workflow sends. Only a custom action of a workflow has an id.
+func hubspotEvents() proof.EventRule {
+	event := proof.Facts{
+		// HubSpot does not promise that eventId is unique.
+		ID:   proof.Whole("/attemptNumber"),
+		Kind: proof.At("/subscriptionType"), Occurred: proof.Clock{Pointer: "/occurredAt", Unit: proof.Milliseconds},
+	}
+	single := event
+	single.ID = proof.OrWhole(proof.Verbatim(proof.At("/callbackId")))
+	list := proof.Each("", event.Of)
+	return func(d *proof.Document) ([]provider.Event, error) {
+		if root, err := d.JSON(); err == nil && root.IsObject() {
+			return single.Of(d)
+		}
+		return list(d)
+	}
 }
 
 func aboutHubSpot() provider.About {
@@ -71,13 +85,13 @@ func aboutHubSpot() provider.About {
 			Signature:   provider.Documentation | provider.Vector | provider.SDK,
 			EventID:     provider.Documentation,
 			Handshake:   provider.NoSuchThing,
-			RetryWindow: provider.Others,
+			RetryWindow: provider.Documentation,
 			Resend:      provider.Nobody,
 		},
 		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. If this header " +
 			"is missing, Hooklatch verifies version 2 or 1 of X-HubSpot-Signature: a SHA-256 of the client secret followed by the " +
 			"request.",
-		KeyRule: "A hash of the whole event without attemptNumber: HubSpot says that eventId alone is not unique.",
+		KeyRule: "A hash of the whole event without attemptNumber: HubSpot says that eventId alone is not unique. Custom actions of workflows: callbackId.",
 		Setup: []string{
 			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
 			"Use the client secret of the app (Auth) as the secret of the source.",
@@ -89,7 +103,10 @@ func aboutHubSpot() provider.About {
 			"One delivery carries up to 100 events, in any order.",
 			"Versions 1 and 2 sign no time, so an old delivery can be resent; its events are then duplicates.",
 			"It is unconfirmed which escapes of the URL HubSpot decodes before it signs. Hooklatch tries both spellings.",
-			"Webhooks of workflows have a body that you define, without an id: use the provider hmac or token for them.",
+			"Custom actions of workflows are accepted too: each is one event of the type unknown. The secret is the client secret of the app that has the action.",
+			"Webhooks of workflows are accepted if they use a request signature and POST. Their key is a hash of the body: if the same body may come " +
+				"twice, include a property in the body that differs each time. For webhooks without a signature, use the provider token.",
+			"Workflows retry for 3 days, and subscriptions for one. Unconfirmed: callbackId is the same in all attempts.",
 		},
 		Docs: "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
 	}
