@@ -25,6 +25,10 @@ import (
 
 type mailgun struct{ tolerance time.Duration }
 
+// mailgunParent is the field with the signature of the primary account. Only events of a
+// subaccount have it, so that a receiver needs no key of the subaccount.
+const mailgunParent = "parent-signature"
+
 var mailgunSecret = proof.KeySpelling{Encoding: proof.Raw}
 
 // mailgunTolerance exceeds Mailgun's retry window. Mailgun does not document whether a retry gets
@@ -87,7 +91,8 @@ func aboutMailgun() provider.About {
 		Setup: []string{
 			"Open Sending, Webhooks in Mailgun and add a webhook with the URL {url} for each type of event. For inbound mail, use " +
 				"forward(\"{url}\") in a route.",
-			"Use the HTTP webhook signing key (Settings, API security) as the secret of the source.",
+			"Use the HTTP webhook signing key (Settings, API security) as the secret of the source. Events of subaccounts are accepted under the " +
+				"key of the subaccount and under the key of the primary account.",
 		},
 		Notes: []string{
 			"The replay guard holds another event that arrives with a known signature until an operator decides; `replay_guard: refuse` answers it with 401.",
@@ -103,8 +108,9 @@ func aboutMailgun() provider.About {
 	}
 }
 
-// mailgunProof holds the signed text and its signature.
-type mailgunProof struct{ timestamp, token, signature string }
+// mailgunProof holds the signed text and its signatures. The field parent is empty unless the event
+// belongs to a subaccount.
+type mailgunProof struct{ timestamp, token, signature, parent string }
 
 // signed returns the complete signed text, which is also the replay token. Mailgun's token alone
 // would not be enough: a digit can be moved from that token to the time without a change of the
@@ -122,15 +128,22 @@ func (m *mailgun) verify(_ context.Context, r *provider.Request, secrets []secre
 	if err != nil {
 		return provider.Verified{}, err
 	}
-	signature, err := proof.Hex.Decode(given.signature)
-	if err != nil {
-		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want <hex>"}
+	texts := []string{given.signature}
+	if given.parent != "" {
+		texts = append(texts, given.parent)
+	}
+	signatures := make([][]byte, len(texts))
+	for i, text := range texts {
+		signatures[i], err = proof.Hex.Decode(text)
+		if err != nil {
+			return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want <hex>"}
+		}
 	}
 	signedAt, err := proof.Seconds.Parse(given.timestamp)
 	if err != nil {
 		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMalformedTimestamp, Detail: "unit is s"}
 	}
-	index, err := mailgunSecret.Match(secrets, [][]byte{signature}, func(key []byte) [][]byte { return [][]byte{given.mac(key)} })
+	index, err := mailgunSecret.Match(secrets, signatures, func(key []byte) [][]byte { return [][]byte{given.mac(key)} })
 	if err != nil {
 		return provider.Verified{}, err
 	}
@@ -150,20 +163,22 @@ func mailgunProofOf(r *provider.Request) (mailgunProof, error) {
 	for _, f := range []struct {
 		name    string
 		into    *string
-		missing provider.Reason
+		missing provider.Reason // "" if the field is optional
 	}{
 		{"signature", &given.signature, provider.ReasonMissingSignature},
 		{"timestamp", &given.timestamp, provider.ReasonMissingTimestamp},
 		{"token", &given.token, provider.ReasonMissingToken},
+		{mailgunParent, &given.parent, ""},
 	} {
 		values := fields[f.name]
 		switch {
 		case len(values) > 1:
 			return given, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "more than one " + f.name}
-		case len(values) == 0 || values[0] == "":
+		case len(values) == 1 && values[0] != "":
+			*f.into = values[0]
+		case f.missing != "":
 			return given, &provider.VerifyError{Reason: f.missing, Detail: "no " + f.name}
 		}
-		*f.into = values[0]
 	}
 	return given, nil
 }
@@ -171,7 +186,7 @@ func mailgunProofOf(r *provider.Request) (mailgunProof, error) {
 // mailgunFields returns the signature's fields.
 func mailgunFields(r *provider.Request) (url.Values, error) {
 	if proof.IsForm(r) {
-		return proof.SomeFields(r.Body, "signature", "timestamp", "token")
+		return proof.SomeFields(r.Body, "signature", "timestamp", "token", mailgunParent)
 	}
 	if form, ok, err := mailgunForm(r); err != nil || ok {
 		return form, err
@@ -250,11 +265,11 @@ func mailgunEvents(r *provider.Request) ([]provider.Event, error) {
 		}.Of(&proof.Document{R: r})
 	}
 	if form.Has("event") { // a webhook of the older format, which has no id and repeats the mail's Message-Id
-		return proof.Facts{ID: proof.WholeForm("token", "signature"), Kind: proof.InForm("event")}.Of(&proof.Document{R: r, Fields: form})
+		return proof.Facts{ID: proof.WholeForm("token", "signature", mailgunParent), Kind: proof.InForm("event")}.Of(&proof.Document{R: r, Fields: form})
 	}
 	id := proof.Composite(proof.InForm("recipient").IfAny(), proof.InForm("Message-Id"))
 	if form.Get("Message-Id") == "" {
-		id = proof.WholeForm("timestamp", "token", "signature")
+		id = proof.WholeForm("timestamp", "token", "signature", mailgunParent)
 	}
 	return proof.Facts{ID: id, Kind: proof.Fixed("inbound")}.Of(&proof.Document{R: r, Fields: form})
 }
@@ -297,6 +312,7 @@ func signMailgun(r *provider.Request, key secret.Value, now time.Time) error {
 		form.Set("timestamp", given.timestamp)
 		form.Set("token", given.token)
 		form.Set("signature", given.signature)
+		form.Del(mailgunParent)
 		r.Body = []byte(form.Encode())
 		return nil
 	}
