@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -101,6 +103,23 @@ func TestStopThatCannotWait(t *testing.T) {
 	require.Error(t, <-failed, "the connection was cut")
 	release()
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
+}
+
+// A client that reads no response keeps its connection open. That delays a stop only briefly, and
+// does not make it fail.
+func TestAConnectionThatDoesNotCloseIsNoErrorOfAStop(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *gateway.Options) { o.WriteTimeout = time.Hour })
+	conn := b.dial(t)
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
+	many := strings.Repeat("GET /x HTTP/1.1\r\nHost: x\r\n\r\n", 1000)
+	for err := error(nil); err == nil; _, err = io.WriteString(conn, many) { // until the gateway waits for its responses to be read
+		require.NoError(t, conn.SetWriteDeadline(time.Now().Add(time.Second)))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(t, b.gateway.Stop(ctx))
+	require.NoError(t, ctx.Err(), "the stop does not wait for the connection")
 }
 
 // Stop also waits for deliveries through Handler, on the caller's own server.

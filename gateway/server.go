@@ -151,22 +151,22 @@ func (g *Gateway) Leave() {
 // Stop drains the gateway: it closes the listener and waits for the deliveries in flight.
 // Requests that still arrive on open connections get 503 with Retry-After and Connection:
 // close. If ctx is done first, Stop cuts the remaining connections and returns an error with the
-// number of deliveries in flight; committed transactions stay committed. Stop may be called
+// number of deliveries in flight; committed transactions stay committed. After the last delivery,
+// Stop cuts connections that do not close within 2 seconds, without an error. Stop may be called
 // repeatedly, and before Start.
 func (g *Gateway) Stop(ctx context.Context) error {
 	g.flights.close()
 	g.stopListening()
 
-	// Shutdown runs after the drain, because it closes the connections of new requests without a
-	// response.
 	err := failpoint.Hit("gateway.draining")
 	if err == nil {
 		err = g.drainFlights(ctx)
 	}
 	if err == nil {
-		err = ignoreClosed(g.server.Shutdown(ctx))
-	}
-	if err != nil {
+		// Shutdown runs after the drain, because it closes the connections of new requests without a
+		// response.
+		err = g.closeConnections(ctx)
+	} else {
 		err = fmt.Errorf("drain gateway, deliveries in flight: %d: %w", g.flights.inFlight(), err)
 		err = errors.Join(err, ignoreClosed(g.server.Close()))
 	}
@@ -175,8 +175,22 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return errors.Join(err, g.meters.stop())
 }
 
-// answerTime is the maximum length of the last part of a drain. When this part begins, the bodies
-// that are still arriving are evicted, so that their senders get a response before the drain ends.
+// closeConnections waits at most answerTime until the clients have received the last responses, and
+// then cuts the remaining connections. A cut is not an error: no delivery is in flight, and any
+// client can keep a connection open by reading no response, or by never finishing a header.
+func (g *Gateway) closeConnections(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	err := ignoreClosed(g.server.Shutdown(ctx))
+	if err != nil && ctx.Err() != nil {
+		return ignoreClosed(g.server.Close())
+	}
+	return err
+}
+
+// answerTime is the time in which senders get the last responses. When the last part of a drain of
+// this length begins, the bodies that are still arriving are evicted, so that their senders get a
+// response before the drain ends. After the drain, connections stay open for at most this time.
 const answerTime = 2 * time.Second
 
 // drainFlights waits for the deliveries in flight, including those through Handler. Near the end of
