@@ -93,7 +93,7 @@ type Options struct {
 	// If nil, the gateway binds gateway.listen.
 	Listener net.Listener
 	// Tell notifies the service manager of the process's state, in lines such as READY=1: see
-	// sd_notify(3). It may be nil.
+	// sd_notify(3). It may block: the process does not wait for it. It may be nil.
 	Tell func(state string)
 	// LargeBody is called before memory is allocated for a large delivery body. It may be nil.
 	LargeBody func()
@@ -163,6 +163,7 @@ type App struct {
 	admin        *admin.Admin
 	certificates certificates
 	progress     progress
+	manager      manager
 	listening    sync.Mutex
 	hearings     []*hearing            // guarded by listening
 	deaf         atomic.Pointer[error] // why the process must be restarted, or nil: see deafness
@@ -203,7 +204,7 @@ func New(ctx context.Context, opts Options) (*App, error) {
 
 // newApp returns an App without parts.
 func newApp(opts Options, cell string) *App {
-	a := &App{opts: opts, teardown: Teardown{Logger: opts.Logger}, cell: cell, prepared: make(chan struct{})}
+	a := &App{opts: opts, teardown: Teardown{Logger: opts.Logger}, manager: manager{send: opts.Tell}, cell: cell, prepared: make(chan struct{})}
 	a.whole = a
 	a.config.Store(opts.Config)
 	return a

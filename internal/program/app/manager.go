@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -14,8 +16,54 @@ import (
 // that the gateway has accepted.
 const inheritedDelay = time.Second
 
+// maxWaitingStates is the maximum number of states that wait for the service manager.
+const maxWaitingStates = 16
+
+// manager sends states to the service manager, in order. A service manager that reads nothing
+// blocks the send. Nothing else may wait for it, so a goroutine sends.
+type manager struct {
+	send func(state string)
+
+	mu      sync.Mutex
+	waiting []string // without the state that is being sent
+	sending bool     // whether the goroutine runs
+}
+
+// tell sends a state after the waiting ones. If too many wait, it drops the oldest of them, because
+// later states replace it.
+func (m *manager) tell(state string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state == daemon.SdNotifyWatchdog && len(m.waiting) > 0 {
+		return // the process is healthy now, which says nothing about the time when the state is read
+	}
+	if len(m.waiting) == maxWaitingStates {
+		m.waiting = slices.Delete(m.waiting, 0, 1)
+	}
+	m.waiting = append(m.waiting, state)
+	if !m.sending {
+		m.sending = true
+		go m.sendAll()
+	}
+}
+
+// sendAll sends the waiting states until none is left.
+func (m *manager) sendAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.waiting) > 0 {
+		state := m.waiting[0]
+		m.waiting = slices.Delete(m.waiting, 0, 1)
+		m.mu.Unlock()
+		m.send(state)
+		m.mu.Lock()
+	}
+	m.sending = false
+}
+
 // tell notifies the service manager, if there is one, of a state such as READY=1, and of a status.
-// Line breaks in a status are replaced, because a status is one line.
+// Line breaks in a status are replaced, because a status is one line. It does not wait for the
+// service manager.
 func (a *App) tell(state, status string) {
 	if a.opts.Tell == nil {
 		return
@@ -23,7 +71,7 @@ func (a *App) tell(state, status string) {
 	if status != "" {
 		state = strings.TrimPrefix(state+"\nSTATUS="+strings.ReplaceAll(status, "\n", "; "), "\n")
 	}
-	a.opts.Tell(state)
+	a.manager.tell(state)
 }
 
 // tellReload runs do, which reloads, and notifies the service manager when the reload begins and
