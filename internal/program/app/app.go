@@ -169,7 +169,7 @@ type App struct {
 	deaf         atomic.Pointer[error] // why the process must be restarted, or nil: see deafness
 
 	config   atomic.Pointer[config.Config] // current configuration
-	reload   sync.Mutex                    // held during a reload, so that only one reload runs
+	reload   sync.Mutex                    // held while one reload takes effect, but not while files are read
 	reloads  atomic.Pointer[admin.Reloads] // number of reloads so far, and the last one's error
 	process  string                        // name by which other processes identify this process
 	told     *fleet.Presence               // the gateway's last announcement; guarded by reload

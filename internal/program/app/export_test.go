@@ -92,3 +92,9 @@ func (a *App) WorkPoolIsExhausted() bool { return (&hearing{pool: a.pools.work})
 func (a *App) WhileAllAnswer(send func(context.Context) error) func(context.Context) error {
 	return a.whileAllAnswer(send)
 }
+
+// Announce exports announce.
+func (a *App) Announce(ctx context.Context) error { return a.announce(ctx) }
+
+// RereadFiles exports rereadFiles.
+func (a *App) RereadFiles(ctx context.Context) error { return a.rereadFiles(ctx) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooklatch/hooklatch/internal/logkey"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 )
 
 // DefaultFilesEvery is the interval at which secret and certificate files are checked. A shorter
@@ -47,13 +48,19 @@ func (a *App) watchFiles(ctx context.Context) {
 // rereadFiles reads all files again, and puts the changes into effect. If one file cannot be used,
 // no change takes effect. rereadFiles logs the changes that need a restart.
 func (a *App) rereadFiles(ctx context.Context) error {
-	a.reload.Lock()
-	defer a.reload.Unlock()
-	old := a.config.Load().Whole()
-	next, err := old.Again()
+	var old, next *config.Config
+	var pairs map[string]KeyPair
+	unlock, err := a.lockAfter(func(current *config.Config) (err error) {
+		old = current
+		if next, err = old.Again(); err == nil {
+			pairs, err = KeyPairs(next)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	defer unlock()
 	// Flags may have overridden the addresses and the database.
 	next = a.opts.overridden(next)
 	next.Gateway.Listen, next.Admin.Listen, next.Admin.ConsoleURL = old.Gateway.Listen, old.Admin.Listen, old.Admin.ConsoleURL
@@ -61,15 +68,11 @@ func (a *App) rereadFiles(ctx context.Context) error {
 	if !a.opts.DatabaseURL.IsZero() { // the URLs in the files are not used
 		changed = slices.DeleteFunc(changed, func(path string) bool { return strings.HasPrefix(path, "database.") })
 	}
-	pairs, err := KeyPairs(next)
-	if err != nil {
-		return err
-	}
 	changed = append(changed, a.certificates.changed(pairs)...)
 	if len(changed) == 0 {
 		return nil
 	}
-	if err := a.put(ctx, next); err != nil {
+	if err := a.put(ctx, next, pairs); err != nil {
 		return err
 	}
 	kept := a.config.Load().Whole()
@@ -88,6 +91,23 @@ func (a *App) rereadFiles(ctx context.Context) error {
 		a.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "changed files of secrets take effect after a restart", slog.String(logkey.Path, strings.Join(waiting, ", ")))
 	}
 	return nil
+}
+
+// lockAfter reads files and then locks a.reload. It reads without the lock, because a mount may hang
+// forever, and announcements need the lock. If another configuration takes effect during read,
+// lockAfter calls read again: the files must be those of the current configuration.
+func (a *App) lockAfter(read func(current *config.Config) error) (unlock func(), err error) {
+	for {
+		current := a.config.Load()
+		if err := read(current.Whole()); err != nil {
+			return nil, err
+		}
+		a.reload.Lock()
+		if a.config.Load() == current {
+			return a.reload.Unlock, nil
+		}
+		a.reload.Unlock()
+	}
 }
 
 // changed returns the configuration paths of the listeners whose certificates in pairs differ from

@@ -8,12 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/internal/program/app"
+	"github.com/hooklatch/hooklatch/internal/program/config"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
@@ -151,6 +153,76 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, 1, strings.Count(logs.String(), "changed files of secrets and certificates are in effect"), "no other change is in effect")
 	deliver(t, a, "stripe", "the-secret")
 	require.Equal(t, "Bearer the-second-bearer", <-bearers, "a secret for another URL is not sent to this one")
+}
+
+// Files of secrets may be on a mount that hangs. A process that waits for them announces its
+// configuration, and a reload that does not need them takes effect and stays in effect.
+func TestAHungFileHoldsNeitherAnnouncementsNorReloads(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, pgtest.URL(t, pgtest.New(t)))
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("the-former-secret"), 0o600))
+	slow := "\nsources: {stripe: {provider: stripe, secrets_file: " + file + "}, github: {provider: github, secrets: [\"${SLOW}\"]}}\n"
+	const fast = "\nsources: {stripe: {provider: stripe, secrets: [the-second-secret]}}\n"
+	var hung atomic.Bool
+	reading, released := make(chan struct{}, 10), make(chan struct{})
+	load := func() (*config.Config, error) {
+		return config.Load(f.path, func(name string) (string, bool) { // the variable SLOW stands in for a file on the mount
+			if name == "SLOW" && hung.Load() {
+				reading <- struct{}{}
+				<-released
+			}
+			return "of-github", name == "SLOW"
+		})
+	}
+	f.write(t, slow)
+	cfg, err := load()
+	require.NoError(t, err)
+	f.write(t, fast)
+	var logs syncBuffer
+	a := started(t, f, &logs, func(o *app.Options) {
+		o.Config, o.Load, o.Worker, o.FilesEvery = cfg, load, false, time.Hour
+	})
+	release := func() {
+		hung.Store(false)
+		close(released)
+	}
+	begin := func(f func(context.Context) error) <-chan error {
+		done := make(chan error, 1)
+		go func() { done <- f(context.WithoutCancel(t.Context())) }()
+		return done
+	}
+	ends := func(done <-chan error, what string) {
+		t.Helper()
+		select {
+		case err := <-done:
+			require.NoError(t, err, what)
+		case <-time.After(patience):
+			defer release() // otherwise the cleanup would wait too
+			require.Fail(t, what+" waits for the file")
+		}
+	}
+
+	require.NoError(t, os.WriteFile(file, []byte("the-first-secret"), 0o600))
+	hung.Store(true)
+	rereading := begin(a.RereadFiles)
+	<-reading
+	ends(begin(a.Announce), "the announcement")
+	f.write(t, fast)
+	ends(begin(a.Reload), "the reload without the file")
+	release()
+	ends(rereading, "rereading")
+	deliver(t, a, "stripe", "the-second-secret")
+
+	f.write(t, slow)
+	released = make(chan struct{})
+	hung.Store(true)
+	reloading := begin(a.Reload)
+	<-reading
+	ends(begin(a.Announce), "the announcement")
+	release()
+	ends(reloading, "the reload")
+	deliver(t, a, "stripe", "the-first-secret")
 }
 
 func logged(t *testing.T, logs *syncBuffer, text string) {

@@ -19,21 +19,27 @@ import (
 // or nothing: after an error nothing has changed. It logs the parts of the new configuration that
 // need a restart.
 func (a *App) Reload(ctx context.Context) error {
-	a.reload.Lock()
-	defer a.reload.Unlock()
 	if a.opts.Load == nil {
 		return errors.New("reload: no configuration file to read again")
 	}
-	next, err := a.opts.Load()
+	var old, next *config.Config
+	var pairs map[string]KeyPair
+	unlock, err := a.lockAfter(func(current *config.Config) (err error) {
+		old = current
+		if next, err = a.opts.Load(); err == nil {
+			next = a.opts.overridden(next)
+			pairs, err = KeyPairs(next)
+		}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	next = a.opts.overridden(next)
-	old := a.config.Load().Whole()
+	defer unlock()
 	if err := errors.Join(a.refuseEmpty(old, next), a.refuseMoved(old, next)); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
-	if err := a.put(ctx, next); err != nil {
+	if err := a.put(ctx, next, pairs); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
 	a.warnOfGone(ctx, old, next)
@@ -49,12 +55,9 @@ func (a *App) Reload(ctx context.Context) error {
 	return nil
 }
 
-// put applies the parts of a configuration that need no restart, all or nothing.
-func (a *App) put(ctx context.Context, next *config.Config) error {
-	pairs, err := KeyPairs(next)
-	if err != nil {
-		return err
-	}
+// put applies the parts of a configuration that need no restart, all or nothing. The parameter pairs
+// contains the certificates of next.
+func (a *App) put(ctx context.Context, next *config.Config, pairs map[string]KeyPair) error {
 	if err := a.refuseExpired(ctx, next, pairs, clock.Now()); err != nil {
 		return err
 	}
