@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hooklatch/hooklatch/worker/destination"
@@ -98,3 +99,6 @@ func (a *App) Announce(ctx context.Context) error { return a.announce(ctx) }
 
 // RereadFiles exports rereadFiles.
 func (a *App) RereadFiles(ctx context.Context) error { return a.rereadFiles(ctx) }
+
+// SetLookup replaces the name servers. Call it before the first connection.
+func (s *Servers) SetLookup(with pgconn.LookupFunc) { s.names.lookup = with }

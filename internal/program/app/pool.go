@@ -83,9 +83,13 @@ func NewPool(ctx context.Context, opts PoolOptions) (*pgxpool.Pool, error) {
 			return nil
 		}
 	}
+	names := newHostNames(cfg.ConnConfig.LookupFunc)
 	if opts.Servers != nil {
+		names = opts.Servers.names
 		cfg.ConnConfig.ValidateConnect = both(cfg.ConnConfig.ValidateConnect, opts.Servers.validate)
 	}
+	cfg.ConnConfig.LookupFunc = names.addresses
+	cfg.ConnConfig.ValidateConnect = both(cfg.ConnConfig.ValidateConnect, names.remember)
 	switch {
 	case !opts.Pooled:
 		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {

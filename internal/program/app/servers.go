@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 // therefore refuses the server, and pgx tries the next host of the URL.
 type Servers struct {
 	question string
+	names    *hostNames // hosts of the database URLs
 
 	mu       sync.Mutex
 	timeline map[string]int64 // highest timeline of each system
@@ -27,6 +29,7 @@ type Servers struct {
 func NewServers(name schema.Name) *Servers {
 	return &Servers{
 		question: name.OrDefault().SQL("SELECT system_id, timeline FROM hooklatch.this_server()"),
+		names:    newHostNames(net.DefaultResolver.LookupHost),
 		timeline: make(map[string]int64),
 	}
 }
