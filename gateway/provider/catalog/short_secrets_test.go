@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"encoding/base64"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,4 +50,29 @@ func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
 	}
 	require.ErrorContains(t, p.CheckSecret(spell("1234567")), "fewer than 8 bytes")
 	require.NoError(t, p.CheckSecret(spell("12345678")))
+}
+
+// Secrets have the lengths that the page of their sender names.
+func TestSecretsHaveTheLengthsThatThePageNames(t *testing.T) {
+	t.Parallel()
+	lengths := regexp.MustCompile(`secret of (\d+) to (\d+) characters`)
+	named := 0
+	for _, name := range Names() {
+		p := provide(t, name, configured(t)[name])
+		for _, step := range p.About.Setup {
+			found := lengths.FindStringSubmatch(step)
+			if found == nil {
+				continue
+			}
+			named++
+			shortest, err := strconv.Atoi(found[1])
+			require.NoError(t, err)
+			longest, err := strconv.Atoi(found[2])
+			require.NoError(t, err)
+			for length, allowed := range map[int]bool{shortest - 1: false, shortest: true, longest: true, longest + 1: false} {
+				require.Equal(t, allowed, p.CheckSecret(secret.New(strings.Repeat("a", length))) == nil, "%s: %d", name, length)
+			}
+		}
+	}
+	require.NotZero(t, named)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-var errTelegramSecret = errors.New("a secret_token is 1 to 256 characters of A-Z, a-z, 0-9, _ and -")
+var errTelegramSecret = errors.New("a secret_token is 8 to 256 characters of A-Z, a-z, 0-9, _ and -")
 
 // Telegram declares a bot's updates. They are not signed but carry the secret token that was
 // given to setWebhook. Source: core.telegram.org/bots/api, "setWebhook", "Update".
@@ -38,7 +38,7 @@ func Telegram(provider.Options) (*provider.Provider, error) {
 			Signing: "Nothing is signed. The header `X-Telegram-Bot-Api-Secret-Token` carries the secret itself; it is never stored or logged.",
 			KeyRule: "`/update_id` of the body, which is unique within one bot: use one source for each bot.",
 			Setup: []string{
-				"Choose a secret of 1 to 256 characters of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
+				"Choose a secret of 8 to 256 characters of A-Z, a-z, 0-9, _ and -. It is the secret of the source.",
 				"Call `setWebhook` with {url} as `url` and the secret as `secret_token`.",
 			},
 			Notes: []string{
