@@ -60,6 +60,7 @@ type Pairs struct {
 	Assign    string // text between key and value
 	Signature string // a signature's key; other keys are ignored, to prevent a downgrade
 	Timestamp string // the time's key, which may appear only once; empty for none
+	Bare      bool   // a value without a key is a signature too
 }
 
 // TimedBody declares the scheme that Stripe introduced and other senders adopted. One header, such
@@ -319,6 +320,8 @@ func (p *Pairs) read(header string) (signatures []string, timestamp string, err 
 		}
 		key, value, ok := strings.Cut(pair, p.Assign)
 		switch {
+		case !ok && p.Bare:
+			signatures = append(signatures, pair)
 		case !ok:
 			return nil, "", &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "want key" + p.Assign + "value"}
 		case key == p.Signature:

@@ -27,8 +27,9 @@ const mollieSignature = "X-Mollie-Signature"
 // mollie/mollie-api-php, SignatureValidator.
 func Mollie(provider.Options) (*provider.Provider, error) {
 	m := &mollie{classic: proof.StaticToken{Query: "token"}, scheme: proof.Scheme{
-		Headers:  []proof.HeaderNames{{Signature: mollieSignature}},
-		Pairs:    &proof.Pairs{Separator: ",", Assign: "=", Signature: "sha256"},
+		Headers: []proof.HeaderNames{{Signature: mollieSignature}},
+		// Mollie's own SDK also accepts a signature without the algorithm.
+		Pairs:    &proof.Pairs{Separator: ",", Assign: "=", Signature: "sha256", Bare: true},
 		Hash:     sha256.New,
 		Encoding: proof.Hex,
 		Template: proof.Template{proof.InBody},
