@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -123,7 +124,7 @@ func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *
 				return false
 			}
 		}
-		query := request.URL.Query()
+		query := payload.ParseForm(request.URL.RawQuery)
 		for name, values := range carried {
 			if header, is := strings.CutPrefix(name, inHeader); is {
 				request.Header[header] = values

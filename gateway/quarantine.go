@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 	"github.com/hooklatch/hooklatch/outbox/quarantine"
 	"github.com/hooklatch/hooklatch/outbox/secret"
@@ -140,7 +141,7 @@ func (s *source) carried(request *provider.Request) map[string][]string {
 		}
 	}
 	if len(s.Provider.SecretQuery) > 0 {
-		query := request.URL.Query()
+		query := payload.ParseForm(request.URL.RawQuery)
 		for _, name := range s.Provider.SecretQuery {
 			if values := query[name]; len(values) > 0 {
 				found[inQuery+name] = values

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"mime"
-	"net/url"
 	"strings"
 )
 
@@ -21,11 +20,9 @@ func Contains(contentType string, body []byte, text string) bool {
 		if media, _, err := mime.ParseMediaType(contentType); err == nil && media == "multipart/form-data" {
 			return false // the values of a multipart form are not escaped
 		}
-		for pair := range bytes.SplitSeq(body, []byte("&")) {
-			for part := range bytes.SplitSeq(pair, []byte("=")) {
-				if plain, err := url.QueryUnescape(string(part)); err == nil && strings.Contains(plain, text) {
-					return true
-				}
+		for name, value := range Pairs(string(body)) {
+			if strings.Contains(name, text) || strings.Contains(value, text) {
+				return true
 			}
 		}
 	case Other:

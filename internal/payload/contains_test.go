@@ -25,6 +25,8 @@ func TestATextIsFoundHoweverItIsWritten(t *testing.T) {
 		{form, "email=ada%40example.com&x=1", "ada@example.com", true},
 		{form, "name=Ada+Lovelace", "Ada Lovelace", true},
 		{form, "name=Ada", "Lovelace", false},
+		{form, "text=100%+of+ada%40example.com;", "of ada@example.com;", true},
+		{form, "next=%2Fa?email=ada%40example.com", "/a?email=ada@example.com", true},
 		{"text/plain", "call Ada", "Ada", true},
 		{"text/plain", "call Ada", "ada", false},
 	} {

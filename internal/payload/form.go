@@ -58,7 +58,7 @@ func Fields(contentType string, body []byte) (url.Values, error) {
 	if boundary, is := BoundaryOf(contentType, body); is {
 		return parts(body, boundary)
 	}
-	return url.ParseQuery(string(jsonpointer.WithoutMark(body)))
+	return ParseForm(string(jsonpointer.WithoutMark(body))), nil
 }
 
 func parts(body []byte, boundary string) (url.Values, error) {

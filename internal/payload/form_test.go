@@ -68,6 +68,22 @@ func TestWhatIsNoFormInSeveralPartsIsRefused(t *testing.T) {
 	require.False(t, payload.IsMultipart(severalParts, []byte(` {"a":1}`)), "the content type alone does not decide, because no sender signs it")
 }
 
+// A form is read as browsers, PHP, Node.js and Python read it, so that no sender's form is refused.
+func TestSemicolonsAndStrayPercentSignsStandForThemselves(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]map[string][]string{
+		"id=1&text=100% done; ok": {"id": {"1"}, "text": {"100% done; ok"}},
+		"a=%zz&b=%4&c=%&d=%%41":   {"a": {"%zz"}, "b": {"%4"}, "c": {"%"}, "d": {"%A"}},
+		"a=1+%2B%+%41;b=2":        {"a": {"1 +% A;b=2"}},
+		"%=1&;&%3d=%3B&=2&&":      {"%": {"1"}, ";": {""}, "=": {";"}, "": {"2"}},
+		"a=%ff%":                  {"a": {"\xff%"}},
+	} {
+		fields, err := payload.Fields(payload.FormType, []byte(body))
+		require.NoError(t, err, body)
+		require.Equal(t, want, map[string][]string(fields), body)
+	}
+}
+
 // The same bytes always yield the same fields, of limited size, or the same error.
 func FuzzFields(f *testing.F) {
 	contentType, body := form(f)

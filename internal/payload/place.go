@@ -3,7 +3,6 @@ package payload
 import (
 	"bytes"
 	"cmp"
-	"net/url"
 	"slices"
 
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
@@ -73,7 +72,7 @@ func fields(body []byte, pointers []string) []jsonpointer.Place {
 			end = start + i
 		}
 		raw, _, hasValue := bytes.Cut(body[start:end], []byte("="))
-		if name, err := url.QueryUnescape(string(raw)); hasValue && err == nil && slices.Contains(named, name) {
+		if hasValue && slices.Contains(named, Unescape(string(raw))) {
 			found = append(found, jsonpointer.Place{Start: start + len(raw) + 1, End: end})
 		}
 		start = end + 1

@@ -20,7 +20,7 @@ func TestPlacesAreThoseOfTheValues(t *testing.T) {
 		{"application/json", `{"b":1}`, "", []string{"/missing"}, nil},
 		{payload.FormType, "From=%2B1+555&To=x&From=y&Body", "", []string{"/From"}, []string{"%2B1+555", "y"}},
 		{payload.FormType, "%46rom=1&From=&x=From", "", []string{"/From"}, []string{"1", ""}},
-		{payload.FormType, "a[b]=1&%zz=2", "", []string{"/a[b]", "/%zz"}, []string{"1"}},
+		{payload.FormType, "a[b]=1&%zz=2&x;y%=3;4%", "", []string{"/a[b]", "/%zz", "/x;y%"}, []string{"1", "2", "3;4%"}},
 		{payload.FormType, "a~b=1&c/d=2", "", []string{"/a~0b", "/c~1d", "/c/d"}, []string{"1", "2"}},
 		{payload.FormType, `{"From":1}`, "", []string{"/From"}, []string{"1"}},
 		{"text/xml", "<From>1</From>", "", []string{"/From"}, nil},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -71,7 +72,7 @@ func handshake(r *provider.Request, token secret.Value) (*provider.Answer, error
 	if r.Method != http.MethodGet || r.URL == nil {
 		return nil, nil
 	}
-	query := r.URL.Query()
+	query := payload.ParseForm(r.URL.RawQuery)
 	given, challenge := query[verifyToken], query["hub.challenge"]
 	switch {
 	case query.Get("hub.mode") != "subscribe" || len(challenge) != 1:

@@ -130,10 +130,8 @@ func (d *Document) Form() (url.Values, error) {
 		switch {
 		case len(d.R.Body) == 0:
 			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is empty; a form is expected"}
-		case errors.Is(err, payload.ErrNotMultipart):
-			d.fieldsErr = &provider.EventError{Unreadable: true, Message: err.Error()}
 		case err != nil:
-			d.fieldsErr = &provider.EventError{Unreadable: true, Message: "the body is not a form (application/x-www-form-urlencoded)"}
+			d.fieldsErr = &provider.EventError{Unreadable: true, Message: err.Error()}
 		}
 		d.Fields = fields
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -230,8 +230,8 @@ func isPing(r *provider.Request) bool {
 	if len(r.Body) > maxPing || !IsForm(r) {
 		return false
 	}
-	fields, err := url.ParseQuery(string(r.Body))
-	if err != nil || len(fields) != 1 {
+	fields := payload.ParseForm(string(r.Body))
+	if len(fields) != 1 {
 		return false
 	}
 	for _, values := range fields {

@@ -7,12 +7,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -75,10 +75,8 @@ func (t *StaticToken) inQuery(r *provider.Request) (string, error) {
 	if r.URL == nil {
 		return "", ErrNoURL
 	}
-	values, err := url.ParseQuery(r.URL.RawQuery)
+	values := payload.ParseForm(r.URL.RawQuery)
 	switch {
-	case err != nil:
-		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "the query of the URL cannot be read"}
 	case len(values[t.Query]) > 1:
 		return "", &provider.VerifyError{Reason: provider.ReasonMalformedToken, Detail: "more than one " + t.Query}
 	case values.Get(t.Query) == "":
@@ -143,7 +141,7 @@ func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) err
 			return ErrNoURL
 		}
 		u := *r.URL
-		query := u.Query()
+		query := payload.ParseForm(u.RawQuery)
 		query.Set(t.Query, s.Reveal())
 		u.RawQuery = query.Encode()
 		r.URL = &u

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/internal/jsonpointer"
+	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
 // Limits for bodies that contain their own signature, until it is verified. They restrict what
@@ -219,18 +220,9 @@ func SomeFields(body []byte, names ...string) (url.Values, error) {
 		if len(escaped) > MaxText {
 			continue
 		}
-		name, err := url.QueryUnescape(string(escaped))
-		if err != nil || !slices.Contains(names, name) {
-			continue
+		if name := payload.Unescape(string(escaped)); slices.Contains(names, name) {
+			fields.Add(name, payload.Unescape(string(value)))
 		}
-		text, err := url.QueryUnescape(string(value))
-		if err != nil || bytes.IndexByte(pair, ';') >= 0 { // the same rule as in url.ParseQuery
-			return nil, ErrNoForm
-		}
-		fields.Add(name, text)
 	}
 	return fields, nil
 }
-
-// ErrNoForm means that a form field is not escaped correctly or contains a semicolon.
-var ErrNoForm = errors.New("the body is not a readable form")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -114,10 +115,14 @@ func (k braintreeKeys) sign(payload string) string {
 }
 
 func braintreeHandshake(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
-	if r.Method != http.MethodGet || r.URL == nil || !r.URL.Query().Has(braintreeChallenge) {
+	if r.Method != http.MethodGet || r.URL == nil {
 		return nil, nil
 	}
-	challenge := r.URL.Query().Get(braintreeChallenge)
+	query := payload.ParseForm(r.URL.RawQuery)
+	if !query.Has(braintreeChallenge) {
+		return nil, nil
+	}
+	challenge := query.Get(braintreeChallenge)
 	if !braintreeDigits.MatchString(challenge) {
 		return nil, &provider.EventError{Unreadable: true, Message: braintreeChallenge + " in the URL is not a challenge"}
 	}
@@ -136,10 +141,7 @@ func verifyBraintree(_ context.Context, r *provider.Request, secrets []secret.Va
 		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: "the body is not a form"}
 	}
 	form, err := proof.SomeFields(r.Body, braintreeSignature, braintreePayload)
-	switch {
-	case errors.Is(err, proof.ErrNoForm):
-		return provider.Verified{}, &provider.VerifyError{Reason: provider.ReasonMissingSignature, Detail: err.Error()}
-	case err != nil:
+	if err != nil {
 		return provider.Verified{}, err
 	}
 	for _, name := range []string{braintreeSignature, braintreePayload} {
@@ -249,8 +251,8 @@ func signBraintree(r *provider.Request, key secret.Value, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	form, err := url.ParseQuery(string(r.Body))
-	if err != nil || !proof.IsForm(r) || form.Get(braintreePayload) == "" {
+	form := payload.ParseForm(string(r.Body))
+	if !proof.IsForm(r) || form.Get(braintreePayload) == "" {
 		return errBraintreeForm
 	}
 	form.Set(braintreeSignature, keys.sign(form.Get(braintreePayload)))

@@ -305,10 +305,7 @@ func signMailgun(r *provider.Request, key secret.Value, now time.Time) error {
 	given := mailgunProof{timestamp: proof.Seconds.Format(now), token: proof.FreshID("")}
 	given.signature = proof.Hex.Encode(given.mac(k))
 	if proof.IsForm(r) {
-		form, err := url.ParseQuery(string(r.Body))
-		if err != nil {
-			return errMailgunBody
-		}
+		form := payload.ParseForm(string(r.Body))
 		form.Set("timestamp", given.timestamp)
 		form.Set("token", given.token)
 		form.Set("signature", given.signature)

@@ -14,6 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/twilioforms"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -146,7 +147,7 @@ func signTwilio(r *provider.Request, key secret.Value, _ time.Time) error {
 	u := *r.URL
 	pairs := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
-		return pair == "" || twilioforms.Unescape(name) == twilioforms.BodyHash
+		return pair == "" || payload.Unescape(name) == twilioforms.BodyHash
 	})
 	if len(r.Body) > 0 && !proof.IsForm(r) {
 		sum := sha256.Sum256(r.Body)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/internal/payload"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
@@ -80,10 +81,14 @@ func X(provider.Options) (*provider.Provider, error) {
 // token's signature. If the token were an event, the response would contain that event's
 // signature. A token is therefore accepted only if it cannot be a JSON object.
 func (x *x) check(_ context.Context, r *provider.Request, secrets []secret.Value, _ time.Time) (*provider.Answer, error) {
-	if r.Method != http.MethodGet || r.URL == nil || !r.URL.Query().Has("crc_token") {
+	if r.Method != http.MethodGet || r.URL == nil {
 		return nil, nil
 	}
-	token := r.URL.Query().Get("crc_token")
+	query := payload.ParseForm(r.URL.RawQuery)
+	if !query.Has("crc_token") {
+		return nil, nil
+	}
+	token := query.Get("crc_token")
 	if token == "" || len(token) > proof.MaxEcho || strings.ContainsFunc(token, notInToken) {
 		return nil, &provider.EventError{Unreadable: true, Message: "crc_token in the URL is not a token"}
 	}

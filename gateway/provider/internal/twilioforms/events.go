@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
 // Token is the header by which Twilio identifies a callback across its attempts.
@@ -92,7 +93,7 @@ func Events(r *provider.Request) ([]provider.Event, error) {
 	d := &proof.Document{R: r}
 	switch {
 	case inURL(r):
-		d.Fields = r.URL.Query()
+		d.Fields = payload.ParseForm(r.URL.RawQuery)
 	case !proof.IsForm(r):
 		return stream(d)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
+	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
 // BodyHash is the URL parameter with the hash of a body that is not a form.
@@ -68,7 +69,7 @@ func MACs(newHash func() hash.Hash, key, params []byte, urls ...string) [][]byte
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
 	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes the parameter's name
-		hashes = r.URL.Query()[BodyHash]
+		hashes = payload.ParseForm(r.URL.RawQuery)[BodyHash]
 	}
 	switch {
 	case len(hashes) > 0 && !(len(r.Body) == 0 && r.Method == http.MethodGet && len(hashes) > 1):
@@ -81,11 +82,7 @@ func Signed(r *provider.Request) ([]byte, error) {
 	if len(r.Body) > proof.MaxFormSize || bytes.Count(r.Body, []byte("&")) >= proof.MaxFields {
 		return nil, proof.TooMany("fields")
 	}
-	params, ok := sortedParams(string(r.Body))
-	if !ok {
-		return nil, &provider.VerifyError{Reason: provider.ReasonMalformedSignature, Detail: "the signed form cannot be read"}
-	}
-	return params, nil
+	return sortedParams(string(r.Body)), nil
 }
 
 // hashed returns an error unless all hashes in the URL are the body's. Twilio sometimes repeats
@@ -106,20 +103,11 @@ func hashed(hashes []string, body []byte) error {
 
 // sortedParams returns a form's names and values without separators. Names are in byte order, and a
 // name's distinct values are sorted, as in Twilio's libraries. It reads the form as
-// url.ParseQuery does, but without building a map, and returns false if the form is malformed.
-func sortedParams(form string) ([]byte, bool) {
+// payload.ParseForm does, but without building a map.
+func sortedParams(form string) []byte {
 	type field struct{ name, value string }
 	fields := make([]field, 0, strings.Count(form, "&")+1)
-	for pair := range strings.SplitSeq(form, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		name, badName := url.QueryUnescape(name)
-		value, badValue := url.QueryUnescape(value)
-		if badName != nil || badValue != nil || strings.Contains(pair, ";") {
-			return nil, false
-		}
+	for name, value := range payload.Pairs(form) {
 		fields = append(fields, field{name, value})
 	}
 	slices.SortFunc(fields, func(a, b field) int {
@@ -132,7 +120,7 @@ func sortedParams(form string) ([]byte, bool) {
 	for _, f := range slices.Compact(fields) {
 		params = append(append(params, f.name...), f.value...)
 	}
-	return params, true
+	return params
 }
 
 // URLs lists the spellings of the URL that Twilio is known to sign: without the port and with
@@ -159,12 +147,7 @@ func legacyQuery(query string) string {
 	}
 	var names []string
 	values := map[string][]string{}
-	for pair := range strings.SplitSeq(query, "&") {
-		if pair == "" {
-			continue
-		}
-		name, value, _ := strings.Cut(pair, "=")
-		name, value = Unescape(name), Unescape(value)
+	for name, value := range payload.Pairs(query) {
 		if _, known := values[name]; !known {
 			names = append(names, name)
 		}
@@ -180,13 +163,3 @@ func legacyQuery(query string) string {
 }
 
 var nodeEscape = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
-
-// Unescape decodes a part of a URL as Twilio's SDK for Node.js does, because Twilio signs some
-// requests in this way. Text that cannot be decoded stays unchanged.
-func Unescape(s string) string {
-	text, err := url.QueryUnescape(s)
-	if err != nil { // Node leaves undecodable text unchanged
-		return s
-	}
-	return text
-}
