@@ -150,3 +150,13 @@ func TestGenericSourcesReadFormsInSeveralParts(t *testing.T) {
 		}
 	}
 }
+
+// A form may have a field without a name. It is still read as a form.
+func TestAFormWithAnUnnamedFieldHasAKey(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "token", provider.Options{Ignore: []string{"/attempt"}})
+	one, again, other := onlyID(t, p, form("=1&a=2&attempt=1")), onlyID(t, p, form("a=2&attempt=2&=1")), onlyID(t, p, form("=3&a=2"))
+	require.NotEmpty(t, one)
+	require.Equal(t, one, again)
+	require.NotEqual(t, one, other)
+}

@@ -125,8 +125,25 @@ func followers() map[string]follower {
 	monday := func(id string) string {
 		return `{"event":{"userId":1,"boardId":2,"pulseId":3,"type":"update_name","triggerTime":"2026-11-25T20:06:14.000Z","subscriptionId":4,"triggerUuid":"` + id + `"}}`
 	}
-	mail := func(email string) string {
-		return "type=subscribe&fired_at=2026-11-25+21%3A35%3A57&data%5Bid%5D=8a25ff1d98&data%5Blist_id%5D=a6b5da1054&data%5Bemail%5D=" + email
+	mail := func(kind, more string) string {
+		return "type=" + kind + "&fired_at=2026-11-25+21%3A35%3A57&data%5Bid%5D=8a25ff1d98&data%5Blist_id%5D=a6b5da1054&data%5Bemail%5D=jon%40example.com" + more
+	}
+	// mails returns deliveries of events in the same second, which differ only in one field.
+	mails := func() []probe {
+		probes := []probe{{method: http.MethodGet, delivery: delivery{query: "token=" + long}, status: 200}}
+		for _, event := range []string{
+			mail("unsubscribe", "&data%5Baction%5D=unsub"), mail("unsubscribe", "&data%5Baction%5D=delete"),
+			mail("unsubscribe", "&data%5Baction%5D=unsub&data%5Breason%5D=manual"), mail("unsubscribe", "&data%5Baction%5D=unsub&data%5Breason%5D=abuse"),
+			mail("cleaned", "&data%5Bcampaign_id%5D=c1"), mail("cleaned", "&data%5Bcampaign_id%5D=c2"),
+			mail("campaign", "&data%5Bstatus%5D=sent"), mail("campaign", "&data%5Bstatus%5D=canceled"),
+			mail("upemail", "&data%5Bold_email%5D=a%40example.com"), mail("upemail", "&data%5Bold_email%5D=b%40example.com"),
+			mail("upemail", "&data%5Bold_email%5D=b%40example.com&data%5Bnew_email%5D=c%40example.com"),
+			mail("profile", "&data%5Bmerges%5D%5BFNAME%5D=Jon"), mail("profile", "&data%5Bmerges%5D%5BFNAME%5D=John"),
+			mail("profile", "&data%5Bmerges%5D%5BSIZE%5D=XL"),
+		} {
+			probes = append(probes, probe{method: http.MethodPost, delivery: inURL("application/x-www-form-urlencoded", nil)(event, long), status: 200, header: accepted})
+		}
+		return probes
 	}
 	bearer := func(more map[string]string) func(body, key string) delivery {
 		return func(body, key string) delivery {
@@ -155,8 +172,8 @@ func followers() map[string]follower {
 			{method: http.MethodPost, delivery: woo("order.deleted", "d3")(`{"id":7}`, long), status: 200, header: accepted}, // the same product was restored, and deleted again
 			{method: http.MethodPost, delivery: woo("action.woocommerce_add_to_cart", "d4")(`{"action":"woocommerce_add_to_cart","arg":"1"}`, long), status: 200, header: accepted},
 		}},
-		"mailchimp": {secret: long, sign: inURL("application/x-www-form-urlencoded", nil), one: mail("jon%40example.com"), other: mail("ann%40example.com"),
-			probes: []probe{{method: http.MethodGet, delivery: delivery{query: "token=" + long}, status: 200}}},
+		"mailchimp": {secret: long, sign: inURL("application/x-www-form-urlencoded", nil), one: mail("subscribe", ""), other: mail("subscribe", "&data%5Bnew_id%5D=1"),
+			probes: mails()},
 		"nylas": {secret: long, sign: func(body, key string) delivery {
 			d := signedHex("X-Nylas-Signature")(packed(body), key)
 			d.header["Content-Encoding"] = "gzip"

@@ -105,7 +105,7 @@ func contentWithout(pointers []string) KeyRule {
 	content, form := Whole(pointers...), WholeForm(fields...)
 	return func(d *Document) (string, error) {
 		if d.around == nil && hasFields(d.R) {
-			if values, err := d.Form(); err == nil && !values.Has(d.Payload) {
+			if values, err := d.Form(); err == nil && (d.Payload == "" || !values.Has(d.Payload)) {
 				return form(d)
 			}
 		}
