@@ -77,6 +77,15 @@ func inURL(contentType string, more map[string]string) func(body, key string) de
 	}
 }
 
+// bareToken puts a JSON Web Token without a prefix in Authorization, as monday.com does.
+func bareToken(body, key string) delivery {
+	issued := time.Now()
+	claims := fmt.Sprintf(`{"accountId":1,"userId":2,"aud":"https://hooks.example.com/webhooks/monday","exp":%d,"iat":%d}`, issued.Add(5*time.Minute).Unix(), issued.Unix())
+	signed := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
+	token := signed + "." + base64.RawURLEncoding.EncodeToString(digest(sha256.New, key, signed))
+	return delivery{header: map[string]string{"Authorization": token, "Content-Type": "application/json"}, body: body}
+}
+
 func standardWebhook(decode bool) func(body, key string) delivery {
 	return func(body, key string) delivery {
 		secret := key
@@ -190,6 +199,9 @@ func followers() map[string]follower {
 		}},
 		"monday": {secret: long, sign: inURL("application/json", nil), one: monday("u1"), other: monday("u2"), probes: []probe{
 			{method: http.MethodPost, delivery: inURL("application/json", nil)(`{"challenge":"3eZbrw1a"}`, long), status: 200, body: new(`{"challenge":"3eZbrw1a"}`)},
+		}},
+		"monday 2": {secret: long, sign: bareToken, one: monday("u1"), other: monday("u2"), probes: []probe{
+			{method: http.MethodPost, delivery: bareToken(`{"challenge":"3eZbrw1a"}`, long), status: 200, body: new(`{"challenge":"3eZbrw1a"}`)},
 		}},
 		"cloudevents": {secret: long, sign: bearer(nil), one: `{"specversion":"1.0","id":"1","source":"/a","type":"made","time":"2026-11-25T20:02:20Z"}`,
 			other: `{"specversion":"1.0","id":"1","source":"/b","type":"made","time":"2026-11-25T20:02:20Z"}`, probes: []probe{permission}},
