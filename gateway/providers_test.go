@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -150,4 +151,38 @@ func TestTwilioByGETStoresTheFields(t *testing.T) {
 	require.Equal(t, query, string(stored[0].Body))
 	require.Equal(t, "application/x-www-form-urlencoded", stored[0].ContentType)
 	require.Equal(t, "message.delivered", stored[0].Events[0].Type)
+}
+
+// A webhook of a trigger may use any of five methods. Without a body, the gateway stores the query
+// as a form.
+func TestZendeskStoresTheFieldsOfRequestsWithoutABody(t *testing.T) {
+	t.Parallel()
+	p, err := catalog.New("zendesk", provider.Options{})
+	require.NoError(t, err)
+	key := secret.New("correct horse battery staple")
+	b := setup(t, func(o *gateway.Options) {
+		o.Sources = []gateway.Source{{Name: "desk", Provider: p, Secrets: []gateway.Secret{{Value: key}}}}
+	})
+	const form, query = "application/x-www-form-urlencoded", "ticket=5158&status=solved"
+	for i, c := range []struct{ method, body, storedType, stored string }{
+		{http.MethodGet, "", form, query},
+		{http.MethodDelete, "", form, query},
+		{http.MethodPost, "", form, query},
+		{http.MethodPost, `{"ticket":1}`, "application/json", `{"ticket":1}`},
+		{http.MethodPut, `{"ticket":2}`, "application/json", `{"ticket":2}`},
+		{http.MethodPatch, `{"ticket":3}`, "application/json", `{"ticket":3}`},
+	} {
+		signed := &provider.Request{Method: c.method, Header: http.Header{}, Body: []byte(c.body)}
+		require.NoError(t, p.Sign(signed, key, testNow))
+		r, err := http.NewRequestWithContext(t.Context(), c.method, b.url+"/webhooks/desk?"+query, strings.NewReader(c.body))
+		require.NoError(t, err)
+		r.Header = signed.Header
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Zendesk-Webhook-Invocation-Id", "i"+strconv.Itoa(i))
+		require.Equal(t, http.StatusOK, b.do(t, r).status, c.method)
+		stored := b.accepter.all()
+		require.Len(t, stored, i+1)
+		require.Equal(t, c.stored, string(stored[i].Body))
+		require.Equal(t, c.storedType, stored[i].ContentType)
+	}
 }

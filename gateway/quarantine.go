@@ -74,7 +74,7 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	} else {
 		kept.Detail = r.message
 	}
-	if src.Provider.SignsURL && len(src.Provider.SecretQuery) == 0 && original.URL.RawQuery != "" {
+	if (src.Provider.SignsURL || src.Provider.Content != nil) && len(src.Provider.SecretQuery) == 0 && original.URL.RawQuery != "" {
 		kept.Target += "?" + original.URL.RawQuery
 	}
 	kept.Headers = src.storedHeaders(rx.request.Header)

@@ -281,6 +281,10 @@ func TestADeliveryWithoutABodyIsKeptInQuarantine(t *testing.T) {
 	calendar.Header.Set("X-Goog-Message-Number", "7")
 	calendar.Header.Set("X-Goog-Resource-State", "exists")
 	status := &provider.Request{Method: http.MethodGet, URL: mustURL("https://hooks.example.com/webhooks/real?MessageSid=SM1&MessageStatus=delivered"), Header: http.Header{}}
+	zendesk, err := catalog.New("zendesk", provider.Options{})
+	require.NoError(t, err)
+	trigger := &provider.Request{Method: http.MethodDelete, URL: mustURL("https://hooks.example.com/webhooks/real?ticket=5158"), Header: http.Header{}}
+	trigger.Header.Set("X-Zendesk-Webhook-Invocation-Id", "i1")
 	for _, c := range []struct {
 		name    string
 		p       *provider.Provider
@@ -290,6 +294,7 @@ func TestADeliveryWithoutABodyIsKeptInQuarantine(t *testing.T) {
 	}{
 		{"its URL", twilio, status, "SM1:delivered", ""},
 		{"its headers", byHeaders, calendar, "c1:7", "X-Goog-Channel-Id"},
+		{"its URL and its headers", zendesk, trigger, "i1", "X-Zendesk-Webhook-Invocation-Id"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -320,6 +325,7 @@ func TestADeliveryWithoutABodyIsKeptInQuarantine(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 1, a.New())
 			require.Equal(t, c.id, string(a.Events[0].EventID))
+			require.Equal(t, 1, q.count(t, "SELECT count(*) FROM hooklatch.deliveries WHERE body = convert_to($1, 'UTF8')", c.r.URL.RawQuery))
 		})
 	}
 }

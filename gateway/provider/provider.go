@@ -39,8 +39,8 @@ type Provider struct {
 	// gets a response and is not stored. Errors: *EventError.
 	Events func(r *Request) ([]Event, error)
 
-	// Content returns the body to store, and its type, for a delivery without a body: a GET,
-	// whose event is in its URL. It returns nil for any other request. May be nil.
+	// Content returns the body to store, and its type, for a delivery without a body, such as a
+	// GET, whose event is in its URL. It returns nil for any other request. May be nil.
 	Content func(r *Request) (contentType string, body []byte)
 
 	// Handshake answers the sender's own endpoint checks, signed or not. It returns nil if r

@@ -48,6 +48,21 @@ func TestReplayTokens(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(r))
 }
 
+// Zendesk signs only the time, to the second, of a request without a body. The query distinguishes
+// two such requests.
+func TestReplayTokensOfZendeskDifferByTheQueryWithoutABody(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "zendesk", provider.Options{})
+	token := func(query, body string) string {
+		r := &provider.Request{Method: http.MethodGet, URL: prooftest.URL("https://hooks.example.com/webhooks/demo?" + query), Body: []byte(body)}
+		require.NoError(t, p.Sign(r, keyOf(t, p), prooftest.Now()))
+		return p.ReplayToken(r)
+	}
+	require.Equal(t, token("ticket=1", ""), token("ticket=1", ""))
+	require.NotEqual(t, token("ticket=1", ""), token("ticket=2", ""))
+	require.Equal(t, token("ticket=1", "{}"), token("ticket=2", "{}"), "the body is signed, and the query is not the event")
+}
+
 // Some senders send events with equal bodies, and name their types only in an unsigned header. The
 // replay guard must not treat one such event as a replay of another.
 func TestReplayTokensDifferByTheTypesOfOneBody(t *testing.T) {

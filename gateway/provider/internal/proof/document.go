@@ -175,6 +175,15 @@ const (
 	JSONType = "application/json"
 )
 
+// QueryAsForm returns the query of a request without a body as a form, and nothing for any other
+// request. It is for senders that put the event into the URL if they send no body.
+func QueryAsForm(r *provider.Request) (contentType string, body []byte) {
+	if len(r.Body) > 0 || r.URL == nil || r.URL.RawQuery == "" {
+		return "", nil
+	}
+	return FormType, []byte(r.URL.RawQuery)
+}
+
 // Lookup returns the value at a JSON pointer. If root has no value there, the result's method
 // Exists returns false.
 func Lookup(root gjson.Result, pointer string) gjson.Result { return jsonpointer.Lookup(root, pointer) }

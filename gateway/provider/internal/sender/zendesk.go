@@ -3,6 +3,7 @@ package sender
 import (
 	"cmp"
 	"crypto/sha256"
+	"net/http"
 	"strings"
 	"time"
 
@@ -18,7 +19,8 @@ const zendeskEvents = "zen:event-type:"
 
 // Zendesk declares two kinds of Zendesk webhooks: webhooks subscribed to events, and webhooks
 // that triggers and automations call. Source:
-// developer.zendesk.com/documentation/webhooks/verifying.
+// developer.zendesk.com/documentation/webhooks/verifying and /anatomy-of-a-webhook-request;
+// support.zendesk.com, "Creating webhooks to interact with third-party systems".
 func Zendesk(o provider.Options) (*provider.Provider, error) {
 	invocation := proof.InHeader("X-Zendesk-Webhook-Invocation-Id")
 	s := &proof.Scheme{
@@ -42,6 +44,15 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		},
 		Kind: proof.At("/type"), Fallback: proof.Fixed(proof.UnknownType), Version: proof.At("/zendesk_event_version"), Occurred: proof.Clock{Pointer: "/time"},
 	}
+	// A request without a body signs only its time, to the second. Two of them in one second differ
+	// in their queries, which must not make one a replay of the other.
+	replayToken := func(r *provider.Request) string {
+		token := s.ReplayToken(r)
+		if token == "" || len(r.Body) > 0 || r.URL == nil {
+			return token
+		}
+		return proof.HashOf(token, r.URL.RawQuery)
+	}
 	return proof.SignedBy(s, &provider.Provider{
 		Name:           "zendesk",
 		Title:          "Zendesk",
@@ -59,22 +70,26 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 				"X-Zendesk-Webhook-Invocation-Id. X-Zendesk-Webhook-Id belongs to the webhook, not to the event.",
 			Setup: []string{
 				"Open Apps and integrations, Webhooks in the Admin Center and create a webhook with the endpoint URL {url}.",
-				"Choose Zendesk events. Or choose Trigger or automation, and connect the webhook to one.",
+				"Choose Zendesk events. Or choose Trigger or automation, any method and format, and connect the webhook to one.",
 				"Reveal the signing secret of the webhook and use it, as shown, as the secret of the source.",
 			},
 			Notes: []string{
 				"A test before the webhook is saved is signed with a public secret: do not add this secret to the source.",
 				"The invocation id is not signed: anyone who saw a delivery can resend it under another id until its time is too old. The replay guard detects that.",
+				"A trigger's request with GET or DELETE, or form-encoded, may have no body. Hooklatch then stores the query of its URL as the body, a form.",
+				"The query is not signed: anyone who saw a request without a body can resend it with another query and another id until its time is too old. Prefer POST with JSON.",
 				"Zendesk retries only after 409, 429 and 503, a few times, and stops calling an endpoint that often fails (unconfirmed).",
 				"Unconfirmed: the invocation id stays the same in all attempts, and the deadline is 10 seconds.",
 			},
 			Backfill: "The incremental export lists tickets.",
 			Docs:     "https://developer.zendesk.com/documentation/webhooks/",
 		},
+		Methods:     []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}, // all that triggers offer
+		Content:     proof.QueryAsForm,
 		Events:      f.Events,
 		Sample:      sampleZendesk,
 		UnsignedID:  true, // for triggers and automations
-		ReplayToken: s.ReplayToken,
+		ReplayToken: replayToken,
 		Deadline:    10 * time.Second,
 		RetryWindow: 5 * time.Minute,
 	}), nil

@@ -123,7 +123,7 @@ func Content(r *provider.Request) (contentType string, body []byte) {
 	if !inURL(r) {
 		return "", nil
 	}
-	return proof.FormType, []byte(r.URL.RawQuery)
+	return proof.QueryAsForm(r)
 }
 
 // byToken returns the key of a callback without an id or changing fields: Twilio's token,
