@@ -78,7 +78,7 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 	defer cancel()
 	// All steps run: a failed step must not prevent the others.
 	errs := []error{w.syncQueues(ctx), w.fleet.SyncPauses(ctx), w.runs.Enqueue(ctx)}
-	states, err := w.fleet.Destinations(ctx)
+	states, err := w.fleet.DestinationsForWorkers(ctx)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}

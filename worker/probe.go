@@ -141,7 +141,7 @@ func (w *probeWorker) conclude(ctx context.Context, l *served, state fleet.Desti
 }
 
 func (w *probeWorker) stateOf(ctx context.Context, name string) (fleet.DestinationState, error) {
-	states, err := w.fleet.Destinations(ctx)
+	states, err := w.fleet.DestinationsForWorkers(ctx)
 	if err != nil {
 		return fleet.DestinationState{}, err
 	}

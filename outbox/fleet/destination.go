@@ -169,9 +169,23 @@ func (f *Fleet) applyPause(ctx context.Context, tx pgx.Tx, destination string, c
 	return true, nil
 }
 
-// Destinations lists all registered destinations, by name.
+// Destinations lists all registered destinations, by name, for operators.
 func (f *Fleet) Destinations(ctx context.Context) ([]DestinationState, error) {
-	rows, err := f.sql.ListDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()}).Query(ctx, f.read)
+	return f.destinations(ctx, f.read)
+}
+
+// DestinationsForWorkers is like Destinations, but for workers: they never wait until an operator's
+// read has ended. Errors: ErrUnavailable.
+func (f *Fleet) DestinationsForWorkers(ctx context.Context) (all []DestinationState, err error) {
+	err = f.db.Statement("destinations", func(db pipeline.ByIndex) error {
+		all, err = f.destinations(ctx, db)
+		return err
+	})
+	return all, err
+}
+
+func (f *Fleet) destinations(ctx context.Context, db statement.DB) ([]DestinationState, error) {
+	rows, err := f.sql.ListDestinations.With(seenWithin{SeenSeconds: PresumedGone.Seconds()}).Query(ctx, db)
 	if err != nil {
 		return nil, fmt.Errorf("list destinations: %w", err)
 	}

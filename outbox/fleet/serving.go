@@ -233,7 +233,7 @@ func (f *Fleet) asideOfRetired(ctx context.Context, queues []string) ([]string, 
 	if len(queues) == 0 {
 		return nil, nil
 	}
-	destinations, err := f.Destinations(ctx)
+	destinations, err := f.DestinationsForWorkers(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -22,10 +22,11 @@ type Recalled struct {
 	Replays []EventReplay
 }
 
-// Recall is like Event, but for operators: it also reads the export, if the event or its delivery
-// is no longer stored. Errors: ErrNotFound, ErrUnavailable, and errors of the export's storage.
+// Recall is like Event, but for operators: it uses none of the workers' connections, and it also
+// reads the export, if the event or its delivery is no longer stored. Errors: ErrNotFound, and
+// errors of the database and of the export's storage.
 func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, error) {
-	e, err := i.Event(ctx, ref)
+	e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
 	switch {
 	case i.export == nil:
 		return e, err

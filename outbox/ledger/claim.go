@@ -131,6 +131,15 @@ func (l *Ledger) LoadBody(ctx context.Context, e *Effect) error {
 	return nil
 }
 
+// ShowBody is like LoadBody, but for display to operators: it uses none of the workers' connections.
+// Errors: ErrNotFound if e sends a delivery that is no longer stored.
+func (l *Ledger) ShowBody(ctx context.Context, e *Effect) error {
+	if e.Request.FromDelivery && e.Request.Body != nil {
+		return nil
+	}
+	return l.loadBody(ctx, pipeline.ByIndex{Sender: l.read}, e)
+}
+
 // loadBody reads a body that claim.sql omitted. Up to 64 claims share a transaction, which reads
 // only small bodies, to bound its memory.
 func (l *Ledger) loadBody(ctx context.Context, db statement.DB, e *Effect) error {

@@ -134,6 +134,11 @@ func TestProblemsOfTheAPIAreAsDescribed(t *testing.T) {
 		provoke(b, "429", one.request(signin.Admin))
 	}
 	release()
+	release = b.console.HoldDownloads(signin.Person{Name: "vera"})
+	for _, one := range []asking{{path: "/events/stripe/evt_1/raw"}, {path: "/effects/" + late + "/body"}} {
+		provoke(b, "429", one.request(signin.Admin))
+	}
+	release()
 	var send *http.Request
 	var sent *httptest.ResponseRecorder
 	require.Eventually(t, func() bool { // a slow machine may send many at the allowed pace

@@ -152,7 +152,8 @@ type Console struct {
 	document   *api.Document
 	templates  map[string]*template.Template
 	handler    http.Handler
-	searches   searches
+	searches   turns
+	bodies     bodies
 	tails      tails
 	sending    *rate.Limiter // limits test events
 	conditions *route.Conditions
@@ -179,7 +180,7 @@ func New(opts Options) (*Console, error) {
 	c := &Console{
 		opts: opts, base: signin.BaseOf(at),
 		inbox: opts.Outbox.Inbox(), ledger: opts.Outbox.Ledger(),
-		searches: searches{of: map[searcher]*turn{}}, tails: tails{of: map[string]*tail{}}, sending: newTestEventLimit(),
+		searches: newTurns(), bodies: newBodies(), tails: tails{of: map[string]*tail{}}, sending: newTestEventLimit(),
 	}
 	if c.conditions, err = route.NewConditions(); err != nil {
 		return nil, err
@@ -245,10 +246,10 @@ func entries() []entry {
 		{"GET /events", signin.Viewer, fromStandby(listEvents)},
 		{"GET /live", signin.Viewer, fromStandby(showLive)},
 		{"GET /events/{source}/{id}", signin.Viewer, fromStandby(showEvent)},
-		{"GET /events/{source}/{id}/raw", signin.Viewer, sendRaw},
+		{"GET /events/{source}/{id}/raw", signin.Viewer, inDownload(sendRaw)},
 		{"GET /effects", signin.Viewer, fromStandby(listEffects)},
 		{"GET /effects/{key}", signin.Viewer, fromStandby(showEffect)},
-		{"GET /effects/{key}/body", signin.Viewer, sendBody},
+		{"GET /effects/{key}/body", signin.Viewer, inDownload(sendBody)},
 		{"GET /runs", signin.Viewer, fromStandby(listRuns)},
 		{"GET /runs/new", signin.Operator, previewRun},
 		{"POST /runs/new", signin.Operator, beginRun},

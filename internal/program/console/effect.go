@@ -154,7 +154,10 @@ func loadBody(r *request, e *ledger.Effect) (bool, error) {
 	if !e.ErasedAt.IsZero() || e.Request.Late {
 		return false, nil
 	}
-	err := r.ledger.LoadBody(r.Context(), e)
+	if err := r.place.take(r.Context()); err != nil {
+		return false, err
+	}
+	err := r.ledger.ShowBody(r.Context(), e)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return false, nil
 	}
@@ -183,6 +186,7 @@ func sendBody(r *request) error {
 	if err := r.noteRead(e.IdempotencyKey + "/body"); err != nil {
 		return err
 	}
+	r.place.free() // a download has a place of its own
 	writeBytes(r.w, e.IdempotencyKey, e.Request.Body)
 	return nil
 }

@@ -57,6 +57,9 @@ func readEvent(r *request) (*inbox.Event, error) {
 	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
 		return nil, noSuchEvent(ref)
 	}
+	if err := r.place.take(r.Context()); err != nil {
+		return nil, err
+	}
 	e, err := r.inbox.Recall(r.Context(), ref)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, noSuchEvent(ref)
@@ -169,6 +172,7 @@ func sendRaw(r *request) error {
 	if err := r.noteRead(e.EventRef.String() + "/raw"); err != nil {
 		return err
 	}
+	r.place.free() // a download has a place of its own
 	writeBytes(r.w, string(e.Source)+"-"+string(e.EventID), e.Body)
 	return nil
 }

@@ -56,16 +56,21 @@ func Parameters() map[string][]string {
 
 // HoldSearches occupies a person's search turn, and all places in the queue for the turn, until
 // release is called.
-func (c *Console) HoldSearches(p signin.Person) (release func()) {
-	who := searcher{p.Way, p.Name}
-	for range waitingSearches {
-		c.searches.enter(who)
+func (c *Console) HoldSearches(p signin.Person) (release func()) { return c.searches.hold(p) }
+
+// HoldDownloads is like HoldSearches, but for downloads.
+func (c *Console) HoldDownloads(p signin.Person) (release func()) { return c.bodies.downloads.hold(p) }
+
+func (s *turns) hold(p signin.Person) (release func()) {
+	who := turnOwner{p.Way, p.Name}
+	for range waitingTurns {
+		s.enter(who)
 	}
-	end, _ := c.searches.begin(context.Background(), p)
+	end, _ := s.begin(context.Background(), p)
 	return func() {
 		end()
-		for range waitingSearches {
-			c.searches.leave(who)
+		for range waitingTurns {
+			s.leave(who)
 		}
 	}
 }
@@ -74,11 +79,31 @@ func (c *Console) HoldSearches(p signin.Person) (release func()) {
 func (c *Console) Searching(p signin.Person) int {
 	c.searches.mu.Lock()
 	defer c.searches.mu.Unlock()
-	if mine := c.searches.of[searcher{p.Way, p.Name}]; mine != nil {
+	if mine := c.searches.of[turnOwner{p.Way, p.Name}]; mine != nil {
 		return mine.here
 	}
 	return 0
 }
+
+// HoldBodies takes all places for bodies in memory until release is called. If sent is true, it
+// takes the places for downloads.
+func (c *Console) HoldBodies(sent bool) (release func()) {
+	places := c.bodies.shown
+	if sent {
+		places = c.bodies.sent
+	}
+	for range cap(places) {
+		places <- struct{}{}
+	}
+	return func() {
+		for range cap(places) {
+			<-places
+		}
+	}
+}
+
+// Bodies returns the number of requests that have a body in memory, apart from downloads.
+func (c *Console) Bodies() int { return len(c.bodies.shown) }
 
 // Watched returns the number of filters whose newest events are kept for the live page.
 func (c *Console) Watched() int {

@@ -32,6 +32,7 @@ type request struct {
 	w      http.ResponseWriter
 	person signin.Person // the user, with role
 	look   look          // the chosen time zone and colours
+	place  *bodyPlace    // the place of a body that the request has in memory
 	asData bool          // if true, the caller is a program and gets JSON
 	id     string        // shown in the log and on the page
 	read   string        // names the server that was read, if there is a standby
@@ -48,8 +49,9 @@ func (c *Console) serve(asData bool, p page) http.Handler {
 		defer cancel()
 		r := &request{
 			Request: asked.WithContext(ctx), Console: c, w: w,
-			person: signin.PersonOf(ctx), look: lookOf(asked), asData: asData, id: uuid.NewString(),
+			person: signin.PersonOf(ctx), look: lookOf(asked), asData: asData, id: uuid.NewString(), place: c.bodies.place(),
 		}
+		defer r.place.free()
 		err := p(r)
 		if c.opts.Standby != nil && asked.Method == http.MethodPost {
 			c.opts.Standby.Changed()
@@ -101,7 +103,7 @@ func (r *request) inTurn(search func() error) error {
 		r.w.Header().Set("Retry-After", "1")
 		return &problem{
 			status: http.StatusTooManyRequests, heading: "Another of your searches is running",
-			text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingSearches),
+			text: fmt.Sprintf("Each user can run one payload search at a time, and at most %d more can wait. Try again in a moment.", waitingTurns),
 		}
 	}
 	defer end()

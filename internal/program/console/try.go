@@ -186,7 +186,7 @@ func (r *request) compileTrial(text string) (trial Trial, err error) {
 func (r *request) compareTrial(trial Trial, source identity.Source, event identity.EventRef) (*whatif.Report, error) {
 	c := whatif.Comparison{Old: trial.Old, New: trial.New, Finder: r.finder, Inbox: r.inbox}
 	if event != (identity.EventRef{}) {
-		e, err := r.inbox.Event(r.Context(), event)
+		e, err := r.inbox.Recall(r.Context(), event)
 		if errors.Is(err, ledger.ErrNotFound) {
 			return nil, noSuchEvent(event)
 		}

@@ -149,12 +149,14 @@ func (r *request) render(status int, name string, page any) error {
 		if err != nil {
 			return err
 		}
+		r.place.free() // a client may read slowly
 		return api.Write(r.w, http.StatusOK, data)
 	}
 	var body bytes.Buffer
 	if err := r.templates[name].ExecuteTemplate(&body, "layout", page); err != nil {
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
+	r.place.free()
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	r.w.WriteHeader(status)
 	_, _ = body.WriteTo(r.w) // fails only if the client has disconnected
