@@ -3,8 +3,6 @@ package gateway
 import (
 	"net/netip"
 	"sync"
-
-	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
 // admission is the result of a request for a slot: admitted, or the reason for the refusal.
@@ -23,7 +21,7 @@ const (
 // flightLimits limit the simultaneous deliveries in each of two stages.
 type flightLimits struct {
 	arriving  int // deliveries whose bodies are being read
-	all       int // deliveries with complete bodies, which are verified, committed and answered
+	all       int // deliveries with complete bodies, which are verified and committed
 	perSource int // commit slots that one source may use
 	perCell   int // commit slots that the sources of one cell may use together
 	// perAddress limits an address's deliveries in both stages until their sender is verified. An
@@ -41,7 +39,7 @@ type origin struct {
 
 // flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
 // memory and a connection. Once the body is complete, the delivery takes a commit slot, which is
-// free again within milliseconds, whatever the sender does. Unknown senders may use only a part of
+// free again within milliseconds, whatever the sender does: before the response is written. Unknown senders may use only a part of
 // each stage; the rest is reserved for known addresses. If the first stage has no free slot for a
 // new delivery, flights evicts a slow body that is still arriving: see makeRoom.
 //
@@ -56,7 +54,7 @@ type flights struct {
 	arriving  stage
 	placed    stage
 	bySource  map[string]*sourceFlights // at most one entry per source
-	byCell    map[string]int            // deliveries with a commit slot, if there are cells
+	byCell    map[string]*stage         // commit slots; at most one entry per cell
 	byAddress map[netip.Prefix]int      // unverified deliveries
 	byNetwork map[netip.Prefix]int      // unverified deliveries from unknown senders
 	byOrigin  map[origin]int            // unverified deliveries
@@ -64,47 +62,15 @@ type flights struct {
 	draining  bool
 }
 
-// stage counts the deliveries in one stage. An unknown sender's delivery counts among
-// strangers only until it is verified.
-type stage struct{ all, strangers int }
-
-// full reports whether a stage with limit slots has no free slot for a delivery. If known is true,
-// the delivery comes from a known sender.
-func (s *stage) full(limit int, known bool) bool {
-	return s.all >= limit || !known && s.strangers >= strangers.Part(limit)
-}
-
-// crowded reports whether more than half of the slots are taken.
-func (s *stage) crowded(limit int) bool { return s.all > limit/2 }
-
-func (s *stage) add(n int, known bool) {
-	s.all += n
-	if !known {
-		s.strangers += n
-	}
-}
-
-// sourceFlights holds both stages of one source.
-type sourceFlights struct{ arriving, placed stage }
-
 func newFlights(limits flightLimits) *flights {
 	return &flights{
 		limits:    limits,
 		bySource:  make(map[string]*sourceFlights),
-		byCell:    make(map[string]int),
+		byCell:    make(map[string]*stage),
 		byAddress: make(map[netip.Prefix]int),
 		byNetwork: make(map[netip.Prefix]int),
 		byOrigin:  make(map[origin]int),
 	}
-}
-
-func (f *flights) of(source string) *sourceFlights {
-	of := f.bySource[source]
-	if of == nil {
-		of = new(sourceFlights)
-		f.bySource[source] = of
-	}
-	return of
 }
 
 // arrive admits a delivery before its body is read. If arrive returns admitted, the caller must
@@ -149,15 +115,13 @@ func (f *flights) place(one *flight) admission {
 		return refusedFull
 	case of.placed.full(f.limits.perSource, one.known):
 		return refusedSource
-	case one.cell != "" && f.byCell[one.cell] >= f.limits.perCell:
+	case one.cell != "" && f.ofCell(one.cell).full(f.limits.perCell, one.known):
 		return refusedCell
 	}
 	one.placed = true
-	if one.cell != "" {
-		count(f.byCell, one.cell, 1)
+	for _, s := range f.placesOf(one) {
+		s.add(1, one.known)
 	}
-	f.placed.add(1, one.known)
-	of.placed.add(1, one.known)
 	return admitted
 }
 
@@ -168,8 +132,9 @@ func (f *flights) prove(one *flight) {
 	defer f.mu.Unlock()
 	f.forgetUnproven(one)
 	if one.placed && !one.known {
-		f.placed.strangers--
-		f.of(one.from.source).placed.strangers--
+		for _, s := range f.placesOf(one) {
+			s.strangers--
+		}
 	}
 	one.known = true
 }
@@ -179,13 +144,7 @@ func (f *flights) leave(one *flight) {
 	defer f.mu.Unlock()
 	f.arrived(one)
 	f.forgetUnproven(one)
-	if one.placed {
-		if one.cell != "" {
-			count(f.byCell, one.cell, -1)
-		}
-		f.placed.add(-1, one.known)
-		f.of(one.from.source).placed.add(-1, one.known)
-	}
+	f.displace(one)
 	f.count--
 	f.underway.Done()
 }

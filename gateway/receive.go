@@ -61,7 +61,7 @@ func (g *Gateway) receive(c echo.Context) error {
 	reply, refused := rx.take()
 	if refused != nil {
 		rx.observeRefusal(refused)
-		rx.judged()
+		rx.decided()
 		rx.hangUpIfNeeded(refused)
 		refused.bare = rx.source != nil && rx.source.Provider.Bare
 		err := refused.asking(rx.source).write(c)
@@ -69,11 +69,19 @@ func (g *Gateway) receive(c echo.Context) error {
 		return err
 	}
 	rx.observeReply(reply)
-	rx.judged()
+	rx.decided()
 	rx.hangUpIfNeeded(nil)
 	err := reply.write(c)
 	rx.noteSender(reply)
 	return err
+}
+
+// decided ends everything that must not depend on when the sender reads the response.
+func (rx *reception) decided() {
+	rx.judged()
+	if rx.inFlight {
+		rx.gateway.flights.decided(&rx.flight)
+	}
 }
 
 func (rx *reception) leave() {
