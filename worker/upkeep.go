@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -89,9 +90,18 @@ type backfillArgs struct{}
 // Kind implements river.JobArgs.
 func (backfillArgs) Kind() string { return kindBackfill }
 
-// upkeep returns the worker of a kind of upkeep, whose jobs have no arguments.
+// upkeep returns the worker of a kind of upkeep, whose jobs have no arguments. A job does nothing while
+// this process runs another job of its kind. Each period has a new job, so a run that lasts for many
+// periods would otherwise take all upkeepWorkers.
 func upkeep[Args river.JobArgs](work func(context.Context) error) river.Worker[Args] {
-	return river.WorkFunc(func(ctx context.Context, _ *river.Job[Args]) error { return work(ctx) })
+	var running atomic.Bool
+	return river.WorkFunc(func(ctx context.Context, _ *river.Job[Args]) error {
+		if !running.CompareAndSwap(false, true) {
+			return nil
+		}
+		defer running.Store(false)
+		return work(ctx)
+	})
 }
 
 // unfinished returns the states of jobs that will run or are running.

@@ -56,7 +56,7 @@ func New(opts Options) (*Archive, error) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	logger := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	return &Archive{storage: opts.Storage, db: opts.DB, read: opts.ReadPool, sql: sql, logger: logger, manifests: map[string]*Manifest{}, verified: map[string]bool{}}, nil
+	return &Archive{storage: newBounded(opts.Storage, logger), db: opts.DB, read: opts.ReadPool, sql: sql, logger: logger, manifests: map[string]*Manifest{}, verified: map[string]bool{}}, nil
 }
 
 // Storage returns the storage that holds the files.

@@ -168,6 +168,52 @@ func TestADeadlineOfAnExportIsAFailure(t *testing.T) {
 	require.Zero(t, all)
 }
 
+// deleting is a storage that reports each deletion.
+type deleting struct {
+	export.Storage
+
+	deleted chan struct{}
+}
+
+func (d *deleting) Delete(ctx context.Context, name string) error {
+	defer func() { d.deleted <- struct{}{} }()
+	return d.Storage.Delete(ctx, name)
+}
+
+// A storage that hangs, and ignores its context, ends a run with the run's deadline, and the failure is
+// noted. A file that is complete only after another process has exported the day is deleted.
+func TestAHungStorageEndsARunWithItsDeadline(t *testing.T) {
+	t.Parallel()
+	for _, at := range [][2]string{{"Put", ".jsonl.gz"}, {"Put", "manifest-"}, {"read back", ".index"}} {
+		t.Run(at[0]+" "+at[1], func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			w, today := dayOfTwo(t, dir)
+			ctx := late{context.WithoutCancel(t.Context()), make(chan struct{})}
+			storage := hold(dir, at[0], at[1])
+			ended := make(chan error, 1)
+			deleted := make(chan struct{}, 10)
+			hung := w.process(t, &deleting{storage, deleted})
+			release := storage.begin(t, func() error {
+				ended <- hung.Export().Export(ctx, today, nil)
+				return nil
+			})
+			close(ctx.passed)
+			err := <-ended
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, err, export.ErrNoAnswer)
+			require.Equal(t, 1, w.count(t, `SELECT count(failed_since) FROM hooklatch.exported_days`))
+
+			require.NoError(t, w.process(t, export.Directory(dir)).Export().Export(t.Context(), today, nil))
+			require.NoError(t, release())
+			if at[0] == "Put" {
+				<-deleted
+			}
+			w.whole(t, dir, today)
+		})
+	}
+}
+
 // An erasure that takes longer than a run continues where it ended: between two days, and between
 // two parts of a day.
 func TestAnErasureContinuesWhereItEnded(t *testing.T) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox"
 	"github.com/hooklatch/hooklatch/schema"
 )
+
+// storageTimeout limits the test of the export's storage, which may be a network file system that hangs.
+const storageTimeout = 30 * time.Second
 
 // export tests whether the storage of the export can be used, and finds days whose export fails.
 func (c *checkup) export(ctx context.Context, pool *pgxpool.Pool, cfg *config.Config) {
@@ -25,7 +29,9 @@ func (c *checkup) export(ctx context.Context, pool *pgxpool.Pool, cfg *config.Co
 		c.add(doctor.Problem, check, err.Error(), "")
 		return
 	}
-	if err := o.Export().Probe(ctx); err != nil {
+	probing, cancel := context.WithTimeout(ctx, storageTimeout)
+	defer cancel()
+	if err := o.Export().Probe(probing); err != nil {
 		c.add(doctor.Problem, check, fmt.Sprintf("%s cannot be used: %s", storage, err), "give every worker the right to write, read and delete there; until then retention deletes nothing")
 		return
 	}

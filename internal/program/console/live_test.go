@@ -17,6 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
@@ -150,12 +151,13 @@ func TestLiveSaysThatTheDatabaseIsAway(t *testing.T) {
 }
 
 // If a statement takes too long, the page says that the database is too slow. Only a server that
-// sends no response makes the page say that the database does not answer.
+// sends no response makes the page say that the database does not answer. A hung export is neither.
 func TestOurOwnTimeLimitIsNoOutage(t *testing.T) {
 	t.Parallel()
 	for heading, err := range map[string]error{
 		"The database is too slow":     fmt.Errorf("list events: %w", context.DeadlineExceeded),
 		"The database does not answer": fmt.Errorf("list events: %w: %w", commit.ErrUnavailable, context.DeadlineExceeded),
+		"The export does not answer":   fmt.Errorf("read event: %w: %w", export.ErrNoAnswer, context.DeadlineExceeded),
 	} {
 		require.Equal(t, heading, console.Heading(err))
 	}

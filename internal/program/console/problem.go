@@ -13,6 +13,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 	"github.com/hooklatch/hooklatch/internal/sqlstate"
 	"github.com/hooklatch/hooklatch/outbox/commit"
+	"github.com/hooklatch/hooklatch/outbox/export"
 	"github.com/hooklatch/hooklatch/outbox/inbox"
 	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/outbox/runs"
@@ -63,6 +64,12 @@ func (c *Console) tell(err error) *problem {
 	if errors.Is(err, inbox.ErrNotHeld) {
 		_, why, _ := strings.Cut(err.Error(), inbox.ErrNotHeld.Error()+": ")
 		return &problem{status: http.StatusConflict, heading: "This event is not held", text: sentence(why)}
+	}
+	if errors.Is(err, export.ErrNoAnswer) {
+		return &problem{
+			status: http.StatusServiceUnavailable, cause: err, heading: "The export does not answer",
+			text: "The directory of retention.export did not answer in time: see whether its file system hangs. Events that Postgres still stores can be shown.", command: "hooklatch check",
+		}
 	}
 	// Our own time limits are checked first, because sqlstate.Away also reports them as an outage:
 	// after such a limit, it is unknown whether the server would have answered later.
