@@ -23,6 +23,11 @@ import (
 // whether the destination works.
 const probeSoon = time.Second
 
+// probesAtOnce is the number of probes that a process makes simultaneously. A probe may last as long as
+// its destination's timeout. Each destination has at most one probe. Fewer destinations that do not
+// answer delay no other probe, and no number of them delays other upkeep.
+const probesAtOnce = 32
+
 // snoozeProbe returns a snooze, and arranges that the queue is woken when the snooze ends, because
 // a poll may come up to upkeepPollInterval later. While a probe waits, all effects of its
 // destination wait.
@@ -86,6 +91,12 @@ func (w *probeWorker) Work(ctx context.Context, job *river.Job[probeArgs]) error
 	}
 	if !due {
 		return w.snoozeProbe(probeSoon)
+	}
+	select {
+	case w.probeSlots <- struct{}{}:
+		defer func() { <-w.probeSlots }()
+	default:
+		return w.snoozeProbe(probeSoon + rand.N(probeSoon)) //nolint:gosec // no secret depends on it
 	}
 	if err := l.Enter(ctx); err != nil {
 		return err

@@ -25,9 +25,9 @@ const maxOwnName = riverjob.MaxQueueName - len(ownPrefix) - 1 - 8
 // plainName matches the names that are used in a queue name unchanged.
 var plainName = regexp.MustCompile(`^[a-z0-9]+(?:_[a-z0-9]+)*$`)
 
-// upkeepWorkers is enough for one job of each periodic kind of upkeep, and for runsAtOnce bulk
-// runs. Probes use the workers that are free.
-const upkeepWorkers = 10
+// upkeepWorkers is enough for one job of each periodic kind of upkeep, which is as many as a process
+// runs, and for runsAtOnce bulk runs and probesAtOnce probes.
+const upkeepWorkers = 8 + runsAtOnce + probesAtOnce
 
 // completionSlack is the time within which River usually stores a snooze.
 const completionSlack = 100 * time.Millisecond

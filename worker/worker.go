@@ -46,6 +46,7 @@ type Worker struct {
 	running      underway
 	handlerSlots chan struct{}
 	runSlots     chan struct{}
+	probeSlots   chan struct{}
 	foreign      sync.Map // sources and destinations logged once as left to other processes
 	handlersTx   pgx.TxOptions
 	unredacted   atomic.Int64 // number of successive redactions that ran out of time
@@ -99,6 +100,7 @@ func New(opts Options) (*Worker, error) {
 		keepsJobs:    opts.KeepJobs > 0,
 		lanes:        make(map[string]*served, len(opts.Destinations)),
 		runSlots:     make(chan struct{}, runsAtOnce),
+		probeSlots:   make(chan struct{}, probesAtOnce),
 		handlerSlots: make(chan struct{}, opts.HandlerWorkers),
 		// Postgres ends a handler transaction that is idle for longer than this limit. The limit
 		// lies between the job's timeout and its rescue. A handler that ignores its context and
