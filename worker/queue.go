@@ -83,7 +83,7 @@ func dispatchesAll(o Options, handlers int) bool { return handlers == 0 || len(o
 // riverQueues returns the queues from which this process takes jobs. Only processes with handlers
 // for a source take jobs from that source's handler queue. A program that has only handlers leaves
 // all other events to the processes with routes, because it would skip them. A process with neither
-// routes nor handlers does dispatch events: it skips every event, as configured.
+// routes nor handlers does dispatch events: it skips every event of its sources, as configured.
 func riverQueues(o Options, handlers []string) map[string]river.QueueConfig {
 	queues := map[string]river.QueueConfig{riverjob.QueueUpkeep: {MaxWorkers: upkeepWorkers, FetchPollInterval: upkeepPollInterval}}
 	if dispatchesAll(o, len(handlers)) {

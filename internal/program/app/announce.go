@@ -23,17 +23,15 @@ const announceTimeout = 5 * time.Second
 // routingOf returns the part of a configuration that determines the effects of events. The worker
 // dispatches nothing if all sources are in other cells. The worker also dispatches nothing if there
 // are no routes and allow_empty is not set: the routes were probably lost, and a dispatch without
-// routes would skip the events.
+// routes would skip the events. With neither sources nor routes, all events belong to other programs.
 func routingOf(cfg *config.Config) worker.Routing {
 	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
 	switch {
-	case len(cfg.Routes) == 0 && !cfg.AllowEmpty, len(cfg.Sources) == 0 && len(cfg.Cells) > 0:
+	case len(cfg.Routes) == 0 && (!cfg.AllowEmpty || len(cfg.Sources) == 0), len(cfg.Sources) == 0 && len(cfg.Cells) > 0:
 		r.Sources = []string{}
 	case len(cfg.Sources) > 0:
 		r.Sources = slices.Sorted(maps.Keys(cfg.Sources))
 		r.LeftToHandlers = append([]string{}, leftToHandlers(cfg)...) // not nil: this configuration knows all of its sources
-	case len(cfg.Routes) == 0:
-		r.Sources = []string{route.EverySource}
 	}
 	return r
 }

@@ -52,8 +52,9 @@ type Config struct {
 	// Notifications about conditions that need attention.
 	Alerts Alerts `yaml:"alerts,omitempty"`
 	// If true, a gateway may run without sources, and a worker without routes. Such a process is
-	// ready, and a reload may remove the last source or route. A file without sources or routes is
-	// usually incomplete. Defaults to false.
+	// ready, and a reload may remove the last source or route. A worker without routes skips the
+	// events of its sources, and without sources it leaves all events to other programs. A file
+	// without sources or routes is usually incomplete. Defaults to false.
 	AllowEmpty bool `yaml:"allow_empty,omitempty"`
 
 	origin     *origin
