@@ -176,16 +176,21 @@ func TestReloadedRoutesDecide(t *testing.T) {
 
 // A process that dies without withdrawing counts as running for half a minute more, and no other
 // process takes its events until then. A gateway plans no events: the workers only wait, for a
-// limited time, until a worker has the gateway's routes.
+// limited time, until a worker has the gateway's routes. The time begins again when the last worker
+// with these routes stops.
 func TestEventsWaitForTheNewestProcess(t *testing.T) {
 	t.Parallel()
 	other := fleet.Presence{ID: "other", Hash: "newer", Routes: "newer", Sources: []string{"stripe"}}
 	for name, test := range map[string]struct {
-		gateway bool
-		past    string // statement that ends the wait
+		gateway, restarts bool   // restarts: a worker with the routes of the gateway has stopped
+		past              string // statement that ends the wait
 	}{
 		"worker":  {past: `UPDATE hooklatch.workers SET seen_at = now() - interval '31 seconds' WHERE id = 'other'`},
 		"gateway": {gateway: true, past: `UPDATE hooklatch.workers SET configured_at = now() - interval '6 minutes' WHERE id = 'other'`},
+		"gateway whose worker restarts": {
+			gateway: true, restarts: true,
+			past: `UPDATE hooklatch.configurations SET dispatched_at = now() - interval '6 minutes' WHERE hash = 'newer'`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,6 +200,9 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 			newest.GatewayOnly = test.gateway
 			_, err := p.outbox.Fleet().Announce(t.Context(), newest)
 			require.NoError(t, err)
+			if test.restarts {
+				p.restarted(t, newest)
+			}
 			p.deliver(t, "stripe", "evt_1", "invoice.paid")
 			p.deliver(t, "stripe", "evt_2", "charge.failed")
 			p.deliver(t, "billing", "evt_3", "invoice.paid")
@@ -225,6 +233,20 @@ func TestEventsWaitForTheNewestProcess(t *testing.T) {
 		p.settled(t)
 		require.Zero(t, p.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE kind = 'dispatch' AND metadata ? 'snoozes'`))
 	})
+}
+
+// restarted makes a gateway's configuration 6 minutes old, and stops a worker that had it.
+func (p *programs) restarted(t *testing.T, gateway fleet.Presence) {
+	t.Helper()
+	_, err := p.pool.Exec(t.Context(), `UPDATE hooklatch.configurations SET began_at = now() - interval '6 minutes' WHERE hash = $1`, gateway.Hash)
+	require.NoError(t, err)
+	worker := gateway
+	worker.ID, worker.GatewayOnly = "restarted", false
+	for _, one := range []fleet.Presence{worker, gateway} {
+		_, err := p.outbox.Fleet().Announce(t.Context(), one)
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.outbox.Fleet().Withdraw(t.Context(), worker.ID))
 }
 
 // An outage of the database makes the announcements of all processes old. Meanwhile, and until all

@@ -26,8 +26,8 @@ const (
 	// Events, however, may then be dispatched by an older configuration.
 	PresumedGone = 6 * AnnounceEvery
 	// GatewayPatience is the time for which workers leave a source's events to a newer
-	// configuration that only a gateway runs. Workers with that configuration should start within
-	// this time.
+	// configuration that only a gateway runs. It begins when the configuration begins, or when the
+	// last worker with that configuration was seen. Workers with it should start within this time.
 	GatewayPatience = 5 * time.Minute
 	// unusedAfter is the time after which a configuration that no process runs gets a new number,
 	// because starting a process with it later is a rollback. Within that time, such a start counts

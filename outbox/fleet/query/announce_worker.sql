@@ -9,11 +9,12 @@ WITH outage AS (
     FROM hooklatch.configurations
     HAVING max(seen_at) < now() - make_interval(secs => :unused_seconds::float8)
 ), announced AS (
-    INSERT INTO hooklatch.configurations AS known (hash, began_by)
-    VALUES (:configuration, :id)
+    INSERT INTO hooklatch.configurations AS known (hash, began_by, dispatched_at)
+    VALUES (:configuration, :id, CASE WHEN :dispatches THEN now() ELSE '-infinity' END)
     ON CONFLICT (hash) DO UPDATE
     SET
         seen_at = now(),
+        dispatched_at = GREATEST(known.dispatched_at, EXCLUDED.dispatched_at),
         number = CASE WHEN {{unused}} THEN EXCLUDED.number ELSE known.number END,
         began_at = CASE WHEN {{unused}} THEN now() ELSE known.began_at END,
         began_by = CASE WHEN {{unused}} THEN EXCLUDED.began_by ELSE known.began_by END
