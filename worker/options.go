@@ -77,6 +77,10 @@ type Options struct {
 	// templates read; 0 means no limit. An effect that would read more is parked. If nil, no source
 	// has a limit.
 	MaxBody func(source string) int64 `yaml:"-"`
+	// MaxBodies are limits like those of MaxBody, by source, and replace them. Processes with other
+	// MaxBodies have another configuration: after a limit was raised, no older process parks an event
+	// that only the new limit allows.
+	MaxBodies map[string]int64 `yaml:"-"`
 
 	// Search returns JSON pointers to the values by which operators find a source's events. It is
 	// called for each dispatch. If nil, no values are stored.
@@ -196,7 +200,7 @@ func (o Options) withDefaults() Options {
 
 // routing returns the part of the options that may change while the Worker runs.
 func (o Options) routing() Routing {
-	return Routing{Routes: o.Routes, Sources: o.Sources, LeftToHandlers: o.LeftToHandlers, ConfigHash: o.ConfigHash}
+	return Routing{Routes: o.Routes, Sources: o.Sources, LeftToHandlers: o.LeftToHandlers, MaxBodies: o.MaxBodies, ConfigHash: o.ConfigHash}
 }
 
 // table returns the options for compiling routes, for New and SetRouting.
@@ -205,7 +209,16 @@ func (o Options) table(r Routing) route.Options {
 	for _, d := range o.Destinations {
 		targets = append(targets, route.Target{Name: d.Name, Queue: d.Queue, Policy: d.Policy, Sender: d.Sender})
 	}
-	return route.Options{Routes: r.Routes, Targets: targets, ConfigHash: r.ConfigHash, MaxBody: o.MaxBody, LeftToHandlers: r.LeftToHandlers}
+	maxBody := func(source string) int64 {
+		switch limit, given := r.MaxBodies[source]; {
+		case given:
+			return limit
+		case o.MaxBody != nil:
+			return o.MaxBody(source)
+		}
+		return 0
+	}
+	return route.Options{Routes: r.Routes, Targets: targets, ConfigHash: r.ConfigHash, MaxBody: maxBody, LeftToHandlers: r.LeftToHandlers}
 }
 
 // jobTimeout returns the time that a run may need at the slowest destination, but at least

@@ -23,6 +23,8 @@ type Routing struct {
 	Routes []route.Route
 	// Sources and LeftToHandlers are as in Options.
 	Sources, LeftToHandlers []string
+	// MaxBodies is as in Options.
+	MaxBodies map[string]int64
 	// ConfigHash is as in Options.
 	ConfigHash string
 }
@@ -68,7 +70,7 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 		}
 	}
 	sources = slices.Compact(slices.Sorted(slices.Values(sources)))
-	next := &routing{table: table, routes: route.Digest(r.Routes, options.Targets, r.LeftToHandlers), sources: sources}
+	next := &routing{table: table, routes: route.Digest(r.Routes, options.Targets, r.LeftToHandlers, r.MaxBodies), sources: sources}
 	if r.LeftToHandlers != nil {
 		next.routed = slices.DeleteFunc(slices.Clone(sources), func(source string) bool {
 			return source == route.EverySource || slices.Contains(r.LeftToHandlers, source)
@@ -77,7 +79,8 @@ func (w *Worker) compile(r Routing) (*routing, error) {
 	return next, nil
 }
 
-// SetRoutes replaces all routes: it calls SetRouting with Sources and LeftToHandlers of the options.
+// SetRoutes replaces all routes: it calls SetRouting with Sources, LeftToHandlers and MaxBodies of the
+// options.
 // Jobs in progress keep their old routes. Destinations stay as given to New.
 func (w *Worker) SetRoutes(routes []route.Route, configHash string) error {
 	next := w.opts.routing()

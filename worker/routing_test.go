@@ -40,7 +40,7 @@ func (p *programs) run(t *testing.T, r Routing) *Worker {
 	t.Helper()
 	b := *p.bundle
 	b.opts.Destinations = []DestinationOptions{p.destination}
-	b.opts.Routes, b.opts.Sources, b.opts.ConfigHash = r.Routes, r.Sources, r.ConfigHash
+	b.opts.Routes, b.opts.Sources, b.opts.MaxBodies, b.opts.ConfigHash = r.Routes, r.Sources, r.MaxBodies, r.ConfigHash
 	w := b.worker(t)
 	b.start(t, w)
 	return w

@@ -4,16 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 )
 
 // digestLength is the length of a Digest, in hexadecimal digits.
 const digestLength = 16
 
-// Digest identifies the decisions of routes: the effects of each event, with target and policy, and
-// the sources whose events are left to handlers. It covers no queues, secrets or other settings of
-// sources. Two processes with the same digest plan the same effects for an event.
-func Digest(routes []Route, targets []Target, leftToHandlers []string) string {
+// Digest identifies the decisions of routes: the effects of each event, with target and policy, the
+// sources whose events are left to handlers, and the maximum sizes of sources' payloads: see
+// Options.MaxBody. It covers no queues, secrets or other settings of sources. Two processes with the
+// same digest plan the same effects for an event.
+func Digest(routes []Route, targets []Target, leftToHandlers []string, maxBodies map[string]int64) string {
 	type decision struct {
 		Route  Route
 		Policy string
@@ -40,6 +43,9 @@ func Digest(routes []Route, targets []Target, leftToHandlers []string) string {
 	}
 	for _, source := range slices.Sorted(slices.Values(leftToHandlers)) {
 		text = append(text, "\x00"+source...)
+	}
+	for _, source := range slices.Sorted(maps.Keys(maxBodies)) {
+		text = fmt.Appendf(text, "\x00%s=%d", source, maxBodies[source])
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:digestLength]

@@ -25,7 +25,7 @@ const announceTimeout = 5 * time.Second
 // are no routes and allow_empty is not set: the routes were probably lost, and a dispatch without
 // routes would skip the events. With neither sources nor routes, all events belong to other programs.
 func routingOf(cfg *config.Config) worker.Routing {
-	r := worker.Routing{Routes: routesOf(cfg), ConfigHash: cfg.Hash()}
+	r := worker.Routing{Routes: routesOf(cfg), MaxBodies: cfg.MaxBodies(), ConfigHash: cfg.Hash()}
 	switch {
 	case len(cfg.Routes) == 0 && (!cfg.AllowEmpty || len(cfg.Sources) == 0), len(cfg.Sources) == 0 && len(cfg.Cells) > 0:
 		r.Sources = []string{}
@@ -49,7 +49,7 @@ func (a *App) announce(ctx context.Context) error {
 
 // gatewayOf returns the announcement of a process without a worker.
 func (a *App) gatewayOf(cfg *config.Config) *fleet.Presence {
-	digest := route.Digest(routesOf(cfg), policies(cfg), leftToHandlers(cfg))
+	digest := route.Digest(routesOf(cfg), policies(cfg), leftToHandlers(cfg), cfg.MaxBodies())
 	p := &fleet.Presence{ID: a.process, GatewayOnly: true, ConfigHash: cfg.Hash(), Hash: digest, Routes: digest}
 	if len(cfg.Routes) > 0 { // if there are no routes, the workers have a separate configuration file
 		p.Sources = slices.Sorted(maps.Keys(cfg.Sources))

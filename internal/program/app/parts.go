@@ -50,6 +50,7 @@ func (a *App) makeWorker() error {
 	opts.Minutes = a.minutes
 	routing := routingOf(cfg)
 	opts.Routes, opts.Sources, opts.LeftToHandlers, opts.ConfigHash = routing.Routes, routing.Sources, routing.LeftToHandlers, routing.ConfigHash
+	opts.MaxBodies = routing.MaxBodies
 	opts.Destinations = made.list
 	opts.Logger, opts.TracerProvider, opts.MeterProvider = a.opts.Logger, a.telemetry.TracerProvider, a.telemetry.MeterProvider
 	opts.Retention = func() retention.Settings { return RetentionOf(a.config.Load()) }

@@ -126,7 +126,9 @@ func (a *App) applyRouting(ctx context.Context, one *App, next *config.Config) e
 		one.reload.Lock()
 		defer one.reload.Unlock()
 	}
-	next = next.InCell(one.cell)
+	part := *next.InCell(one.cell)
+	part.Gateway = one.config.Load().Gateway // only a restart changes the gateway, and so the default of max_body
+	next = &part
 	if one.worker != nil {
 		return one.worker.SetRouting(ctx, routingOf(next))
 	}

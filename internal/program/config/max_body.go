@@ -1,5 +1,7 @@
 package config
 
+import "github.com/hooklatch/hooklatch/gateway"
+
 // MaxBodyOf returns the size of the largest body that a source accepts, form or not, in bytes. It
 // returns 0 for a source that is not configured.
 func (c *Config) MaxBodyOf(source string) int64 {
@@ -16,6 +18,23 @@ func (c *Config) MaxBodyOf(source string) int64 {
 		return limit
 	}
 	return max(limit, min(p.MaxForm, int64(c.Gateway.MaxBuffered))) // the gateway has the same rule
+}
+
+// MaxBodies returns the results of MaxBodyOf for the sources of this cell whose result is not the one
+// of the defaults: max_body is set, or a setting of the gateway is not its default.
+func (c *Config) MaxBodies() map[string]int64 {
+	plain := Config{Sources: map[string]Source{}, Gateway: Gateway{Options: gateway.Options{}.WithDefaults()}}
+	for name, s := range c.Sources {
+		s.MaxBody = 0
+		plain.Sources[name] = s
+	}
+	limits := map[string]int64{}
+	for name := range c.Sources {
+		if limit := c.MaxBodyOf(name); limit != plain.MaxBodyOf(name) {
+			limits[name] = limit
+		}
+	}
+	return limits
 }
 
 // maxContent returns the maximum size of a source's body that is not a form, in bytes. It uses
