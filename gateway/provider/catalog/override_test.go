@@ -38,6 +38,51 @@ func TestEveryKeyCanBeOverridden(t *testing.T) {
 	}
 }
 
+// Many senders name the type in a header, and some send one body under several types. Such
+// deliveries are separate events, also for a source that hashes the body.
+func TestIgnoredFieldsLeaveTheTypesOfOneBodyApart(t *testing.T) {
+	t.Parallel()
+	inHeaders := map[string][]place{"token": {"header:X-Kind"}, "basic": {"header:X-Kind"}, "hmac": {"header:X-Kind"}, "jwt": {"header:X-Kind"}}
+	for _, e := range entries() {
+		for _, at := range deliveriesOf(t, e.name).samples.Type {
+			if strings.HasPrefix(string(at), "header:") {
+				inHeaders[e.name] = append(inHeaders[e.name], at)
+			}
+		}
+	}
+	require.Contains(t, inHeaders, "shopify")
+	require.Contains(t, inHeaders, "github")
+	for name, places := range inHeaders {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := configured(t)[name]
+			o.EventID, o.Ignore = provider.EventID{}, []string{"/ignored"}
+			if places[0] == "header:X-Kind" {
+				o.Type = provider.Field{Header: "X-Kind"}
+			}
+			p := provide(t, name, o)
+			r := signedSample(t, p, "", "evt_1")
+			only := func(r *provider.Request) provider.Event {
+				events, err := p.Events(r)
+				require.NoError(t, err)
+				require.Len(t, events, 1)
+				return events[0]
+			}
+			event := only(r)
+			require.Equal(t, event.ID, only(r).ID)
+			for _, at := range places {
+				changed, err := at.with(r, "another")
+				require.NoError(t, err)
+				other := only(changed)
+				require.Equal(t, r.Body, changed.Body)
+				// GitLab's header is read only if the body has no type.
+				require.Equal(t, name != "gitlab", event.Type != other.Type)
+				require.Equal(t, event.Type != other.Type, event.ID != other.ID)
+			}
+		})
+	}
+}
+
 // SendGrid reportedly gives one event several ids. Sources can therefore leave the id out of
 // the key.
 func TestSendGridKeyWithoutItsID(t *testing.T) {

@@ -62,6 +62,10 @@ func (s Source) checkBackfill(d *decoder, at string, p *provider.Provider) {
 	default:
 		d.faults(at+".backfill", s.Backfill.Validate(s.Retention.Dedup))
 	}
+	if b := s.Backfill; b != nil && b.Own != nil && b.Own.Headers == "" && len(s.Dedup.Ignore) > 0 && s.Type.Header != "" {
+		d.reportf(at+".backfill.list", "has no headers; with dedup.ignore, the type in header %s is part of an event's key: give the JSON pointer to the headers of an item, "+
+			"or every listed event counts as missing", s.Type.Header)
+	}
 }
 
 // dedupPath returns the path of the dedup rule, which the file gives as text or in a mapping.

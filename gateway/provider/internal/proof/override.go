@@ -17,7 +17,8 @@ const ignoreOption = "dedup.ignore"
 
 // Override replaces the keys of a provider's events if the options define when two deliveries
 // are the same event. The events themselves, with their types and times, stay as the provider
-// reports them. Errors: *provider.OptionError.
+// reports them. With dedup.ignore, the type is part of the key, because many senders send one body
+// under several types and name the type in a header. Errors: *provider.OptionError.
 func Override(p *provider.Provider, o provider.Options) error {
 	rule, parts, err := ownKey(o)
 	if rule == nil || err != nil {
@@ -47,6 +48,9 @@ func Override(p *provider.Provider, o provider.Options) error {
 			if !inBody && len(events) > 1 { // otherwise all events would get the same id, from one header or form field
 				events[i].ID = Join(events[i].ID, e.Item)
 			}
+		}
+		if len(o.Ignore) > 0 {
+			addTypes(events)
 		}
 		return events, nil
 	}
@@ -91,6 +95,13 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	}
 	field := fieldOf(provider.Field{Header: e.Header, Pointer: e.Pointer, Form: e.Form})
 	return Verbatim(field), []Field{field}
+}
+
+// addTypes adds each event's type to its key.
+func addTypes(events []provider.Event) {
+	for i, e := range events {
+		events[i].ID = HashOf(e.Type, e.ID)
+	}
 }
 
 // contentWithout returns a rule that hashes the event's content, except for the values at some

@@ -16,6 +16,7 @@ type OwnEvents struct {
 	listed   bool   // the body has a list of events
 	signedID Field  // header of a signed id
 	parts    []Field
+	typed    bool // the type is in a header, and is part of the key
 }
 
 // EventOptions are the options that NewOwnEvents reads.
@@ -44,6 +45,7 @@ func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 			return nil, err
 		}
 	}
+	g.typed = len(o.Ignore) > 0 && kind.Header != ""
 	g.facts = Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: clockOf(o.OccurredAt)}
 	if err := g.oneBody(o.Type == (provider.Field{})); err != nil {
 		return nil, err
@@ -132,10 +134,15 @@ func (g *OwnEvents) oneBody(defaultType bool) error {
 
 // Events extracts the events from a verified request.
 func (g *OwnEvents) Events(r *provider.Request) ([]provider.Event, error) {
+	rule := EventRule(g.facts.Of)
 	if g.listed {
-		return Each(g.list, g.facts.Of).Events(r)
+		rule = Each(g.list, g.facts.Of)
 	}
-	return g.facts.Events(r)
+	events, err := rule.Events(r)
+	if err == nil && g.typed {
+		addTypes(events)
+	}
+	return events, err
 }
 
 // Headers lists the unsigned headers that describe events, in canonical form. Each may appear only
@@ -152,7 +159,7 @@ func (g *OwnEvents) Headers() []string {
 
 // UnsignedID reports whether an unsigned header determines the id.
 func (g *OwnEvents) UnsignedID() bool {
-	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
+	return g.typed && g.facts.Kind != g.signedID || slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }
 
 // Sample builds a request with every value at the location that the options set.
