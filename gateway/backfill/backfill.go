@@ -41,17 +41,18 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// Source is a source whose events can be listed at an API.
+// Source is a source whose events can be listed at an API. Its deliveries must have no
+// outbox.Delivery.ContentWindow: a duplicate by content leaves no event, so a pass would count it
+// as missing and accept it.
 type Source struct {
 	Name     string
 	Provider *provider.Provider
 	// URL is the address to which the provider should send deliveries, or empty if it is unknown.
-	URL           string
-	Handlers      bool          // see outbox.Delivery.Handlers
-	ContentWindow time.Duration // see outbox.Delivery.ContentWindow
-	Livemode      bool          // if true, the provider's test events are skipped
-	Settings      Settings      // with defaults filled in
-	Remembered    time.Duration // how long an event's key is remembered; 0: forever
+	URL        string
+	Handlers   bool          // see outbox.Delivery.Handlers
+	Livemode   bool          // if true, the provider's test events are skipped
+	Settings   Settings      // with defaults filled in
+	Remembered time.Duration // how long an event's key is remembered; 0: forever
 }
 
 // Options configure a Backfill.

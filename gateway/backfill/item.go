@@ -158,7 +158,7 @@ func (p *pass) delivery(i *Item) outbox.Delivery {
 	return outbox.Delivery{
 		Source: identity.Source(p.source.Name), Provider: p.source.Provider.Name,
 		Headers: i.request.Header, ContentType: i.request.Header.Get("Content-Type"), Body: i.request.Body, Events: incoming,
-		Handlers: p.source.Handlers, ContentWindow: p.source.ContentWindow, Origin: identity.Backfill, Altered: i.Altered,
+		Handlers: p.source.Handlers, Origin: identity.Backfill, Altered: i.Altered,
 	}
 }
 

@@ -28,7 +28,7 @@ func BackfillOf(cfg *config.Config) []backfill.Source {
 			continue // the configuration check already reports the error
 		}
 		sources = append(sources, backfill.Source{
-			Name: name, Provider: p, URL: endpointURL(cfg, name), Handlers: s.Handlers, ContentWindow: s.DedupWindow, Livemode: s.Livemode, Settings: *s.Backfill,
+			Name: name, Provider: p, URL: endpointURL(cfg, name), Handlers: s.Handlers, Livemode: s.Livemode, Settings: *s.Backfill,
 			Remembered: s.Retention.Dedup,
 		})
 	}

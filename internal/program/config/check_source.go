@@ -59,6 +59,9 @@ func (s Source) checkBackfill(d *decoder, at string, p *provider.Provider) {
 	case s.Backfill == nil || p == nil:
 	case s.Backfill.List == nil:
 		d.reportf(at+".backfill", "needs a list: Hooklatch knows no list of provider %s; describe it under `list`, or leave backfill out", s.Provider)
+	case s.Dedup.Rule == DedupContent:
+		d.reportf(at+".backfill", "cannot be combined with dedup: content: a duplicate by content leaves no event, so a pass would count it as missing and accept it; "+
+			"leave one of the two out, or use dedup.ignore")
 	default:
 		d.faults(at+".backfill", s.Backfill.Validate(s.Retention.Dedup))
 	}

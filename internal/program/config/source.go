@@ -77,8 +77,8 @@ type Source struct {
 	// Team that owns this source. Alerts about the source go to this team, and `status
 	// --team` selects by it. Defaults to no team.
 	Team string `yaml:"team,omitempty"`
-	// Fetches from the provider's API the events that webhooks did not deliver. Defaults to no
-	// backfill.
+	// Fetches from the provider's API the events that webhooks did not deliver. Not with
+	// dedup: content. Defaults to no backfill.
 	Backfill *backfill.Settings `yaml:"backfill,omitempty"`
 	// Time for which this source's events are remembered.
 	Retention SourceRetention `yaml:"retention,omitempty"`
