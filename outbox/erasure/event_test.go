@@ -44,6 +44,28 @@ func TestErasedEventsStayDuplicates(t *testing.T) {
 	require.ErrorIs(t, err, ledger.ErrNotFound)
 }
 
+// Within the content window, another id with the content of an erased event is still the erased
+// event. Otherwise the erased data would be stored again, and effects that are done would be doubled.
+func TestErasedEventsStayDuplicatesByContent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	accept := func(id string) outbox.AcceptedEvent {
+		came, err := b.Accept(t.Context(), outbox.Delivery{
+			Source: "shop", Provider: "hmac", ContentType: "application/json", Body: []byte(`{"name":"Jane"}`), ContentWindow: time.Hour,
+			Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "x"}},
+		})
+		require.NoError(t, err)
+		return came.Events[0]
+	}
+	require.Equal(t, outbox.Accepted, accept("evt_1").Status)
+	_, err := b.Erasure().Event(t.Context(), ref("evt_1"), ann, erasure.Order{Cancel: true})
+	require.NoError(t, err)
+	copied := accept("evt_2")
+	require.Equal(t, outbox.Duplicate, copied.Status)
+	require.EqualValues(t, "evt_1", copied.SameAs)
+	require.Zero(t, b.count(t, `SELECT count(*) FROM hooklatch.deliveries WHERE convert_from(body, 'UTF8') LIKE '%Jane%'`))
+}
+
 func TestEffectsOfErasedEventsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
