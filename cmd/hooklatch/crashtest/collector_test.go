@@ -14,13 +14,18 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-const (
-	// followedWithin is the maximum time without an export of the waiting work after a collector
-	// fails. Only the long form of the test requires it.
-	followedWithin = 30 * time.Second
-	// freshWithin is the maximum age of exported values: a lease lasts 15 seconds.
-	freshWithin = 20 * time.Second
-)
+// followedWithin is the maximum time without an export of the waiting work after a collector
+// fails. Only the long form of the test requires it.
+const followedWithin = 30 * time.Second
+
+// freshWithin returns the maximum age of exported values. A lease lasts 15 seconds. On a busy
+// machine, a reading may take up to 4 seconds, and the collector then pauses for 20 times as long.
+func freshWithin() time.Duration {
+	if long() {
+		return 20 * time.Second
+	}
+	return 2 * time.Minute
+}
 
 // metrics returns the metrics that the process exports, or "" if it does not respond.
 func (g *process) metrics(t *testing.T) string {
@@ -82,7 +87,7 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 			holder := func() (by *process) {
 				for _, p := range fleet {
 					if at := p.collected(t); !at.IsZero() {
-						require.Less(t, time.Since(at), freshWithin, "%s exports stale values", p.command)
+						require.Less(t, time.Since(at), freshWithin(), "%s exports stale values", p.command)
 						by = p
 					}
 				}
@@ -101,7 +106,11 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 			}
 			require.NoError(t, first.cmd.Process.Signal(syscall.SIGCONT))
 			for until := time.Now().Add(3 * time.Second); time.Now().Before(until); {
-				require.Zero(t, first.collected(t), "another process has taken over")
+				// On a busy machine, it may take over again. It then exports new values.
+				if at := first.collected(t); !at.IsZero() {
+					require.False(t, long(), "another process has taken over")
+					require.Greater(t, at, began, "%s exports values of before it hung", first.command)
+				}
 				<-time.After(20 * time.Millisecond)
 			}
 		})

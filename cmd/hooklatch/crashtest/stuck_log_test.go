@@ -60,13 +60,13 @@ func newBlockedReceiver(t *testing.T) *blockedReceiver {
 }
 
 // quickAndSlow configures two routes to the receiver: it responds immediately to quick events, and
-// after release to slow events.
+// after release to slow events. The time limit is longer than a busy machine needs until release.
 func quickAndSlow(r *blockedReceiver) string {
 	return fmt.Sprintf(`
 worker: {soft_stop: %s}
 destinations:
-  quick: {http: {url: "%s/quick"}}
-  slow: {http: {url: "%s/slow"}, policy: at_most_once}
+  quick: {http: {url: "%s/quick"}, timeout: 120s}
+  slow: {http: {url: "%s/slow"}, timeout: 120s, policy: at_most_once}
 routes:
   - {name: quick, from: stripe, types: ["quick*"], to: quick}
   - {name: slow, from: stripe, types: ["slow*"], to: slow}
