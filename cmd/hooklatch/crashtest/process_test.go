@@ -76,8 +76,9 @@ routes:
 `
 
 // newProcess prepares `hooklatch COMMAND` on the database of pool, with a source stripe and the
-// configuration in more. The long accept_timeout prevents 503 on a busy machine; impatient shortens
-// it. The method start starts the process.
+// configuration in more. On a busy machine, the long accept_timeout prevents 503, and the long
+// read_header_timeout prevents closed connections; impatient shortens the former. The method start
+// starts the process.
 func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process {
 	t.Helper()
 	free := freeAddresses(t, 2)
@@ -85,7 +86,7 @@ func newProcess(t *testing.T, pool *pgxpool.Pool, command, more string) *process
 	config := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
 database: {url: %q, allow: [fsync_off]}
-gateway: {listen: %q, accept_timeout: 60s}
+gateway: {listen: %q, accept_timeout: 60s, read_header_timeout: 60s}
 admin: {listen: %q}
 sources:
   stripe: {provider: stripe, secrets: [%q]}
@@ -176,6 +177,7 @@ func (g *process) deliver(ctx context.Context, eventType, id string) (status int
 		panic(err)
 	}
 	request.Header = event.Header
+	request.Header.Set("Idempotency-Key", id) // if the gateway closes an idle connection meanwhile, the client sends again
 	answer, err := g.client.Do(request)
 	if err != nil {
 		return 0, ""

@@ -177,8 +177,8 @@ func configure(t *testing.T) (path, gateway, admin string) {
 	require.NoError(t, err)
 	text := string(readFile(t, "docs/examples/compose/hooklatch.yaml"))
 	for old, replacement := range map[string]string{
-		"\n  schema:":  "\n  allow: [fsync_off]\n  schema:",   // test databases run without fsync
-		"\ngateway:\n": "\ngateway:\n  accept_timeout: 60s\n", // a busy machine must not cause a 503
+		"\n  schema:":  "\n  allow: [fsync_off]\n  schema:",                               // test databases run without fsync
+		"\ngateway:\n": "\ngateway:\n  accept_timeout: 60s\n  read_header_timeout: 60s\n", // a busy machine must not cause a 503
 		`":8080"`:      free[0], `":8081"`: free[1], "10.0.0.0/8": "127.0.0.0/8", "provider: stripe\n": "provider: stripe\n    search: [/data/object/customer]\n",
 	} {
 		require.Contains(t, text, old)

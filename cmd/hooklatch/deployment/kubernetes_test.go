@@ -109,7 +109,7 @@ func newPod(t *testing.T, c container, config, database string) *pod {
 		}
 	}
 	require.Contains(t, config, "\ngateway:\n")
-	config = strings.Replace(config, "\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n", 1) // a busy machine must not cause a 503
+	config = strings.Replace(config, "\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n  read_header_timeout: 60s\n", 1) // a busy machine must not cause a 503
 	require.Equal(t, "config", c.Mounts[0].Name)
 	mounted := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(mounted, "hooklatch.yaml"), []byte("database: {allow: [fsync_off]}\n"+config), 0o600))

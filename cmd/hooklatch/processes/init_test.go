@@ -103,7 +103,7 @@ func TestInitLeadsToAnAcceptedEvent(t *testing.T) {
 	require.Contains(t, c.Stdout.String(), "set -a; . "+dir+"/.env; set +a")
 	text := strings.NewReplacer(
 		"\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n",
-		"\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n", // a busy machine must not cause a 503
+		"\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n  read_header_timeout: 60s\n", // a busy machine must not cause a 503
 	).Replace(readIn(t, dir, config.DefaultPath))
 	require.Contains(t, text, "accept_timeout: 60s")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, config.DefaultPath), []byte(text), 0o600))

@@ -107,7 +107,7 @@ func TestAnExpiredCertificateKeepsNoSecretOut(t *testing.T) {
 	secrets("the-first-secret")
 	require.NoError(t, os.WriteFile(f.path, fmt.Appendf(nil, `
 database: {url: %q, allow: [fsync_off]}
-gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
+gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, read_header_timeout: 60s}
 admin: {listen: "127.0.0.1:0", tls: {cert_file: tls.crt, key_file: tls.key}}
 sources: {stripe: {provider: stripe, secrets_file: stripe}}
 `, f.database), 0o600))
@@ -136,7 +136,7 @@ func TestATestEventReachesAGatewayWithTLS(t *testing.T) {
 	certify(t, filepath.Dir(f.path), now, now.Add(time.Hour))
 	require.NoError(t, os.WriteFile(f.path, fmt.Appendf(nil, `
 database: {url: %q, allow: [fsync_off]}
-gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, public_url: "https://hooks.example.com", tls: {cert_file: tls.crt, key_file: tls.key}}
+gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, read_header_timeout: 60s, public_url: "https://hooks.example.com", tls: {cert_file: tls.crt, key_file: tls.key}}
 admin: {listen: "127.0.0.1:0", token: the-long-admin-token}
 sources: {stripe: {provider: stripe, secrets: [the-secret]}}
 `, f.database), 0o600))

@@ -58,7 +58,7 @@ func TestFilesAreInEffectWhenTheyChange(t *testing.T) {
 	m.replace(t, map[string]string{"stripe": "the-first-secret", "bearer": "the-first-bearer", "token": "the-first-admin-token", "grafana": "the-first-grafana", "client": "the-first-client"})
 	text := `
 database: {url: "` + f.database + `", allow: [fsync_off]}
-gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
+gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, read_header_timeout: 60s}
 admin: {listen: "localhost:0", token_file: ` + m.dir + `/token, tokens: [{name: grafana, role: viewer, token_file: ` + m.dir + `/grafana}], console_url: "http://localhost",
   auth: {oidc: {issuer: "http://127.0.0.1:1", client_id: hooklatch, client_secret_file: ` + m.dir + `/client}, roles: {viewer: "true"}}}
 sources: {stripe: {provider: stripe, secrets_file: ` + m.dir + `/stripe}}
@@ -124,7 +124,7 @@ func TestFilesThatNeedARestartAreNamed(t *testing.T) {
 	write := func(timeout, path string) {
 		require.NoError(t, os.WriteFile(f.path, []byte(`
 database: {url_file: `+m.dir+`/url, allow: [fsync_off]}
-gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, seen_cache: {redis_file: `+m.dir+`/redis}}
+gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, read_header_timeout: 60s, seen_cache: {redis_file: `+m.dir+`/redis}}
 admin: {listen: "127.0.0.1:0"}
 alerts: {heartbeat_file: `+m.dir+`/heartbeat}
 sources: {stripe: {provider: stripe, secrets: the-secret}}

@@ -38,7 +38,7 @@ func WriteServedConfig(t *testing.T, database string) string {
 	require.NoError(t, err)
 	served := strings.NewReplacer(
 		"\ndatabase:\n", "\ndatabase:\n  allow: ["+config.AllowFsyncOff+"]\n",
-		"\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n", // a busy machine must not make a delivery unavailable
+		"\ngateway:\n", "\ngateway:\n  accept_timeout: 60s\n  read_header_timeout: 60s\n", // a busy machine must not make a delivery unavailable
 	).Replace(string(text))
 	require.Contains(t, served, "allow: [")
 	require.Contains(t, served, "accept_timeout: 60s")

@@ -94,8 +94,8 @@ func NewSystem(t *testing.T, opts SystemOptions) *System {
 		require.NoError(t, err)
 	}
 	require.NoError(t, app.CheckConfig(s.Config))
-	// A machine that is busy with other tests must not cause a 503.
-	s.Config.Gateway.AcceptTimeout = Patience
+	// A machine that is busy with other tests must not cause a 503 or a closed connection.
+	s.Config.Gateway.AcceptTimeout, s.Config.Gateway.ReadHeaderTimeout = Patience, Patience
 	s.Config.Database.Allow = []string{config.AllowFsyncOff} // test databases run without fsync
 	if opts.Change != nil {
 		opts.Change(s.Config)
