@@ -234,7 +234,7 @@ func TestAnAbandonedStatementIsRolledBack(t *testing.T) {
 	s := &deafStatement{fakeSender: "sql", release: make(chan struct{})}
 	t.Cleanup(func() { close(s.release) })
 	b.opts.Destinations = []DestinationOptions{{
-		Name: "books", Sender: s, Concurrency: 1, Timeout: time.Second, // enough for claim and write on a busy machine
+		Name: "books", Sender: s, Concurrency: 1, Timeout: 10 * time.Second, // enough for claim, write and commit on a busy machine
 		Retry: destination.Schedule{Initial: time.Hour, Jitter: -1},
 	}}
 	b.opts.Routes = []route.Route{{Name: "credit", From: []string{"*"}, To: "books", SQL: &route.SQLStatement{Params: []string{"event.id"}}}}
