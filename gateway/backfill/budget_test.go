@@ -53,7 +53,7 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 	const events = 60 * 20 // 60 pages
 	w.happen(events, "push", func(int) int { return 0 })
 	// A request that takes half of the budget counts as a failure of the provider.
-	w.backfill.opts.Budget, w.source.Settings.Rate = 10*time.Second, 4
+	w.backfill.opts.Budget, w.source.Settings.Rate = 20*time.Second, 2
 	w.turn()
 	runs, err := w.outbox.Coverage().Runs(t.Context(), "gitlab", 1)
 	require.NoError(t, err)
@@ -61,11 +61,11 @@ func TestATurnStoresWhatItHasRead(t *testing.T) {
 	runs[0].Lost = 1
 	require.Contains(t, runs[0].Outcome(), "events are lost; the pass used up its time")
 	require.Zero(t, w.state().Failures)
-	w.backfill.opts.Budget, w.source.Settings.Rate = time.Second, 40
+	w.backfill.opts.Budget, w.source.Settings.Rate = 5*time.Second, 8
 	require.Eventually(t, func() bool {
 		w.turn()
 		return w.stored("backfill") == events
-	}, 2*time.Minute, time.Millisecond)
+	}, 10*time.Minute, time.Millisecond)
 }
 
 // A list that uses up each turn does not keep the other lists waiting: each turn begins with

@@ -98,11 +98,11 @@ func TestAWalkContinuesAfterTheLastItem(t *testing.T) {
 	})
 	const events = 60 * 5 // 60 pages
 	w.happen(events, "invoice.paid", never)
-	w.backfill.opts.Budget, w.source.Settings.Rate = time.Second, 40
+	w.backfill.opts.Budget, w.source.Settings.Rate = 5*time.Second, 8
 	require.Eventually(t, func() bool {
 		w.turn()
 		return w.stored("backfill") == events
-	}, 2*time.Minute, time.Millisecond)
+	}, 10*time.Minute, time.Millisecond)
 }
 
 // An operator's pass reads the newest events too, wherever an automatic pass was interrupted.
