@@ -100,7 +100,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 						Events: []outbox.Incoming{{ID: identity.EventID(id), Type: "t"}},
 					})
 					return err == nil
-				}, 2*time.Minute, 50*time.Millisecond)
+				}, restorePatience, 50*time.Millisecond)
 				if kind == "lost" {
 					acknowledged[source] = append(acknowledged[source], time.Now())
 				}
@@ -113,7 +113,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	all := each * len(sources)
 
 	accept("done")
-	require.Eventually(t, func() bool { return done(app, all)() && done(mail, all)() }, 2*time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return done(app, all)() && done(mail, all)() }, restorePatience, 10*time.Millisecond)
 	accept("pending")
 	waitFor(t, b, `SELECT (count(*) = $1)::integer FROM hooklatch.effects WHERE attempt > 0 AND event_id LIKE 'pending%'`, 2*all)
 	var restoredTo time.Time
@@ -122,7 +122,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	app.open.Store(true)
 	mail.open.Store(true)
 	accept("lost")
-	require.Eventually(t, func() bool { return done(app, 3*all)() && done(mail, 3*all)() }, 2*time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return done(app, 3*all)() && done(mail, 3*all)() }, restorePatience, 10*time.Millisecond)
 	mailed, _, _ := mail.called()
 
 	a.restore(t, restoredTo)
@@ -131,10 +131,10 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(b.pool.Close)
 	accept("since") // no operator has confirmed the server yet
-	require.Eventually(t, done(app, 4*all), 2*time.Minute, 10*time.Millisecond, "all other work continues")
+	require.Eventually(t, done(app, 4*all), restorePatience, 10*time.Millisecond, "all other work continues")
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'app' AND state <> 'done'`, 0)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'mail' AND event_id LIKE 'since%'`, all)
-	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) > 0 }, 2*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.lines(t, withheldLine)) > 0 }, restorePatience, 50*time.Millisecond)
 	calls, _, _ := mail.called()
 	require.Equal(t, mailed, calls, "an at_most_once effect started before an operator confirmed the server")
 
@@ -162,7 +162,7 @@ func TestARestoredDatabaseWaitsForAPerson(t *testing.T) {
 
 	accept("lost") // sent again, as the reported interval suggests: the same events under the same keys
 	accept("late")
-	require.Eventually(t, func() bool { return done(app, 5*all)() && done(mail, 4*all)() }, 2*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return done(app, 5*all)() && done(mail, 4*all)() }, restorePatience, 50*time.Millisecond)
 	waitLong(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state NOT IN ('done', 'parked')`, 0)
 	require.Equal(t, 2*all, b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'parked' AND maybe_applied_since IS NOT NULL`),
 		"those of before, and those that came before the person had spoken")
@@ -184,8 +184,12 @@ func pendingKeys(t *testing.T, b *bundle, name string) []string {
 	return keys
 }
 
+// restorePatience limits each wait of the test of a restore. A wait may include the rescue of a job,
+// the end of a lease and several attempts.
+const restorePatience = 6 * time.Minute
+
 // waitLong waits until a query returns the number want, even on a busy machine.
 func waitLong(t *testing.T, b *bundle, query string, want int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return b.count(t, query) == want }, 2*time.Minute, 50*time.Millisecond, query)
+	require.Eventually(t, func() bool { return b.count(t, query) == want }, restorePatience, 50*time.Millisecond, query)
 }
