@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,7 +41,7 @@ func TestPagesOfferWhatCanBeDone(t *testing.T) {
 		s.WaitDone(t, "github", id)
 	}
 	imported := filepath.Join(t.TempDir(), "keys.csv")
-	require.NoError(t, os.WriteFile(imported, []byte("imported,2026-11-21T08:00:00Z\n"), 0o600))
+	require.NoError(t, os.WriteFile(imported, []byte("imported,"+time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600))
 	clitest.Must(t, s.Args("import", "keys", "github", imported, "--yes")...)
 	for _, id := range []string{"dispatched", "skipped", "failed", "held", "dropped", "erased", "redacted"} {
 		send(id)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -138,20 +139,23 @@ func TestImportedKeysAreKnown(t *testing.T) {
 	s := clitest.NewSystem(t, clitest.SystemOptions{})
 	file := filepath.Join(t.TempDir(), "known.csv")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
-	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\n\"evt_2\",1790000000\n")
+	// Retention deletes imported keys of events that are older than the dedup window.
+	received := time.Now().AddDate(0, 0, -7).UTC().Truncate(time.Second)
+	at := received.Format(time.RFC3339)
+	write(fmt.Sprintf("event_id,received_at\nevt_1,%s\n\"evt_2\",%d\n", at, received.Unix()))
 	require.Equal(t, "2 keys of stripe\nimport them with the same command and --yes\n", clitest.Must(t, s.Args("import", "keys", "stripe", file)...))
 	require.Zero(t, s.Count(t, `SELECT count(*) FROM hooklatch.processed_events`))
 	require.Equal(t, "2 keys imported, 0 were already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes", "--as", "ann", "--reason", "we migrate")...))
 	require.Equal(t, "0 keys imported, 2 were already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes")...))
-	write("event_id,received_at\nevt_1,2026-11-01T08:00:00Z\nevt_8,2026-11-01T08:00:00Z\n")
+	write("event_id,received_at\nevt_1," + at + "\nevt_8," + at + "\n")
 	require.Equal(t, "1 key imported, 1 was already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes")...))
 
 	_, sent := s.SendJSON(t, "stripe", "--id", "evt_1")
 	require.Equal(t, 1, sent.Duplicates)
 	for id, text := range map[string]string{ // spreadsheets begin a file with a byte order mark
-		"evt_marked": "\ufeffevt_marked,2026-11-01T08:00:00Z\n",
-		"evt_quoted": "\ufeff\"evt_quoted\",2026-11-01T08:00:00Z\n",
-		"evt_headed": "\ufeff\"event_id\",\"received_at\"\nevt_headed,2026-11-01T08:00:00Z\n",
+		"evt_marked": "\ufeffevt_marked," + at + "\n",
+		"evt_quoted": "\ufeff\"evt_quoted\"," + at + "\n",
+		"evt_headed": "\ufeff\"event_id\",\"received_at\"\nevt_headed," + at + "\n",
 	} {
 		write(text)
 		require.Equal(t, "1 key imported, 0 were already stored\n", clitest.Must(t, s.Args("import", "keys", "stripe", file, "--yes")...), id)
@@ -161,7 +165,7 @@ func TestImportedKeysAreKnown(t *testing.T) {
 	require.Contains(t, clitest.Must(t, s.Args("events", "list", "--state", "imported")...), "evt_2")
 	text := clitest.Must(t, s.Args("events", "show", "stripe", "evt_1")...)
 	require.Contains(t, text, "another system accepted the event, and its key was imported")
-	require.Contains(t, text, "2026-11-01 08:00:00.000Z  received by another system")
+	require.Contains(t, text, received.Format("2006-01-02 15:04:05.000Z")+"  received by another system")
 	require.Contains(t, clitest.Must(t, s.Args("audit")...), "we migrate")
 	var c clitest.Command
 	c.Run(t.Context(), s.Args("check")...)
