@@ -21,7 +21,7 @@ import (
 func TestALeavingGatewayAccepts(t *testing.T) {
 	t.Parallel()
 	const (
-		delay = 20 * time.Second // a busy machine takes long for a delivery
+		delay = 30 * time.Second // a busy machine takes long for a delivery
 		learn = 3 * time.Second  // deliveries that begin in this time are accepted
 	)
 	free, err := freeport.Addresses(2)
@@ -42,17 +42,18 @@ func TestALeavingGatewayAccepts(t *testing.T) {
 	}
 	require.False(t, closes())
 
-	p.Signal(t, syscall.SIGTERM)
 	began := time.Now()
+	p.Signal(t, syscall.SIGTERM)
 	p.Says(t, "stopping: deliveries are still accepted")
 	deliveries := 0
 	for deliveries == 0 || time.Since(began) < learn {
 		clitest.Must(t, "send", "stripe", "--config", path, "--url", "http://"+free[0], "--new-ids")
 		if deliveries++; deliveries == 1 {
 			require.True(t, closes())
-			var c clitest.Command
-			require.Equal(t, cli.ExitFailed, c.Run(t.Context(), "ready", "--url", "http://"+free[1]))
-			require.Contains(t, c.Stderr.String(), "not ready")
+			require.Eventually(t, func() bool { // on a busy machine, a response may take too long
+				var c clitest.Command
+				return c.Run(t.Context(), "ready", "--url", "http://"+free[1]) == cli.ExitFailed && strings.Contains(c.Stderr.String(), "not ready")
+			}, delay, clitest.Tick)
 		}
 	}
 	require.Positive(t, deliveries)

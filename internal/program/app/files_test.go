@@ -137,7 +137,7 @@ routes: [{name: all, from: stripe, to: app}]
 	a := started(t, f, &logs, func(o *app.Options) { o.FilesEvery = often })
 
 	write("6s", "")
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	logged(t, &logs, `"destinations changed; they take effect after a restart" destination=app`)
 	files["bearer"] = "the-second-bearer"
 	m.replace(t, files)
@@ -146,7 +146,7 @@ routes: [{name: all, from: stripe, to: app}]
 	require.Equal(t, "Bearer the-second-bearer", <-bearers, "the new secret is sent although the time limit needs a restart")
 
 	write("6s", "/elsewhere")
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	files["bearer"], files["heartbeat"], files["redis"], files["url"] = "the-bearer-of-elsewhere", "https://beats.example.com/second", "redis://127.0.0.1:2/0", url+"&connect_timeout=7"
 	m.replace(t, files)
 	logged(t, &logs, `"changed files of secrets take effect after a restart" path="alerts.heartbeat, database.url, destinations.app.http.bearer, gateway.seen_cache.redis"`)

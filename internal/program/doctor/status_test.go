@@ -26,9 +26,9 @@ func waits(t *testing.T) *pgxpool.Pool {
 	// start just before that.
 	require.Eventually(t, func() bool {
 		var middle bool
-		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1780`).Scan(&middle))
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT extract(epoch FROM now()) % 1800 BETWEEN 0 AND 1680`).Scan(&middle))
 		return middle
-	}, time.Minute, 100*time.Millisecond)
+	}, 4*time.Minute, 100*time.Millisecond)
 	for _, file := range []string{"../../../outbox/measure/testdata/waits.sql", "testdata/lately.sql"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
