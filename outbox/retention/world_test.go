@@ -34,11 +34,12 @@ type world struct {
 }
 
 // ownClock replaces now() and clock_timestamp() in all SQL that is parsed later. The new clock
-// begins at the next noon, so that no midnight passes during a test unless the test jumps over it.
+// begins at noon of the same day, so that no midnight passes during a test unless the test jumps over
+// it. The migrations use both clocks: on different days, partitions would overlap.
 const ownClock = `
 	CREATE SCHEMA clock;
 	CREATE TABLE clock.skew (ahead interval NOT NULL);
-	INSERT INTO clock.skew SELECT date_trunc('day', now() + interval '12 hours', 'UTC') + interval '12 hours' - now();
+	INSERT INTO clock.skew SELECT date_trunc('day', now(), 'UTC') + interval '12 hours' - now();
 	CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT pg_catalog.now() + ahead FROM clock.skew';
 	CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM clock.skew';
 	DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); END $$;`
