@@ -15,9 +15,11 @@ import (
 
 // nearPlanner plans the events that this process accepts. T1 then creates their effects, with no
 // dispatch job, fetch or T2 in between. An event gets a dispatch job instead if this process
-// does not have its source, if its plan has an error, or if the process is stopping.
+// does not have its source or leaves it to handlers, if the plans of its source are slow, if its plan
+// has an error, or if the process is stopping.
 type nearPlanner struct {
 	dispatch *dispatchWorker
+	slow     slowPlans
 	stopped  atomic.Bool
 }
 
@@ -35,9 +37,10 @@ func (n *nearPlanner) Plan(ctx context.Context, e *inbox.Event) (planned *outbox
 		}},
 		routing: d.routing.Load(), started: time.Now(),
 	}
-	if !run.routing.has(string(e.Source)) {
+	if !run.routing.has(string(e.Source)) || run.routing.table.LeavesToHandlers(e.Source) || !n.slow.planNow(e.Source) {
 		return nil
 	}
+	defer func() { n.slow.note(e.Source, time.Since(run.started)) }()
 	ctx, span := d.startSpan(ctx, run, e)
 	defer func() {
 		if v := recover(); v != nil { // the event's job plans it again, and records the panic
