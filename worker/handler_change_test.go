@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,7 +55,7 @@ func TestEventsOfASourceThatGainsHandlersWaitForThem(t *testing.T) {
 	b.configured(t, testSource)
 	b.accept(t, "evt_1", false)
 	waitFor(t, b, `SELECT count(*)::integer FROM hooklatch.river_job WHERE kind = 'dispatch' AND queue = 'handlers-stripe'`)
-	require.Equal(t, inbox.Received, b.event(t, "evt_1").Outcome)
+	require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE outcome = 'received' AND queue = 'handlers-stripe'`))
 	b.handling(t, func() { handled.Add(1) })
 	waitFor(t, b, `SELECT count(*)::integer FROM hooklatch.processed_events WHERE outcome = 'dispatched'`)
 	require.EqualValues(t, 1, handled.Load())
@@ -71,14 +72,35 @@ func TestEventsOfASourceThatLosesItsHandlersAreRouted(t *testing.T) {
 			var routed atomic.Int32
 			b.to(t, func(http.ResponseWriter, *http.Request) { routed.Add(1) })
 			b.accept(t, "evt_1", true)
-			_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET queue = $1`, queue)
-			require.NoError(t, err)
+			for _, table := range []string{"river_job", "processed_events"} {
+				_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.`+table+` SET queue = $1`, queue)
+				require.NoError(t, err)
+			}
 			b.configured(t)
 			waitFor(t, b, `SELECT count(*)::integer FROM hooklatch.effects WHERE state = 'done'`)
 			require.EqualValues(t, 1, routed.Load())
+			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.processed_events WHERE queue = 'dispatch'`))
 			require.Eventually(t, func() bool { return len(b.lines(t, "events taken back from handlers")) == 1 }, time.Minute, time.Millisecond)
 		})
 	}
+}
+
+// Handlers of a source may be gone for a while because their program restarts.
+func TestHandlersThatRestartKeepTheirEvents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var watch handlerWatch
+		gone := func(unhandled ...string) []string { return watch.gone(unhandled, time.Minute) }
+		require.Empty(t, gone("stripe", "github"))
+		<-time.After(59 * time.Second)
+		require.Empty(t, gone("stripe"))
+		<-time.After(time.Second)
+		require.Equal(t, []string{"stripe"}, gone("stripe", "github"))
+		<-time.After(59 * time.Second)
+		require.Equal(t, []string{"stripe"}, gone("stripe", "github"), "github had handlers meanwhile")
+		<-time.After(time.Second)
+		require.Equal(t, []string{"stripe", "github"}, gone("stripe", "github"))
+	})
 }
 
 // A process takes events from handlers only if its configuration says that their source has none,
@@ -114,7 +136,7 @@ func TestEventsOfHandlersStayWithThem(t *testing.T) {
 			b.to(t, func(http.ResponseWriter, *http.Request) {})
 			w := start(t, b)
 			b.accept(t, "evt_1", true)
-			require.NoError(t, w.syncQueues(t.Context()))
+			require.NoError(t, w.takeBackEvents(t.Context()))
 			require.Equal(t, 1, b.count(t, `SELECT count(*) FROM hooklatch.river_job WHERE queue = 'handlers-stripe' AND args ->> 'event_id' = 'evt_1'`))
 			require.Equal(t, inbox.Received, b.event(t, "evt_1").Outcome)
 		})

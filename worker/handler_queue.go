@@ -56,7 +56,7 @@ func (d *dispatchWorker) enter(ctx context.Context, run dispatchRun, event *inbo
 		}
 	case !run.routing.has(string(event.Source)) && !d.handlers.serves(string(event.Source)):
 		return nil, d.leave(ctx, run, event, "the configuration of this process does not have its source")
-	case run.routing.table.LeavesToHandlers(event.Source) && !d.handlers.serves(string(event.Source)):
+	case run.routing.table.LeavesToHandlers(event.Source) && event.OnlyRoute == "" && !d.handlers.serves(string(event.Source)):
 		return nil, d.leaveToHandlers(ctx, run, event)
 	}
 	if len(d.handlers.matching(string(event.Source), event.Type)) == 0 {
@@ -92,12 +92,16 @@ func (d *dispatchWorker) leave(ctx context.Context, run dispatchRun, event *inbo
 	return d.snooze(run.job.Queue, wait)
 }
 
-// leaveToHandlers moves an event's job to the queue of its source's handlers, and returns a snooze.
-// The event was accepted before the source had handlers. The routes of this process would skip it.
+// leaveToHandlers moves an event to the queue of its source's handlers, and returns a snooze. The event
+// was accepted before the source had handlers. The routes of this process would skip it.
 func (d *dispatchWorker) leaveToHandlers(ctx context.Context, run dispatchRun, event *inbox.Event) error {
 	queue := riverjob.HandlersQueue(event.Source)
-	if err := d.fleet.RedirectEvent(ctx, run.job.ID, queue); err != nil {
+	moved, err := d.fleet.RedirectEvent(ctx, event.EventRef, run.job.ID, queue, run.routing.announced)
+	if err != nil {
 		return err
+	}
+	if !moved {
+		return d.leave(ctx, run, event, "another process has a newer configuration and decides")
 	}
 	return d.snooze(queue, foreignSnooze)
 }

@@ -87,7 +87,7 @@ func (w *Worker) syncPauses(ctx context.Context, client *river.Client[pgx.Tx]) e
 			errs = append(errs, insertProbe(ctx, client, state.Name))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.takeBackEvents(ctx))...)
 }
 
 // watchServer logs that at_most_once effects are withheld because no operator has confirmed the

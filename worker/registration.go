@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -48,12 +47,7 @@ func (w *Worker) registerDestinations(ctx context.Context) error {
 func (w *Worker) syncQueues(ctx context.Context) error {
 	moved, err := w.fleet.SyncQueues(ctx)
 	w.logMoved(ctx, moved)
-	back, backErr := w.fleet.TakeBackEvents(ctx, w.routing.Load().routed)
-	if back > 0 {
-		w.telemetry.logger.LogAttrs(ctx, slog.LevelWarn, "events taken back from handlers", slog.Int64(logkey.Count, back),
-			slog.String(logkey.Reason, "their source has no handlers in this configuration, and no running process has any"))
-	}
-	return errors.Join(err, backErr)
+	return err
 }
 
 func (w *Worker) logMoved(ctx context.Context, moved int64) {

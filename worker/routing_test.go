@@ -242,6 +242,9 @@ func (p *programs) restarted(t *testing.T, gateway fleet.Presence) {
 	require.NoError(t, err)
 	worker := gateway
 	worker.ID, worker.GatewayOnly = "restarted", false
+	announced, err := p.outbox.Fleet().Announce(t.Context(), worker)
+	require.NoError(t, err)
+	worker.Last = announced // only a worker that outlives its start counts
 	for _, one := range []fleet.Presence{worker, gateway} {
 		_, err := p.outbox.Fleet().Announce(t.Context(), one)
 		require.NoError(t, err)

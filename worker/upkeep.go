@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
+	"github.com/tidwall/gjson"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
@@ -55,6 +57,10 @@ const (
 	backfillEvery = 15 * time.Second
 )
 
+// leaveUpkeep is the number of times that a process leaves a job to other processes because it runs
+// another job of the same kind.
+const leaveUpkeep = 5
+
 type partitionsArgs struct{}
 
 // Kind implements river.JobArgs.
@@ -90,14 +96,18 @@ type backfillArgs struct{}
 // Kind implements river.JobArgs.
 func (backfillArgs) Kind() string { return kindBackfill }
 
-// upkeep returns the worker of a kind of upkeep, whose jobs have no arguments. A job does nothing while
-// this process runs another job of its kind. Each period has a new job, so a run that lasts for many
-// periods would otherwise take all upkeepWorkers.
+// upkeep returns the worker of a kind of upkeep, whose jobs have no arguments. While this process runs
+// another job of a kind, it leaves later jobs to other processes for a while, and then completes them
+// without work. Each period has a new job, so a run that lasts for many periods would otherwise take all
+// upkeepWorkers.
 func upkeep[Args river.JobArgs](work func(context.Context) error) river.Worker[Args] {
 	var running atomic.Bool
-	return river.WorkFunc(func(ctx context.Context, _ *river.Job[Args]) error {
+	return river.WorkFunc(func(ctx context.Context, job *river.Job[Args]) error {
 		if !running.CompareAndSwap(false, true) {
-			return nil
+			if gjson.GetBytes(job.Metadata, "snoozes").Int() >= leaveUpkeep {
+				return nil
+			}
+			return river.JobSnooze(runBusy + rand.N(runBusy)) //nolint:gosec // no secret depends on it
 		}
 		defer running.Store(false)
 		return work(ctx)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ func TestUpkeepThatHasEndedPreventsNoUpkeep(t *testing.T) {
 	require.False(t, inserted.UniqueSkippedAsDuplicate)
 }
 
-// A run of upkeep that hangs, and ignores its context, takes one worker. All later jobs of its kind end
-// at once, and other upkeep continues.
+// A run of upkeep that hangs, and ignores its context, takes one worker. Its process leaves later jobs of
+// the kind to other processes, and after some tries completes them. Other upkeep continues.
 func TestAHungRunOfUpkeepTakesOneWorker(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,9 +47,12 @@ func TestAHungRunOfUpkeepTakesOneWorker(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for range upkeepWorkers {
-		next(t, events, kindRetention, river.EventKindJobCompleted)
+		next(t, events, kindRetention, river.EventKindJobSnoozed)
 	}
-	_, err := w.client.Insert(t.Context(), reconcileArgs{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep})
+	_, err := w.client.Insert(t.Context(), retentionArgs{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep, Metadata: fmt.Appendf(nil, `{"snoozes": %d}`, leaveUpkeep)})
+	require.NoError(t, err)
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.river_job WHERE kind = $1 AND state = 'completed'`, kindRetention)
+	_, err = w.client.Insert(t.Context(), reconcileArgs{}, &river.InsertOpts{Queue: riverjob.QueueUpkeep})
 	require.NoError(t, err)
 	waitFor(t, b, `SELECT (count(*) = 0)::int FROM hooklatch.river_job WHERE kind = $1 AND state <> 'completed'`, kindReconcile)
 	require.EqualValues(t, 1, runs.Load())

@@ -45,6 +45,7 @@ type Worker struct {
 
 	running      underway
 	handlerSlots chan struct{}
+	handlerWatch handlerWatch
 	runSlots     chan struct{}
 	probeSlots   chan struct{}
 	foreign      sync.Map // sources and destinations logged once as left to other processes
@@ -70,8 +71,8 @@ type Worker struct {
 }
 
 // limits are timeouts of work in a Worker. Tests raise them, because a machine under load may need
-// longer.
-type limits struct{ announce, trip, record, commit time.Duration }
+// longer. handlersGone is a minimum, which tests leave out: see handlersGoneFor.
+type limits struct{ announce, trip, record, commit, handlersGone time.Duration }
 
 // New checks the options and compiles all routes. It does not access the database. Its error lists
 // all faults of the options, or, if there are none, all faults of routes, as *route.Error.
@@ -106,7 +107,7 @@ func New(opts Options) (*Worker, error) {
 		// lies between the job's timeout and its rescue. A handler that ignores its context and
 		// leaves its transaction idle from the start therefore holds no locks after the rescue.
 		handlersTx: commit.TransactionOptions(opts.JobTimeout + (opts.RescueAfter-opts.JobTimeout)/2),
-		limits:     limits{announce: announceTimeout, trip: tripTimeout, record: recordTimeout, commit: commitTimeout},
+		limits:     limits{announce: announceTimeout, trip: tripTimeout, record: recordTimeout, commit: commitTimeout, handlersGone: handlersGoneFor},
 	}
 	for _, d := range opts.Destinations {
 		w.lanes[d.Name] = serve(d, w.fleet.TakeTokens)

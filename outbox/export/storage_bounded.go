@@ -68,6 +68,9 @@ func call[T any](ctx context.Context, running chan struct{}, f func() (T, error)
 		panicked any
 	}
 	var none T
+	if ctx.Err() != nil {
+		return none, context.Cause(ctx) // the storage was not asked
+	}
 	gaveUp := func() error { return fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx)) }
 	select {
 	case running <- struct{}{}:

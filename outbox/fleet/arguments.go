@@ -66,8 +66,13 @@ type tripBreaker struct {
 }
 
 type redirectEvent struct {
-	Queue string
-	JobID int64
+	Source          identity.Source
+	EventID         identity.EventID
+	Queue           string
+	JobID           int64
+	Configuration   int64 // number of the asking process's configuration
+	SeenSeconds     float64
+	PatienceSeconds float64 // time for which a gateway counts
 }
 
 type redirectJob struct{ JobID int64 }
@@ -123,10 +128,15 @@ type recallJobs struct {
 }
 
 type takeBackEvents struct {
-	Sources     []string
-	Queues      []string // queues from which the jobs are moved
-	SeenSeconds float64
-	Limit       int
+	Sources []string
+	Queues  []string // queues from which the jobs are moved
+	Limit   int
+}
+
+type unhandledSources struct {
+	Sources       []string
+	Configuration int64 // number of the asking process's configuration
+	SeenSeconds   float64
 }
 
 type setAside struct {

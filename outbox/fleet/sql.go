@@ -41,6 +41,7 @@ type statements struct {
 	TakeTokens           statement.Of[takeTokens]
 	TellPausesAgain      statement.Of[tellPausesAgain]
 	TripBreaker          statement.Of[tripBreaker]
+	UnhandledSources     statement.Of[unhandledSources]
 	UnservedQueues       statement.Of[seenWithin]
 	WaitingEffects       statement.Bound
 	WaitsFor             statement.Of[named]

@@ -206,7 +206,7 @@ func (c *checkup) configured(cfg *config.Config) {
 	if len(cfg.Sources) == 0 {
 		c.add(doctor.Warning, "sources", "no sources are configured: no deliveries can be received", "add one, such as sources: {stripe: {provider: stripe, secrets: [...]}}")
 	}
-	if len(cfg.Routes) == 0 {
+	if len(cfg.Routes) == 0 && len(cfg.Sources) > 0 {
 		c.add(doctor.Warning, "routes", "no routes are configured: every event will be skipped", "add one, such as routes: [{name: all, from: \"*\", to: app}]")
 	}
 }

@@ -114,7 +114,7 @@ func (w *waiting) configurations() {
 				newest.id, w.since(newest.since), strings.Join(older, ", ")),
 				"reload or stop the processes with an older configuration; if several configurations are meant to run, give each its own sources")
 		default:
-			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; workers wait %s for such a worker, then dispatch with their older routes: %s",
+			w.add("configurations", int64(len(older)), newest.since, fmt.Sprintf("the gateway %s has had the newest configuration %s, and no worker runs with its routes; %s after the last such worker was seen, workers dispatch with their older routes: %s",
 				newest.id, w.since(newest.since), fleet.GatewayPatience, strings.Join(older, ", ")),
 				"reload the workers, or start them with the same file")
 		}

@@ -3,14 +3,15 @@
 -- known configuration keeps its number. Therefore, a restarted process does not make an older
 -- configuration the newest. A configuration that no process has run for :unused_seconds gets a new
 -- number, unless the process renews its announcement, or no process could announce anything in that
--- time.
+-- time. A worker counts as having run the configuration from its second announcement on: a worker that
+-- fails at every start does not count.
 WITH outage AS (
     SELECT max(seen_at) AS began_at
     FROM hooklatch.configurations
     HAVING max(seen_at) < now() - make_interval(secs => :unused_seconds::float8)
 ), announced AS (
     INSERT INTO hooklatch.configurations AS known (hash, began_by, dispatched_at)
-    VALUES (:configuration, :id, CASE WHEN :dispatches THEN now() ELSE '-infinity' END)
+    VALUES (:configuration, :id, CASE WHEN :dispatches AND :renewed::boolean THEN now() ELSE '-infinity' END)
     ON CONFLICT (hash) DO UPDATE
     SET
         seen_at = now(),
