@@ -41,7 +41,7 @@ func TestAPoolerOfTransactionsThroughAFailover(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hooklatch.yaml")
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `
 database: {url: %q, direct_url: %q}
-gateway: {listen: %q, accept_timeout: 60s}
+gateway: {listen: %q, accept_timeout: 60s, read_header_timeout: 60s}
 admin: {listen: %q}
 sources: {stripe: {provider: stripe, secrets: [whsec_of-the-test]}}
 destinations: {app: {http: {url: %q}}}

@@ -32,7 +32,7 @@ const stripeSecret = "whsec_the_tests_in_a_browser_know_it"
 // receiver that closes each connection without a response.
 const configuration = `
 database: {url: %q, allow: [fsync_off]}
-gateway: {listen: "127.0.0.1:0", accept_timeout: 60s}
+gateway: {listen: "127.0.0.1:0", accept_timeout: 60s, read_header_timeout: 60s}
 admin: {%s}
 sources:
   stripe: {provider: stripe, secrets: [%q]}
