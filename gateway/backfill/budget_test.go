@@ -30,16 +30,16 @@ func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, pages*100, w.stored("backfill"))
 			w.happen(3, "invoice.paid", func(int) int { return 0 })
-			w.backfill.opts.Budget = time.Second
-			w.source.Settings.Rate, w.source.Settings.Deep = 10, deep // a turn reads only a few of the pages
+			w.backfill.opts.Budget = 5 * time.Second
+			w.source.Settings.Rate, w.source.Settings.Deep = 2, deep // a turn reads only a few of the pages
 			require.Eventually(t, func() bool {
 				w.turn()
 				return w.stored("backfill") == pages*100+3
-			}, 2*time.Minute, time.Millisecond)
+			}, 10*time.Minute, time.Millisecond)
 			require.Eventually(t, func() bool {
 				w.turn()
 				return w.state().CoveredUntil.After(w.now)
-			}, 2*time.Minute, time.Millisecond, "the watermark moves")
+			}, 10*time.Minute, time.Millisecond, "the watermark moves")
 		})
 	}
 }
