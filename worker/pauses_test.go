@@ -141,7 +141,7 @@ func TestAProcessThatWasNotListeningIsToldOfPausesAgain(t *testing.T) {
 }
 
 // A database that does not respond to a COMMIT does not delay a stop: the other processes, or the
-// next process, refresh the pauses. HOOKLATCH_LONG=1, on a quiet machine, limits the time of the stop.
+// next process, refresh the pauses. HOOKLATCH_LONG=1, on a quiet machine, limits the stop further.
 func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	t.Parallel()
 	sound := setup(t)
@@ -166,6 +166,10 @@ func TestAStopDoesNotWaitForPausesOfAHungDatabase(t *testing.T) {
 	k.stop()
 	took := time.Since(began)
 	t.Logf("stopped after %s", took.Round(time.Millisecond))
-	require.False(t, os.Getenv("HOOKLATCH_LONG") != "" && took >= 5*time.Second, "each transaction is tried for 10 s")
+	limit := 9 * time.Second // each transaction is tried for 10 s
+	if os.Getenv("HOOKLATCH_LONG") != "" {
+		limit = 5 * time.Second
+	}
+	require.Less(t, took, limit)
 	f.Arm(fault.Hang, 0)
 }
