@@ -138,7 +138,8 @@ func TestAnAbandonedAttemptIsRepeatedAfterItsLease(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.pool.Exec(t.Context(), `UPDATE hooklatch.river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'effect' AND state IN ('retryable', 'scheduled')`)
 	require.NoError(t, err)
-	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt = 2`)
+	// On a busy machine, an attempt may end before its call, so that a later attempt is the second call.
+	waitFor(t, b, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done' AND attempt >= 2`)
 }
 
 // A stop does not wait for an abandoned sender, and waits only briefly for a cancelled sender that
