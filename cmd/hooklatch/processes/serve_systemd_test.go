@@ -120,8 +120,8 @@ func TestARestartRefusesNobody(t *testing.T) {
 				sent += 10
 				switch {
 				case code == cli.ExitOK:
-				case strings.Contains(text, "Client.Timeout exceeded") && !notAccepted.MatchString(text):
-					late += 10 // a busy machine needs longer for a restart than a sender waits
+				case strings.Contains(text, "; 1 without a response") && strings.Contains(text, "Client.Timeout exceeded") && !notAccepted.MatchString(text):
+					late++ // the time limit of this delivery ended during a restart, on a busy machine; the other nine were accepted
 				default:
 					refused = append(refused, text)
 				}
