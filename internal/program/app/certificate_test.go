@@ -61,7 +61,7 @@ admin: {listen: "127.0.0.1:0", tls: {cert_file: %[2]s, key_file: %s}}
 	}
 	certify(t, dir, now, now.Add(2*time.Hour))
 	inEffect(now.Add(time.Hour))
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	inEffect(now.Add(2 * time.Hour))
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "tls.key"), []byte("nothing"), 0o600))
@@ -73,12 +73,12 @@ admin: {listen: "127.0.0.1:0", tls: {cert_file: %[2]s, key_file: %s}}
 
 	other := t.TempDir()
 	write(certify(t, other, now, now.Add(3*time.Hour)))
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	inEffect(now.Add(3 * time.Hour))
 	require.NotContains(t, logs.String(), "take effect after a restart", "changes to other files need no restart")
 
 	f.write(t, "")
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	require.Contains(t, logs.String(), `take effect after a restart" reason="gateway, admin"`)
 	inEffect(now.Add(3 * time.Hour))
 }
@@ -119,7 +119,7 @@ sources: {stripe: {provider: stripe, secrets_file: stripe}}
 	logged(t, &logs, `are in effect" path=sources.stripe.secrets`)
 	deliver(t, a, "stripe", "the-second-secret")
 	secrets("the-third-secret")
-	require.NoError(t, a.Reload(t.Context()))
+	reload(t, a)
 	deliver(t, a, "stripe", "the-third-secret")
 	require.Greater(t, strings.Count(logs.String(), `"certificate has expired" path=admin.tls`), 1)
 
