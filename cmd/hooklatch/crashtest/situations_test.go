@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,12 +87,15 @@ func (s *stage) deliver(n, status int) {
 }
 
 // forge sends an unsigned delivery from an address of this machine, and requires that the gateway
-// refuses it.
+// refuses it. It skips the test if the machine does not have the address.
 func (s *stage) forge(from string) {
 	s.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
 	answer, err := client.Post(s.gateway.url+"/webhooks/stripe", "application/json", strings.NewReader(`{"id":"evt_x"}`))
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		s.Skip("this machine has only one loopback address")
+	}
 	require.NoError(s, err)
 	require.Equal(s, http.StatusUnauthorized, answer.StatusCode)
 	require.NoError(s, answer.Body.Close())
