@@ -44,15 +44,11 @@ const (
 	reasonNoSource   = "unknown_source"
 	reasonNoProof    = "proof_not_kept" // the request's secret is not current, or not restorable
 	reasonNoDelivery = "no_delivery"    // the request is the sender's endpoint check, not a delivery
-	// reasonSameContent means that an event repeats the content of another event, within its window.
-	reasonSameContent = "same_content"
 )
 
 // AcceptAgain verifies a quarantined delivery with the current configuration and, if it is valid,
-// accepts it. A signed time is compared with the delivery's arrival time. A content window begins
-// when an event is accepted, so two events that arrived far apart may share one. AcceptAgain
-// therefore refuses a delivery if its event is a duplicate only by content: the quarantine may
-// have the only copy. Other events of the delivery may have been accepted. Errors: *RefusedError.
+// accepts it. A signed time is compared with the delivery's arrival time, and a content window begins
+// at that time. Errors: *RefusedError.
 func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
 	return g.judgeAgain(ctx, kept, false)
 }
@@ -75,7 +71,7 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 	}
 	rx := &reception{
 		gateway: g, source: src, ctx: ctx, span: trace.SpanFromContext(context.Background()),
-		started: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src, true), trial: trial,
+		started: kept.RejectedAt, arrived: kept.RejectedAt, secrets: src.keys.at(g.opts.Now()), memory: g.memory.reservation(src, true), trial: trial,
 	}
 	defer rx.leave()
 	request.Trial = trial
@@ -88,18 +84,8 @@ func (g *Gateway) judgeAgain(ctx context.Context, kept *quarantine.Delivery, tri
 		return outbox.Acceptance{}, &RefusedError{Reason: refused.reason, Ours: refused.ours() && refused.reason != reasonNoValidSecret, cause: errors.Join(refused.cause, messageOf(refused))}
 	case answered.result == resultHandshake:
 		return outbox.Acceptance{}, &RefusedError{Reason: reasonNoDelivery}
-	case repeatsContent(answered.acceptance):
-		return outbox.Acceptance{}, &RefusedError{Reason: reasonSameContent}
 	}
 	return answered.acceptance, nil
-}
-
-// repeatsContent reports whether an event is a duplicate of another delivery's event, only because
-// both have the same content.
-func repeatsContent(a outbox.Acceptance) bool {
-	return slices.ContainsFunc(a.Events, func(e outbox.AcceptedEvent) bool {
-		return e.SameAs != "" && !slices.ContainsFunc(a.Events, func(own outbox.AcceptedEvent) bool { return own.EventID == e.SameAs })
-	})
 }
 
 // messageOf returns the message that the sender of an invalid delivery gets, or nil for any other

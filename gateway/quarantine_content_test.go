@@ -8,57 +8,61 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
-	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox/secret"
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Two deliveries with equal content may have arrived far apart, although both are accepted at once.
-// The second stays in quarantine, which has its only copy. After the window it is a new event. A
-// delivery whose own events are equal leaves the quarantine.
-func TestARetryKeepsWhatOnlyRepeatsContent(t *testing.T) {
+// Deliveries from the quarantine are accepted within milliseconds. Their content windows begin when
+// they arrived, and they are duplicates of each other exactly as if they had been accepted then.
+func TestContentWindowsOfARetryCountFromTheArrival(t *testing.T) {
 	t.Parallel()
-	p := loose()
-	one := p.Events
-	p.Events = func(r *provider.Request) ([]provider.Event, error) {
-		events, err := one(r)
-		if id := r.Header.Get("X-Second-Id"); id != "" {
-			events = append(events, provider.Event{ID: id, Type: "x"})
+	const window = time.Minute
+	// Each case gives the ages of equal deliveries in the order in which they are retried, and which of
+	// them are new.
+	for name, c := range map[string]struct {
+		ages  []time.Duration
+		isNew []bool
+	}{
+		"an hour apart":                      {[]time.Duration{2 * time.Hour, time.Hour}, []bool{true, true}},
+		"an hour apart, the newer one first": {[]time.Duration{time.Hour, 2 * time.Hour}, []bool{true, true}},
+		"10 s apart":                         {[]time.Duration{time.Hour + 10*time.Second, time.Hour}, []bool{true, false}},
+		"10 s apart, the newer one first":    {[]time.Duration{time.Hour, time.Hour + 10*time.Second}, []bool{true, false}},
+		"a pair, an hour after a pair": {
+			[]time.Duration{3*time.Hour + 10*time.Second, 3 * time.Hour, 2 * time.Hour, 2*time.Hour - 10*time.Second},
+			[]bool{true, false, true, false},
+		},
+		"a pair, an hour before a pair": {
+			[]time.Duration{2 * time.Hour, 2*time.Hour - 10*time.Second, 3 * time.Hour, 3*time.Hour + 10*time.Second},
+			[]bool{true, false, true, false},
+		},
+	} {
+		for _, guard := range []gateway.ReplayGuard{gateway.ReplayOff, gateway.ReplayFlag} {
+			t.Run(name+", replay guard "+string(guard), func(t *testing.T) {
+				t.Parallel()
+				sourceWith := func(key string) []gateway.Source {
+					s := source("orders", loose())
+					s.Secrets = []gateway.Secret{{Value: secret.New(key)}}
+					s.ContentWindow, s.ReplayGuard = window, guard
+					return []gateway.Source{s}
+				}
+				q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) { o.Sources = sourceWith("wrong") })
+				for i := range c.ages {
+					require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", `{"amount":1}`, withHeaders("X-Id", string(rune('a'+i)))).status)
+				}
+				kept := q.kept(t)
+				require.Len(t, kept, len(c.ages))
+				require.NoError(t, q.gateway.SetSources(sourceWith(testSecret)))
+				events := 0
+				for i, age := range c.ages {
+					kept[i].RejectedAt = kept[i].RejectedAt.Add(-age)
+					a, err := q.gateway.AcceptAgain(t.Context(), &kept[i])
+					require.NoError(t, err, "a delivery that is accepted or a duplicate leaves the quarantine")
+					require.Equal(t, c.isNew[i], a.New() == 1)
+					events += a.New()
+					require.Equal(t, !c.isNew[i], a.Duplicates() == 1)
+				}
+				require.Equal(t, events, q.count(t, "SELECT count(*) FROM hooklatch.processed_events"))
+			})
 		}
-		return events, err
 	}
-	sourceWith := func(key string) []gateway.Source {
-		s := source("orders", p)
-		s.Secrets = []gateway.Secret{{Value: secret.New(key)}}
-		s.ContentWindow, s.ReplayGuard = time.Hour, gateway.ReplayOff
-		return []gateway.Source{s}
-	}
-	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) { o.Sources = sourceWith("wrong") })
-	for _, ids := range [][]string{{"X-Id", "a"}, {"X-Id", "b"}, {"X-Id", "a"}} {
-		require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", `{"amount":1}`, withHeaders(ids...)).status)
-	}
-	require.Equal(t, http.StatusUnauthorized, q.post(t, "orders", `{"amount":2}`, withHeaders("X-Id", "c", "X-Second-Id", "d")).status)
-	kept := q.kept(t)
-	require.Len(t, kept, 4)
-	require.NoError(t, q.gateway.SetSources(sourceWith(testSecret)))
-
-	accepted := func(at, isNew int) {
-		t.Helper()
-		a, err := q.gateway.AcceptAgain(t.Context(), &kept[at])
-		require.NoError(t, err)
-		require.Equal(t, isNew, a.New())
-	}
-	accepted(0, 1)
-	_, err := q.gateway.AcceptAgain(t.Context(), &kept[1])
-	var refused *gateway.RefusedError
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "same_content", refused.Reason)
-	require.False(t, refused.Ours)
-	accepted(2, 0)
-	accepted(3, 1)
-	accepted(3, 0)
-
-	_, err = q.pool.Exec(t.Context(), "UPDATE hooklatch.content_guards SET expires_at = now()")
-	require.NoError(t, err)
-	accepted(1, 1)
 }

@@ -30,6 +30,7 @@ type reception struct {
 	ctx     context.Context // carries the span
 	span    trace.Span
 	started time.Time
+	arrived time.Time          // of a quarantined delivery, by the database's clock; zero for all others
 	secrets *usable            // accepted at arrival; for a quarantined delivery, accepted now
 	retry   provider.RetryInfo // retry information from a verified request's sender
 
@@ -313,6 +314,7 @@ func (rx *reception) delivery(request *provider.Request, events []provider.Event
 		Handlers:      rx.source.Handlers,
 		ReplayGuard:   rx.source.replayGuard(rx.signed, events),
 		ContentWindow: rx.source.ContentWindow,
+		ArrivedAt:     rx.arrived,
 		RetryNumber:   rx.retry.Number,
 		RetryReason:   rx.retry.Reason,
 		Traceparent:   tracing.Parent(rx.ctx),

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -76,8 +77,14 @@ func (o *Outbox) newArrival(d Delivery) (arrival, error) {
 }
 
 // weigh returns what a delivery adds to a batch: its number of events, and the bytes of its body
-// and headers.
-func (a arrival) weigh() (items, size int) { return len(a.Events), len(a.Body) + len(a.headers) }
+// and headers. A delivery with content windows of the past gets a batch of its own, because events of
+// one batch with equal contents are duplicates.
+func (a arrival) weigh() (items, size int) {
+	if a.fromPast() {
+		return math.MaxInt32, 0
+	}
+	return len(a.Events), len(a.Body) + len(a.headers)
+}
 
 // Accept commits the delivery: dedup rows, payload, and one dispatch job for each new event that is
 // neither held nor planned. All of it is committed in one transaction (T1), which may also commit
@@ -249,7 +256,7 @@ func (a arrival) acceptance(i int, known map[identity.EventRef]knownEvent, guard
 			e.ReplaySuspect, e.ContentDiffers = false, false // not a replay: the provider repeats the event under the same id
 		case isRepeat:
 			e.Status, e.SameAs = Duplicate, repeats.id
-			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.acceptedAt, hash: a.hashes[j]}
+			stands = knownEvent{acceptanceID: repeats.acceptanceID, receivedAt: repeats.receivedAt, hash: a.hashes[j]}
 			if stands.receivedAt.IsZero() {
 				stands.receivedAt = known[identity.EventRef{Source: a.Source, EventID: repeats.id}].receivedAt
 			}

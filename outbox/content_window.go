@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hooklatch/hooklatch/internal/column"
 	"github.com/hooklatch/hooklatch/outbox/commit"
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
@@ -21,7 +22,7 @@ type eventAt struct{ arrival, event int }
 type repeated struct {
 	id           identity.EventID
 	acceptanceID uuid.UUID
-	acceptedAt   time.Time // zero for an event of the same batch
+	receivedAt   time.Time // zero for an event of the same batch
 }
 
 // contentWindows are the content windows of a batch. An event opens a window when it is stored and
@@ -46,12 +47,20 @@ type windowRow struct {
 
 	EventID       identity.EventID
 	AcceptanceID  uuid.UUID
-	WindowSeconds float64 // zero closes the window
+	WindowSeconds float64    // zero closes the window
+	ArrivedAt     *time.Time // beginning of the window; nil: the transaction's time
+}
+
+type contentRow struct {
+	contentKey
+
+	WindowSeconds float64
+	ArrivedAt     *time.Time
 }
 
 type contentGuard struct{ Contents []windowRow }
 
-type contentGuards struct{ Contents []contentKey }
+type contentGuards struct{ Contents []contentRow }
 
 type moveContentGuards struct{ Contents []windowRow }
 
@@ -61,10 +70,25 @@ func (a arrival) contentKey(j int) guardKey {
 	return guardKey{source: a.Source, hash: sha256.Sum256(append(slices.Clone(a.hashes[j]), a.Events[j].Type...))}
 }
 
-func (a arrival) window(j int) windowRow {
+// contentKeys returns the keys of the windows that an event looks for and may open. A content has
+// one window, which an event of the past must not move back: equal events that arrive now would get
+// through. Events of the past therefore also have a second window that only they use and may move
+// back. It is locked like the first, but changes only when an event opens it.
+func (a arrival) contentKeys(j int) []guardKey {
+	key := a.contentKey(j)
+	if !a.fromPast() {
+		return []guardKey{key}
+	}
+	return []guardKey{key, {source: key.source, hash: sha256.Sum256(append(key.hash[:], "past"...))}}
+}
+
+// fromPast reports whether the delivery's content windows begin at a time in the past.
+func (a arrival) fromPast() bool { return a.ContentWindow > 0 && !a.ArrivedAt.IsZero() }
+
+func (a arrival) window(key guardKey, j int) windowRow {
 	return windowRow{
-		contentKey: a.contentKey(j).argument(), EventID: a.Events[j].ID,
-		AcceptanceID: a.acceptanceIDs[j], WindowSeconds: a.ContentWindow.Seconds(),
+		contentKey: key.argument(), EventID: a.Events[j].ID, AcceptanceID: a.acceptanceIDs[j],
+		WindowSeconds: a.ContentWindow.Seconds(), ArrivedAt: column.KnownTime(a.ArrivedAt),
 	}
 }
 
@@ -96,22 +120,30 @@ func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, re
 		return contentWindows{}, err
 	}
 	first := make(map[guardKey]eventAt)
-	asked := make(map[guardKey]bool)
+	asked, locked := make(map[guardKey]bool), make(map[guardKey]bool)
 	var windows []windowRow
-	var contents []contentKey
+	var contents []contentRow
 	for _, e := range at {
 		a := batch[e.arrival]
 		if _, known := w.known[identity.EventRef{Source: a.Source, EventID: a.Events[e.event].ID}]; known {
 			continue
 		}
-		key := a.contentKey(e.event)
-		if !asked[key] {
-			asked[key] = true
-			contents = append(contents, key.argument())
-		}
-		if _, found := first[key]; !found && replayed[e.arrival].action != ReplayHold {
-			first[key] = e
-			windows = append(windows, a.window(e.event))
+		for i, key := range a.contentKeys(e.event) {
+			window := a.window(key, e.event)
+			if !asked[key] {
+				asked[key] = true
+				contents = append(contents, contentRow{contentKey: window.contentKey, WindowSeconds: window.WindowSeconds, ArrivedAt: window.ArrivedAt})
+			}
+			if locked[key] || replayed[e.arrival].action == ReplayHold {
+				continue
+			}
+			locked[key] = true
+			if i > 0 {
+				window.ArrivedAt, window.WindowSeconds = &time.Time{}, 0
+			} else {
+				first[key] = e
+			}
+			windows = append(windows, window)
 		}
 	}
 	if len(windows) > 0 {
@@ -123,7 +155,9 @@ func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, re
 		var hash []byte
 		if _, err := pgx.ForEachRow(rows, []any{&key.source, &hash}, func() error {
 			key.hash = [sha256.Size]byte(hash)
-			w.tentative[key] = first[key]
+			if at, found := first[key]; found {
+				w.tentative[key] = at
+			}
 			return nil
 		}); err != nil {
 			return contentWindows{}, fmt.Errorf("guard against repeated content: %w", err)
@@ -136,7 +170,7 @@ func (o *Outbox) openWindows(ctx context.Context, tx pgx.Tx, batch []arrival, re
 
 // readWindows returns the open windows of the given contents. It omits windows whose event is not
 // stored.
-func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentKey) (map[guardKey]repeated, error) {
+func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentRow) (map[guardKey]repeated, error) {
 	open := make(map[guardKey]repeated)
 	if len(contents) == 0 {
 		return open, nil
@@ -148,7 +182,7 @@ func (o *Outbox) readWindows(ctx context.Context, tx pgx.Tx, contents []contentK
 	var key guardKey
 	var hash []byte
 	var r repeated
-	if _, err := pgx.ForEachRow(rows, []any{&key.source, &hash, &r.id, &r.acceptanceID, &r.acceptedAt}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&key.source, &hash, &r.id, &r.acceptanceID, &r.receivedAt}, func() error {
 		key.hash = [sha256.Size]byte(hash)
 		open[key] = r
 		return nil
@@ -170,14 +204,21 @@ func (w contentWindows) admit(batch []arrival, at eventAt, held bool) bool {
 	if _, known := w.known[identity.EventRef{Source: a.Source, EventID: id}]; known {
 		return false
 	}
-	key := a.contentKey(at.event)
-	if r, open := w.open[key]; open {
-		w.repeats[at] = r
-		return false
+	keys := a.contentKeys(at.event)
+	for _, key := range keys {
+		if r, open := w.open[key]; open {
+			w.repeats[at] = r
+			return false
+		}
 	}
-	if !held {
+	if held {
+		return true
+	}
+	for i, key := range keys {
 		w.open[key] = repeated{id: id, acceptanceID: a.acceptanceIDs[at.event]}
-		w.openers[key] = at
+		if _, opened := w.tentative[key]; opened || i == len(keys)-1 {
+			w.openers[key] = at
+		}
 	}
 	return true
 }
@@ -189,14 +230,14 @@ func (o *Outbox) moveWindows(ctx context.Context, tx pgx.Tx, batch []arrival, w 
 	var windows []windowRow
 	for key, at := range w.tentative {
 		if _, opened := w.openers[key]; !opened {
-			closed := batch[at.arrival].window(at.event)
+			closed := batch[at.arrival].window(key, at.event)
 			closed.WindowSeconds = 0
 			windows = append(windows, closed)
 		}
 	}
 	for key, at := range w.openers {
 		if tentative, opened := w.tentative[key]; !opened || tentative != at {
-			windows = append(windows, batch[at.arrival].window(at.event))
+			windows = append(windows, batch[at.arrival].window(key, at.event))
 		}
 	}
 	if len(windows) == 0 {

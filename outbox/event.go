@@ -32,6 +32,9 @@ type Delivery struct {
 	// ContentWindow is the period, from the first event, in which events with the same content
 	// count as one event, whatever their ids. 0: only ids count.
 	ContentWindow time.Duration
+	// ArrivedAt is the time, by the database clock, from which ContentWindow counts for a delivery
+	// that is accepted later than it arrived. Zero: the time of acceptance.
+	ArrivedAt time.Time
 
 	// RetryNumber and RetryReason describe the provider's own retry. Zero for a first attempt.
 	RetryNumber int

@@ -1,10 +1,12 @@
 -- Opens a tentative window for each content without an open window, in key order, before any event
--- is inserted. It returns no row for a content whose window is still open. If two gateways open a
--- window for one content at the same time, the row lock makes the later one wait until the
--- transaction of the earlier one has ended.
+-- is inserted. It returns no row for a content whose window is still open, or begins later. If two
+-- gateways open a window for one content at the same time, the row lock makes the later one wait
+-- until the transaction of the earlier one has ended.
 INSERT INTO hooklatch.content_guards AS open (source, hash, event_id, acceptance_id, accepted_at, expires_at)
-SELECT g.source, g.hash, g.event_id, g.acceptance_id, now(), now() + make_interval(secs => g.window_seconds)
-FROM :contents AS g (source text, hash bytea, event_id text, acceptance_id uuid, window_seconds float8)
+SELECT
+    g.source, g.hash, g.event_id, g.acceptance_id,
+    LEAST(g.arrived_at, now()), LEAST(g.arrived_at, now()) + make_interval(secs => g.window_seconds)
+FROM :contents AS g (source text, hash bytea, event_id text, acceptance_id uuid, window_seconds float8, arrived_at timestamptz)
 ORDER BY g.source COLLATE "C", g.hash
 ON CONFLICT (source, hash) DO UPDATE
 SET
@@ -12,5 +14,5 @@ SET
     acceptance_id = EXCLUDED.acceptance_id,
     accepted_at = EXCLUDED.accepted_at,
     expires_at = EXCLUDED.expires_at
-WHERE open.expires_at <= now()
+WHERE open.expires_at <= EXCLUDED.accepted_at
 RETURNING source, hash

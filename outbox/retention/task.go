@@ -133,7 +133,9 @@ func (r *run) list(sources []identity.Source, found oldest) {
 	for _, source := range sources {
 		add(Guards, source, r.settings.dedupOf(source), found.guards)
 	}
-	add(Contents, "", Day, found.contents)
+	// A window may begin when a delivery arrived, although its copy is accepted up to 7 days later, from the
+	// quarantine.
+	add(Contents, "", 8*Day, found.contents)
 	add(Effects, "", r.settings.History, found.effects)
 	// Details are kept one day longer than effects, so that they are deleted after their effects.
 	add(Details, "", r.settings.History+Day, found.details)

@@ -24,8 +24,7 @@ func (c *cli) newQuarantineRetry() *cobra.Command {
 secrets and settings, oldest first. A signed time is compared with the time of arrival.
 A delivery that passes is accepted as if it had been sent again, and leaves the
 quarantine. A delivery that is refused again stays in quarantine until it is 7 days old.
-With dedup: content, a delivery stays too if its event is a duplicate only by content
-(same_content). The operator, time and reason are recorded.
+The operator, time and reason are recorded.
 
 Without --yes a selection is only counted. With --yes the selection becomes a bulk run,
 which this command carries out. An interrupt pauses the run, and 'hooklatch runs resume'
