@@ -74,7 +74,8 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	} else {
 		kept.Detail = r.message
 	}
-	if (src.Provider.SignsURL || src.Provider.Content != nil) && len(src.Provider.SecretQuery) == 0 && original.URL.RawQuery != "" {
+	inURL := src.Provider.Content != nil && len(rx.request.Body) == 0 // the event may be in the query
+	if (src.Provider.SignsURL || inURL) && len(src.Provider.SecretQuery) == 0 && original.URL.RawQuery != "" {
 		kept.Target += "?" + original.URL.RawQuery
 	}
 	kept.Headers = src.storedHeaders(rx.request.Header)

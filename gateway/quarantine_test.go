@@ -266,6 +266,26 @@ func TestOnlyASignatureIsKeptFromAuthorization(t *testing.T) {
 	require.Equal(t, []string{"HMAC AAAA", "hmac-sha256 00"}, found)
 }
 
+// The query of a request with a body is not its event, and may contain anything.
+func TestTheQueryOfARequestWithABodyIsNotKept(t *testing.T) {
+	t.Parallel()
+	p, err := catalog.New("zendesk", provider.Options{})
+	require.NoError(t, err)
+	q := setupQuarantined(t, pgtest.New(t), func(o *gateway.Options) {
+		o.Sources = []gateway.Source{{Name: "desk", Provider: p, Secrets: []gateway.Secret{{Value: secret.New("correct horse battery staple")}}}}
+	})
+	for _, body := range []string{"", `{"ticket":1}`} {
+		refused := &provider.Request{Method: http.MethodPost, URL: mustURL("https://hooks.example.com/webhooks/desk?key=canary"), Header: http.Header{}, Body: []byte(body)}
+		refused.Header.Set("X-Zendesk-Webhook-Invocation-Id", "i1")
+		require.Equal(t, http.StatusUnauthorized, q.sendAs(t, refused).status)
+	}
+	var targets []string
+	for _, kept := range q.kept(t) {
+		targets = append(targets, kept.Target)
+	}
+	require.ElementsMatch(t, []string{"/webhooks/desk?key=canary", "/webhooks/desk"}, targets)
+}
+
 // A delivery without a body is kept if its event is in its URL or in its headers.
 func TestADeliveryWithoutABodyIsKeptInQuarantine(t *testing.T) {
 	t.Parallel()
