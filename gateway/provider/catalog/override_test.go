@@ -83,6 +83,27 @@ func TestIgnoredFieldsLeaveTheTypesOfOneBodyApart(t *testing.T) {
 	}
 }
 
+// A workflow of HubSpot that runs again sends the same body. Both are events, unless the source says
+// otherwise.
+func TestEqualWebhooksOfHubSpotsWorkflowsAreEvents(t *testing.T) {
+	t.Parallel()
+	r := &provider.Request{Method: http.MethodPost, Header: http.Header{}, Body: []byte(`{"email":"ada@example.com","stage":"customer"}`)}
+	keys := func(o provider.Options) (first, second string) {
+		p := provide(t, "hubspot", o)
+		for _, key := range []*string{&first, &second} {
+			events, err := p.Events(r)
+			require.NoError(t, err)
+			require.Len(t, events, 1)
+			*key = events[0].ID
+		}
+		return first, second
+	}
+	first, second := keys(provider.Options{})
+	require.NotEqual(t, first, second)
+	first, second = keys(provider.Options{Ignore: []string{"/attemptNumber"}})
+	require.Equal(t, first, second)
+}
+
 // SendGrid reportedly gives one event several ids. Sources can therefore leave the id out of
 // the key.
 func TestSendGridKeyWithoutItsID(t *testing.T) {

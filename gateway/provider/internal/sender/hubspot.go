@@ -61,21 +61,28 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 }
 
 // hubspotEvents returns the rule for a list of events, as subscriptions send it, or for the single
-// object that a workflow sends. Only a custom action of a workflow has an id.
+// object that a workflow sends. Only a custom action of a workflow has an id. A webhook of a workflow
+// has nothing that differs when the workflow runs again for an unchanged object.
 func hubspotEvents() proof.EventRule {
 	event := proof.Facts{
 		// HubSpot does not promise that eventId is unique.
 		ID:   proof.Whole("/attemptNumber"),
 		Kind: proof.At("/subscriptionType"), Occurred: proof.Clock{Pointer: "/occurredAt", Unit: proof.Milliseconds},
 	}
-	single := event
-	single.ID = proof.OrWhole(proof.Verbatim(proof.At("/callbackId")))
+	action, webhook := event, event
+	callback := proof.At("/callbackId")
+	action.ID = proof.Verbatim(callback)
+	webhook.ID = proof.EveryTime(proof.Fixed("workflow"))
 	list := proof.Each("", event.Of)
 	return func(d *proof.Document) ([]provider.Event, error) {
-		if root, err := d.JSON(); err == nil && root.IsObject() {
-			return single.Of(d)
+		root, err := d.JSON()
+		switch {
+		case err != nil || !root.IsObject():
+			return list(d)
+		case callback.Optional(d) != "":
+			return action.Of(d)
 		}
-		return list(d)
+		return webhook.Of(d)
 	}
 }
 
@@ -91,7 +98,8 @@ func aboutHubSpot() provider.About {
 		Signing: "HMAC-SHA256 of the method, the public URL, the body and the time in the header X-HubSpot-Signature-v3. If this header " +
 			"is missing, Hooklatch verifies version 2 or 1 of X-HubSpot-Signature: a SHA-256 of the client secret followed by the " +
 			"request.",
-		KeyRule: "A hash of the whole event without attemptNumber: HubSpot says that eventId alone is not unique. Custom actions of workflows: callbackId.",
+		KeyRule: "A hash of the whole event without attemptNumber: HubSpot says that eventId alone is not unique. Custom actions of workflows: callbackId. " +
+			"Webhooks of workflows: each delivery is an event.",
 		Setup: []string{
 			"Open your app in the developer account (or Settings, Integrations, Private apps), Webhooks, and set the target URL {url}.",
 			"Use the client secret of the app (Auth) as the secret of the source.",
@@ -104,8 +112,10 @@ func aboutHubSpot() provider.About {
 			"Versions 1 and 2 sign no time, so an old delivery can be resent; its events are then duplicates.",
 			"It is unconfirmed which escapes of the URL HubSpot decodes before it signs. Hooklatch tries both spellings.",
 			"Custom actions of workflows are accepted too: each is one event of the type unknown. The secret is the client secret of the app that has the action.",
-			"Webhooks of workflows are accepted if they use a request signature and POST. Their key is a hash of the body: if the same body may come " +
-				"twice, include a property in the body that differs each time. For webhooks without a signature, use the provider token.",
+			"Webhooks of workflows are accepted if they use a request signature and POST. For webhooks without a signature, use the provider token.",
+			"Webhooks of workflows have no id, and a workflow that runs twice may send the same body. So each delivery is a new event, also a retry of an " +
+				"accepted one (HubSpot got no answer), or a captured one that is sent again. If your bodies always differ, set " +
+				"`dedup: {ignore: [/attemptNumber]}` to accept equal bodies once. It also replaces callbackId as the key of custom actions.",
 			"Workflows retry for 3 days, and subscriptions for one. Unconfirmed: callbackId is the same in all attempts.",
 		},
 		Docs: "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
