@@ -110,7 +110,7 @@ type Options struct {
 	// provider, EventID replaces the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
 	// Ignore lists JSON pointers to values that change between attempts of an event. The id is a
-	// hash of the rest of the event. Ignore cannot be combined with EventID. In the configuration,
+	// hash of the rest of the body, and of the type if a header names it. Ignore cannot be combined with EventID. In the configuration,
 	// Ignore is part of dedup.
 	Ignore []string `yaml:"-"`
 	// Type is the location of the event's type. Default: /type of a JSON body if present,

@@ -199,6 +199,8 @@ type Event struct {
 	Item       string    // JSON pointer (RFC 6901) into the body; empty for the complete body
 	// Part is the text of Item as it appears in the body. Nil for the complete body.
 	Part []byte
+	// TypeInHeader is true if a header, which is not part of the content, names the type.
+	TypeInHeader bool
 }
 
 // Verified holds the matching secret's index and the time at which the sender signed (zero if

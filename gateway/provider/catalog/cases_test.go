@@ -144,7 +144,7 @@ func (want expectedEvent) require(t *testing.T, r *provider.Request, got provide
 	if got.Item != "" {
 		require.Equal(t, jsonpointer.Lookup(gjson.ParseBytes(r.Body), got.Item).Raw, string(got.Part))
 	}
-	got.ID, got.Part = "", nil
+	got.ID, got.Part, got.TypeInHeader = "", nil, false
 	require.Equal(t, provider.Event{Type: want.Type, APIVersion: want.APIVersion, OccurredAt: occurred, Item: want.Item}, got)
 }
 

@@ -83,6 +83,29 @@ func TestIgnoredFieldsLeaveTheTypesOfOneBodyApart(t *testing.T) {
 	}
 }
 
+// The key of an event whose type is in its body is a hash of the body alone. A type in a header needs
+// no replay guard: a copy under another type may be sent with any other unsigned header too.
+func TestIgnoredFieldsHashTheBodyOfTypesInBodies(t *testing.T) {
+	t.Parallel()
+	r := &provider.Request{Method: http.MethodPost, Header: http.Header{"X-Kind": {"sale"}}, Body: []byte(`{"id":"evt_1","type":"a","ignored":1}`)}
+	keyOf := func(name string, o provider.Options) string {
+		o.Ignore = []string{"/ignored"}
+		p := provide(t, name, o)
+		require.False(t, p.UnsignedID, name)
+		events, err := p.Events(r)
+		require.NoError(t, err)
+		require.Len(t, events, 1)
+		return events[0].ID
+	}
+	hashed := keyOf("stripe", provider.Options{})
+	hmac := provider.Options{Header: "X-Signature"}
+	require.Equal(t, hashed, keyOf("hmac", hmac))
+	hmac.Type = provider.Field{Header: "X-Kind"}
+	require.NotEqual(t, hashed, keyOf("hmac", hmac))
+	hmac.Type = provider.Field{Header: "X-Missing"}
+	require.Equal(t, hashed, keyOf("hmac", hmac))
+}
+
 // A workflow of HubSpot that runs again sends the same body. Both are events, unless the source says
 // otherwise.
 func TestEqualWebhooksOfHubSpotsWorkflowsAreEvents(t *testing.T) {

@@ -94,9 +94,9 @@ type Dedup struct {
 	// Rule by which duplicates are recognised: id or content. Defaults to id.
 	Rule string `yaml:"rule,omitempty"`
 	// JSON pointers to the values that the sender changes when it sends an event again,
-	// such as /sg_event_id. The event's key is then a hash of its type and of the rest of
-	// its body, instead of the key that the provider documents. For a form: names of fields
-	// after a slash.
+	// such as /sg_event_id. The event's key is then a hash of the rest of its body, and of
+	// its type if a header names it, instead of the key that the provider documents. For a
+	// form: names of fields after a slash.
 	Ignore []string `yaml:"ignore,omitempty"`
 }
 

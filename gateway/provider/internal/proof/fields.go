@@ -212,27 +212,29 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	if err != nil {
 		return provider.Event{}, err
 	}
-	kind, err := f.kind(d)
+	kind, inHeader, err := f.kind(d)
 	if err != nil {
 		return provider.Event{}, err
 	}
 	return provider.Event{
-		ID: id, Type: kind, APIVersion: f.Version.Optional(d), OccurredAt: f.Occurred.Time(d), Item: d.item, Part: d.part(),
+		ID: id, Type: kind, TypeInHeader: inHeader, APIVersion: f.Version.Optional(d), OccurredAt: f.Occurred.Time(d), Item: d.item, Part: d.part(),
 	}, nil
 }
 
-// kind returns an event's type. Only an id is required of a sender: a type that is missing or that
+// kind returns an event's type, and whether a header names it. Only an id is required of a sender: a type that is missing or that
 // Text refuses becomes the fallback, or UnknownType. A type that is too long becomes UnknownType.
 // An error means that the body, in which the type would be, is not in the declared format.
-func (f Facts) kind(d *Document) (string, error) {
-	kind, err := f.Kind.Text(d)
+func (f Facts) kind(d *Document) (kind string, inHeader bool, err error) {
+	from := f.Kind
+	kind, err = from.Text(d)
 	if err != nil && f.Fallback != (Field{}) {
-		kind, err = f.Fallback.Text(d)
+		from = f.Fallback
+		kind, err = from.Text(d)
 	}
 	if isUnreadable(err) {
-		return "", err
+		return "", false, err
 	}
-	return f.detailed(d, kind), nil
+	return f.detailed(d, kind), err == nil && from.Header != "", nil
 }
 
 // detailed appends the detail to a type. It returns UnknownType if the type is not usable.

@@ -17,8 +17,8 @@ const ignoreOption = "dedup.ignore"
 
 // Override replaces the keys of a provider's events if the options define when two deliveries
 // are the same event. The events themselves, with their types and times, stay as the provider
-// reports them. With dedup.ignore, the type is part of the key, because many senders send one body
-// under several types and name the type in a header. Errors: *provider.OptionError.
+// reports them. With dedup.ignore, a type that is in a header is part of the key, because many
+// senders send one body under several types. Errors: *provider.OptionError.
 func Override(p *provider.Provider, o provider.Options) error {
 	rule, parts, err := ownKey(o)
 	if rule == nil || err != nil {
@@ -50,7 +50,7 @@ func Override(p *provider.Provider, o provider.Options) error {
 			}
 		}
 		if len(o.Ignore) > 0 {
-			addTypes(events)
+			addUnhashedTypes(events)
 		}
 		return events, nil
 	}
@@ -97,10 +97,12 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	return Verbatim(field), []Field{field}
 }
 
-// addTypes adds each event's type to its key.
-func addTypes(events []provider.Event) {
+// addUnhashedTypes adds each type that is in a header to its event's key, which is a hash of the body.
+func addUnhashedTypes(events []provider.Event) {
 	for i, e := range events {
-		events[i].ID = HashOf(e.Type, e.ID)
+		if e.TypeInHeader {
+			events[i].ID = HashOf(e.Type, e.ID)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ type OwnEvents struct {
 	listed   bool   // the body has a list of events
 	signedID Field  // header of a signed id
 	parts    []Field
-	typed    bool // the type is in a header, and is part of the key
+	typed    bool // the keys are hashes of bodies, to which types in headers are added
 }
 
 // EventOptions are the options that NewOwnEvents reads.
@@ -45,7 +45,7 @@ func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 			return nil, err
 		}
 	}
-	g.typed = len(o.Ignore) > 0 && kind.Header != ""
+	g.typed = len(o.Ignore) > 0
 	g.facts = Facts{ID: id, Kind: kind, Fallback: fallback, Occurred: clockOf(o.OccurredAt)}
 	if err := g.oneBody(o.Type == (provider.Field{})); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (g *OwnEvents) Events(r *provider.Request) ([]provider.Event, error) {
 	}
 	events, err := rule.Events(r)
 	if err == nil && g.typed {
-		addTypes(events)
+		addUnhashedTypes(events)
 	}
 	return events, err
 }
@@ -159,7 +159,7 @@ func (g *OwnEvents) Headers() []string {
 
 // UnsignedID reports whether an unsigned header determines the id.
 func (g *OwnEvents) UnsignedID() bool {
-	return g.typed && g.facts.Kind != g.signedID || slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
+	return slices.ContainsFunc(g.parts, func(f Field) bool { return f.Header != "" && f != g.signedID })
 }
 
 // Sample builds a request with every value at the location that the options set.
