@@ -20,8 +20,8 @@ const (
 )
 
 // hostNames looks up the hosts of database URLs. While name servers do not respond, it returns the
-// address that the latest successful connection used, because Postgres may well be available. Such
-// a connection passes the same checks as all others: the certificate must be that of the host, and
+// latest addresses, the one that the latest successful connection used first, because Postgres may
+// well be available. Such a connection passes the same checks as all others: the certificate must be that of the host, and
 // the server must not be a former primary.
 type hostNames struct {
 	lookup pgconn.LookupFunc
@@ -74,8 +74,8 @@ func (n *hostNames) addresses(ctx context.Context, name string) ([]string, error
 	}
 }
 
-// known returns the proven address of a name. If there is none, it returns the latest addresses from
-// name servers, which may be those of a standby that becomes the primary.
+// known returns the latest addresses from name servers, the proven address first. The others may be
+// those of a standby that has become the primary.
 func (n *hostNames) known(name string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +83,8 @@ func (n *hostNames) known(name string) []string {
 	if h.proven == "" {
 		return h.found
 	}
-	return []string{h.proven}
+	others := slices.DeleteFunc(slices.Clone(h.found), func(address string) bool { return address == h.proven })
+	return append([]string{h.proven}, others...)
 }
 
 // anyProven reports whether any name has a proven address.
