@@ -26,26 +26,40 @@ type Recalled struct {
 // reads the export, if the event or its delivery is no longer stored. Errors: ErrNotFound, and
 // errors of the database and of the export's storage.
 func (i *Inbox) Recall(ctx context.Context, ref identity.EventRef) (*Event, error) {
-	e, err := i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
+	e, more, err := i.Stored(ctx, ref)
 	switch {
-	case i.export == nil:
+	case !more:
 		return e, err
-	case errors.Is(err, ledger.ErrNotFound):
+	case err != nil:
 		exported, readErr := i.exported(ctx, ref, time.Time{})
 		if readErr != nil || exported != nil {
 			return exported, readErr
 		}
 		return nil, err
-	case err != nil:
-		return nil, err
 	}
 	return e, i.fill(ctx, e)
+}
+
+// Stored is like Recall, but does not read the export. It reports whether the export may have what
+// the database no longer stores, also with ErrNotFound.
+func (i *Inbox) Stored(ctx context.Context, ref identity.EventRef) (e *Event, more bool, err error) {
+	e, err = i.event(ctx, pipeline.ByIndex{Sender: i.readPool}, ref)
+	if err != nil {
+		return nil, i.export != nil && errors.Is(err, ledger.ErrNotFound), err
+	}
+	return e, i.lacks(e), nil
+}
+
+// lacks reports whether the export may have the delivery of an event, because the database no longer
+// stores it.
+func (i *Inbox) lacks(e *Event) bool {
+	return i.export != nil && e.Headers == nil && e.Outcome != Imported
 }
 
 // fill reads the delivery of an event from the export, if the database no longer stores the
 // delivery.
 func (i *Inbox) fill(ctx context.Context, e *Event) error {
-	if i.export == nil || e.Headers != nil || e.Outcome == Imported {
+	if !i.lacks(e) {
 		return nil
 	}
 	exported, err := i.exported(ctx, e.EventRef, e.ReceivedAt)

@@ -186,7 +186,6 @@ func sendBody(r *request) error {
 	if err := r.noteRead(e.IdempotencyKey + "/body"); err != nil {
 		return err
 	}
-	r.place.free() // a download has a place of its own
 	writeBytes(r.w, e.IdempotencyKey, e.Request.Body)
 	return nil
 }

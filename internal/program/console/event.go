@@ -57,10 +57,22 @@ func readEvent(r *request) (*inbox.Event, error) {
 	if !storable(string(ref.Source)) || !storable(string(ref.EventID)) {
 		return nil, noSuchEvent(ref)
 	}
+	return r.recall(ref)
+}
+
+// recall reads an event. The export may hang, so reads of it have places of their own: pages about
+// stored events do not wait for them.
+func (r *request) recall(ref identity.EventRef) (*inbox.Event, error) {
 	if err := r.place.take(r.Context()); err != nil {
 		return nil, err
 	}
-	e, err := r.inbox.Recall(r.Context(), ref)
+	e, more, err := r.inbox.Stored(r.Context(), ref)
+	if more {
+		if err := r.place.takeExported(r.Context()); err != nil {
+			return nil, err
+		}
+		e, err = r.inbox.Recall(r.Context(), ref)
+	}
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil, noSuchEvent(ref)
 	}
@@ -74,8 +86,10 @@ func subjectOfEvent(e *inbox.Event) subject {
 	}
 }
 
-// eventSubject returns the event in the URL as the subject of operator actions.
+// eventSubject returns the event in the URL as the subject of operator actions. An action does not
+// wait until a page of another user needs its body no longer.
 func eventSubject(r *request) (subject, error) {
+	r.place.waive()
 	e, err := readEvent(r)
 	if err != nil {
 		return subject{}, err
@@ -172,7 +186,6 @@ func sendRaw(r *request) error {
 	if err := r.noteRead(e.EventRef.String() + "/raw"); err != nil {
 		return err
 	}
-	r.place.free() // a download has a place of its own
 	writeBytes(r.w, string(e.Source)+"-"+string(e.EventID), e.Body)
 	return nil
 }

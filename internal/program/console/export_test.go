@@ -105,6 +105,9 @@ func (c *Console) HoldBodies(sent bool) (release func()) {
 // Bodies returns the number of requests that have a body in memory, apart from downloads.
 func (c *Console) Bodies() int { return len(c.bodies.shown) }
 
+// ExportedBodies is like Bodies, for bodies that are read from the export.
+func (c *Console) ExportedBodies() int { return len(c.bodies.exported) }
+
 // Watched returns the number of filters whose newest events are kept for the live page.
 func (c *Console) Watched() int {
 	c.tails.mu.Lock()

@@ -1,7 +1,8 @@
 package console
 
 import (
-	"context"
+	"errors"
+	"net/http"
 
 	"github.com/hooklatch/hooklatch/internal/program/forecast"
 	"github.com/hooklatch/hooklatch/outbox/identity"
@@ -49,11 +50,21 @@ func (r *request) forecastOf(e *inbox.Event) (*replayForecast, error) {
 
 // forecasts predicts, under the old keys, the replay of each event in a run's sample. It omits
 // events whose replay cannot be predicted.
-func (c *Console) forecasts(ctx context.Context, o runs.Order, sample []runs.Sampled) (map[identity.EventRef]forecast.Forecast, error) {
+func (r *request) forecasts(o runs.Order, sample []runs.Sampled) (map[identity.EventRef]forecast.Forecast, error) {
 	all := map[identity.EventRef]forecast.Forecast{}
-	replay := forecast.Replay{Outbox: c.opts.Outbox, Table: c.currentRoutes().Table, Route: o.Route}
+	replay := forecast.Replay{Outbox: r.opts.Outbox, Table: r.currentRoutes().Table, Route: o.Route}
 	for _, s := range sample {
-		came, known, err := replay.Of(ctx, s.Event)
+		e, err := r.recall(s.Event)
+		if _, busy := errors.AsType[*busyError](err); busy {
+			return all, nil // a run does not wait for pages
+		}
+		if gone, is := errors.AsType[*problem](err); is && gone.status == http.StatusNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		came, known, err := replay.OfEvent(r.Context(), e)
 		if err != nil {
 			return nil, err
 		}

@@ -41,6 +41,12 @@ func (c *Console) tell(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
+	if busy, ok := errors.AsType[*busyError](err); ok {
+		return &problem{
+			status: http.StatusServiceUnavailable, heading: "Too many bodies are being shown", again: 1,
+			text: fmt.Sprintf("The console reads at most %d bodies %s at the same time, and none of these reads has ended in time. Try again in a moment.", busy.most, busy.from),
+		}
+	}
 	if denied, ok := errors.AsType[*desk.DeniedError](err); ok {
 		return &problem{status: http.StatusForbidden, heading: denied.Heading, text: denied.Text}
 	}

@@ -141,7 +141,7 @@ func showPreview(r *request, status int, o runs.Order, q query, bite runs.Bite, 
 	shown.Once = uuid.NewString()
 	if shown.Verb.TakesRoute && bite.After == "" { // a count that continues shows no sample
 		shown.Routes = r.routeNames()
-		if shown.Forecasts, err = r.forecasts(r.Context(), found.Order, found.Sample); err != nil {
+		if shown.Forecasts, err = r.forecasts(found.Order, found.Sample); err != nil {
 			return err
 		}
 	}

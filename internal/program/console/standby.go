@@ -22,8 +22,8 @@ func fromStandby(p page) page {
 		state := r.opts.Standby.Look(r.Context())
 		if state.Usable() {
 			err := r.onStandby(p, state)
-			if err == nil || r.Context().Err() != nil {
-				return err
+			if _, busy := errors.AsType[*busyError](err); busy || err == nil || r.Context().Err() != nil {
+				return err // the primary would not change that this process is busy
 			}
 			state = standby.State{Refused: "the standby could not answer this request", Cause: err}
 			if errors.Is(err, context.DeadlineExceeded) {

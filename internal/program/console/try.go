@@ -14,7 +14,6 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/whatif"
 	"github.com/hooklatch/hooklatch/outbox/find"
 	"github.com/hooklatch/hooklatch/outbox/identity"
-	"github.com/hooklatch/hooklatch/outbox/ledger"
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
@@ -186,14 +185,14 @@ func (r *request) compileTrial(text string) (trial Trial, err error) {
 func (r *request) compareTrial(trial Trial, source identity.Source, event identity.EventRef) (*whatif.Report, error) {
 	c := whatif.Comparison{Old: trial.Old, New: trial.New, Finder: r.finder, Inbox: r.inbox}
 	if event != (identity.EventRef{}) {
-		e, err := r.inbox.Recall(r.Context(), event)
-		if errors.Is(err, ledger.ErrNotFound) {
-			return nil, noSuchEvent(event)
-		}
+		e, err := r.recall(event)
 		if err != nil {
 			return nil, err
 		}
 		return c.One(r.Context(), e)
+	}
+	if err := r.place.take(r.Context()); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*triedFor)
 	defer cancel()

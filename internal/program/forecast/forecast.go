@@ -52,6 +52,11 @@ func (r Replay) Of(ctx context.Context, ref identity.EventRef) (Forecast, bool, 
 	if err != nil {
 		return Forecast{}, false, err
 	}
+	return r.OfEvent(ctx, e)
+}
+
+// OfEvent is like Of, for an event that was read with its body.
+func (r Replay) OfEvent(ctx context.Context, e *inbox.Event) (Forecast, bool, error) {
 	routes, known, err := r.ByRoute(ctx, e)
 	var sum Forecast
 	for _, of := range routes {
