@@ -39,14 +39,15 @@ type origin struct {
 
 // flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
 // memory and a connection. Once the body is complete, the delivery takes a commit slot, which is
-// free again within milliseconds, whatever the sender does: before the response is written. Unknown senders may use only a part of
-// each stage; the rest is reserved for known addresses. If the first stage has no free slot for a
-// new delivery, flights evicts a slow body that is still arriving: see makeRoom.
+// free again within milliseconds, whatever the sender does: before the response is written. Unknown
+// senders may use only a part of each stage; the rest is reserved for known addresses. If the first
+// stage has no free slot for a new delivery, flights evicts a slow body that is still arriving: see
+// makeRoom.
 //
 // One mutex guards the counts and the drain state together: once a drain has begun, no
 // delivery is admitted.
 type flights struct {
-	underway sync.WaitGroup // counts the admitted deliveries
+	underway sync.WaitGroup // counts the admitted deliveries for which a drain waits
 
 	mu        sync.Mutex
 	limits    flightLimits
@@ -99,7 +100,7 @@ func (f *flights) arrive(one *flight) admission {
 	f.arriving.add(1, one.known)
 	of.arriving.add(1, one.known)
 	one.place = len(f.bodies)
-	one.arriving, one.unproven = true, true
+	one.arriving, one.unproven, one.awaited = true, true, true
 	f.bodies = append(f.bodies, one)
 	return admitted
 }
@@ -146,7 +147,7 @@ func (f *flights) leave(one *flight) {
 	f.forgetUnproven(one)
 	f.displace(one)
 	f.count--
-	f.underway.Done()
+	f.finish(one)
 }
 
 // arrived ends a delivery's first stage, if it has not ended yet. The stage ends once: when the

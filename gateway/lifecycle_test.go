@@ -2,9 +2,9 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/gateway"
+	"github.com/hooklatch/hooklatch/gateway/provider"
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
 // held makes the first call of Accept close entered and wait until release is called.
@@ -105,17 +107,26 @@ func TestStopThatCannotWait(t *testing.T) {
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
 }
 
-// A client that reads no response keeps its connection open. That delays a stop only briefly, and
-// does not make it fail.
+// A client that reads no response keeps its connection open, also if the response is that of a
+// delivery. That delays a stop only briefly, and does not make it fail.
 func TestAConnectionThatDoesNotCloseIsNoErrorOfAStop(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *gateway.Options) { o.WriteTimeout = time.Hour })
-	conn := b.dial(t)
-	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4096))
-	many := strings.Repeat("GET /x HTTP/1.1\r\nHost: x\r\n\r\n", 1000)
-	for err := error(nil); err == nil; _, err = io.WriteString(conn, many) { // until the gateway waits for its responses to be read
-		require.NoError(t, conn.SetWriteDeadline(time.Now().Add(time.Second)))
+	large := bytes.Repeat([]byte("x"), 16*mib) // more than the sockets' buffers
+	echoing := signer()
+	echoing.Handshake = func(context.Context, *provider.Request, []secret.Value, time.Time) (*provider.Answer, error) {
+		return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain", Body: large}, nil
 	}
+	b := setup(t, func(o *gateway.Options) {
+		o.WriteTimeout = time.Hour
+		o.Sources = []gateway.Source{source("orders", echoing)}
+	})
+	conn := b.dial(t)
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4*kib))
+	write(t, conn, "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+	require.Eventually(t, func() bool {
+		underway, ended := b.gateway.Progress()
+		return underway == 0 && ended == 1
+	}, time.Minute, time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, b.gateway.Stop(ctx))

@@ -62,7 +62,7 @@ func (g *Gateway) receive(c echo.Context) error {
 	reply, refused := rx.take()
 	if refused != nil {
 		rx.observeRefusal(refused)
-		rx.decided()
+		rx.decided(false) // keep is left
 		rx.hangUpIfNeeded(refused)
 		refused.bare = rx.source != nil && rx.source.Provider.Bare
 		err := refused.asking(rx.source).write(c)
@@ -70,18 +70,17 @@ func (g *Gateway) receive(c echo.Context) error {
 		return err
 	}
 	rx.observeReply(reply)
-	rx.decided()
-	rx.hangUpIfNeeded(nil)
-	err := reply.write(c)
 	rx.noteSender(reply)
-	return err
+	rx.decided(true)
+	rx.hangUpIfNeeded(nil)
+	return reply.write(c)
 }
 
 // decided ends everything that must not depend on when the sender reads the response.
-func (rx *reception) decided() {
+func (rx *reception) decided(onlyResponse bool) {
 	rx.judged()
 	if rx.inFlight {
-		rx.gateway.flights.decided(&rx.flight)
+		rx.gateway.flights.decided(&rx.flight, onlyResponse)
 	}
 }
 

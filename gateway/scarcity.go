@@ -30,6 +30,7 @@ type flight struct {
 	arriving bool // true until the body is complete or evicted
 	unproven bool // true while it counts against its address
 	placed   bool // true if it has a commit slot
+	awaited  bool // true while a drain waits for it
 	place    int  // index in flights.bodies
 
 	// The body's reader uses these fields while another delivery may evict the body.

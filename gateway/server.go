@@ -148,10 +148,10 @@ func (g *Gateway) Leave() {
 	}
 }
 
-// Stop drains the gateway: it closes the listener and waits for the deliveries in flight.
+// Stop drains the gateway: it closes the listener and waits until every delivery in flight is decided.
 // Requests that still arrive on open connections get 503 with Retry-After and Connection:
 // close. If ctx is done first, Stop cuts the remaining connections and returns an error with the
-// number of deliveries in flight; committed transactions stay committed. After the last delivery,
+// number of deliveries in flight; committed transactions stay committed. After the last decision,
 // Stop cuts connections that do not close within 2 seconds, without an error. Stop may be called
 // repeatedly, and before Start.
 func (g *Gateway) Stop(ctx context.Context) error {
@@ -176,7 +176,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 }
 
 // closeConnections waits at most answerTime until the clients have received the last responses, and
-// then cuts the remaining connections. A cut is not an error: no delivery is in flight, and any
+// then cuts the remaining connections. A cut is not an error: every delivery is decided, and any
 // client can keep a connection open by reading no response, or by never finishing a header.
 func (g *Gateway) closeConnections(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -193,7 +193,7 @@ func (g *Gateway) closeConnections(ctx context.Context) error {
 // response before the drain ends. After the drain, connections stay open for at most this time.
 const answerTime = 2 * time.Second
 
-// drainFlights waits for the deliveries in flight, including those through Handler. Near the end of
+// drainFlights waits until the deliveries in flight are decided, including those through Handler. Near the end of
 // ctx it evicts the bodies that are still arriving, because their senders may take longer than ctx
 // allows.
 func (g *Gateway) drainFlights(ctx context.Context) error {

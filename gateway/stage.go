@@ -50,11 +50,23 @@ func (f *flights) placesOf(one *flight) [3]*stage {
 }
 
 // decided frees the commit slot of a delivery whose response is known. The sender determines how
-// long the response takes to write, so it is still counted against the sender's address.
-func (f *flights) decided(one *flight) {
+// long the response takes to write, so it is still counted against the sender's address. If only the
+// response is left, a drain no longer waits for the delivery.
+func (f *flights) decided(one *flight, onlyResponse bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.displace(one)
+	if onlyResponse {
+		f.finish(one)
+	}
+}
+
+// finish lets a drain no longer wait for a delivery. It may be called repeatedly.
+func (f *flights) finish(one *flight) {
+	if one.awaited {
+		one.awaited = false
+		f.underway.Done()
+	}
 }
 
 func (f *flights) displace(one *flight) {
