@@ -53,8 +53,8 @@ type Options struct {
 	// first 64 KiB of each body are not counted, and one source may use half of the memory.
 	// Must be at least the largest body limit of any source. Defaults to 256MiB.
 	MaxBuffered size.Bytes `yaml:"max_buffered,omitempty"`
-	// Maximum number of simultaneous deliveries with a complete body, while they are verified,
-	// committed and answered; further deliveries are answered with 503. Unknown senders may use
+	// Maximum number of simultaneous deliveries with a complete body, while they are verified
+	// and committed; further deliveries are answered with 503. Unknown senders may use
 	// three quarters of this number. Defaults to 1024.
 	MaxInFlight int `yaml:"max_in_flight,omitempty"`
 	// Maximum number of simultaneous deliveries whose body is arriving. Unknown senders may
