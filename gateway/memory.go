@@ -10,7 +10,8 @@ import (
 const (
 	// unbudgeted is the size of the first part of every body, in bytes. This part does not count
 	// against the budget, so that large bodies cannot crowd out ordinary deliveries. MaxArriving
-	// and MaxInFlight limit the number of bodies.
+	// and MaxInFlight limit the number of bodies up to the decision. While the response is written,
+	// only the number of connections does.
 	unbudgeted = 64 << 10
 	// believed is the number of bytes that must have arrived before memory is reserved for the
 	// rest of the claimed Content-Length. Before that, the buffer grows by doubling.

@@ -29,8 +29,8 @@ type manager struct {
 	sending bool     // whether the goroutine runs
 }
 
-// tell sends a state after the waiting ones. If too many wait, it drops the oldest of them, because
-// later states replace it.
+// tell sends a state after the waiting ones. If too many wait, it drops the oldest that is only a
+// status, because the later ones replace it, or the oldest if there is none.
 func (m *manager) tell(state string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,8 @@ func (m *manager) tell(state string) {
 		return // the process is healthy now, which says nothing about the time when the state is read
 	}
 	if len(m.waiting) == maxWaitingStates {
-		m.waiting = slices.Delete(m.waiting, 0, 1)
+		dropped := max(slices.IndexFunc(m.waiting, func(one string) bool { return strings.HasPrefix(one, "STATUS=") }), 0)
+		m.waiting = slices.Delete(m.waiting, dropped, dropped+1)
 	}
 	m.waiting = append(m.waiting, state)
 	if !m.sending {

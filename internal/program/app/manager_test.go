@@ -58,7 +58,12 @@ func TestAServiceManagerThatReadsNothingDelaysNothing(t *testing.T) {
 	close(reading)
 	var states []string
 	for !slices.Contains(states, "STOPPING=1\nSTATUS=finishes its work") {
-		states = append(states, <-read)
+		select {
+		case state := <-read:
+			states = append(states, state)
+		case <-time.After(patience):
+			require.Fail(t, "no more states", states)
+		}
 	}
 	require.Equal(t, "READY=1\nSTATUS=waits for the database", states[0])
 	require.Contains(t, strings.Join(states, "\n"), "RELOADING=1")

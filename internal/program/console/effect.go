@@ -190,6 +190,10 @@ func sendBody(r *request) error {
 	return nil
 }
 
+// maxCurlBody is the size in bytes above which a body has no curl command. Linux accepts arguments of
+// up to 128 KiB, and quotes or base64 make the argument longer. The page offers the body as a file.
+const maxCurlBody = 64 << 10
+
 func commandsOfEffect(e ledger.Effect, stored bool) []command {
 	list := []command{{"show", "Show this effect", "hooklatch effects show " + safetext.Operands(e.IdempotencyKey)}}
 	for _, o := range subjectOfEffect(e).offers(desk.Effects) {
@@ -199,7 +203,7 @@ func commandsOfEffect(e ledger.Effect, stored bool) []command {
 		}
 		list = append(list, command{o.Name, o.Button, text})
 	}
-	if stored && strings.HasPrefix(e.Request.URL, "http") {
+	if stored && strings.HasPrefix(e.Request.URL, "http") && len(e.Request.Body) <= maxCurlBody {
 		list = append(list, command{"curl", "Send the same request manually, without the destination's credentials", curl(e)})
 	}
 	return list

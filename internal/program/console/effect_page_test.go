@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"fmt"
 	"html"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,4 +64,19 @@ func TestACopiedCommandSendsNoFile(t *testing.T) {
 	require.Contains(t, page, "--data-raw @/etc/passwd")
 	require.NotContains(t, page, "--data-binary @")
 	require.Contains(t, page, "curl --globoff ", "curl would send several requests")
+}
+
+// A body that fits in no argument of a shell has no command. The page offers it as a file.
+func TestABodyThatIsTooLongForAShellHasNoCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for i, size := range []int{64 << 10, 64<<10 + 1} {
+		id := fmt.Sprint("evt_", i)
+		key := b.dispatch(t, b.accept(t, id, "invoice.paid", strings.Repeat("x", size)), ledger.AtLeastOnce)
+		_, err := b.pool.Exec(t.Context(), `UPDATE hooklatch.effects SET request_url = 'https://app.example/' WHERE idempotency_key = $1`, key)
+		require.NoError(t, err)
+		page := b.page(t, "/effects/"+key)
+		require.Equal(t, size == 64<<10, strings.Contains(page, "curl --globoff"))
+		require.Contains(t, page, "/body")
+	}
 }
