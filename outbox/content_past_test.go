@@ -42,7 +42,7 @@ func TestAnEventOfThePastMovesNoLaterWindow(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, "past", events[0].SameAs)
 	require.Equal(t, 1, b.number(t, `SELECT count(*) FROM hooklatch.processed_events WHERE event_id = 'past' AND received_at = $1`, events[0].FirstReceivedAt))
-	require.Equal(t, opened, []time.Time{opened[0], opened[0], opened[0]})
+	require.Equal(t, []time.Time{opened[0], opened[0], opened[0]}, opened)
 }
 
 // The window of a delivery that arrived seconds ago is still open, and ends a window after its arrival.
