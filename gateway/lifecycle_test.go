@@ -107,8 +107,8 @@ func TestStopThatCannotWait(t *testing.T) {
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
 }
 
-// A client that reads no response keeps its connection open, also if the response is that of a
-// delivery. That delays a stop only briefly, and does not make it fail.
+// A client that does not read the response to its delivery keeps its connection open. Such a client
+// delays a stop only briefly, and does not make the stop fail.
 func TestAConnectionThatDoesNotCloseIsNoErrorOfAStop(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("x"), 16*mib) // more than the sockets' buffers

@@ -44,6 +44,7 @@ func (h *handlerWatch) gone(unhandled []string, atLeast time.Duration) []string 
 func (w *Worker) takeBackEvents(ctx context.Context) error {
 	routing := w.routing.Load()
 	if len(routing.routed) == 0 {
+		w.handlerWatch.gone(nil, 0) // a source that is routed again later has another 5 minutes
 		return nil
 	}
 	unhandled, err := w.fleet.UnhandledSources(ctx, routing.routed, routing.announced)
