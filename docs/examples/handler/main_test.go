@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // exactly once.
 func TestWritesHappenOnceWhenKilled(t *testing.T) {
 	t.Parallel()
-	const perKill, minKills, minInterrupted = 20, 40, 20
+	const perKill, minKills, minInterrupted = 8, 40, 20
 	pool := pgtest.New(t)
 	box, err := outbox.New(outbox.Options{Pool: pool, AcceptTimeout: time.Minute})
 	require.NoError(t, err)
@@ -62,13 +62,13 @@ func TestWritesHappenOnceWhenKilled(t *testing.T) {
 		require.NoError(t, program.Start())
 		require.Eventually(t, func() bool { // the process has begun to commit
 			return count(t, pool, `SELECT count(*) FROM payments`) > before || received() == 0
-		}, 2*time.Minute, time.Millisecond)
+		}, 2*time.Minute, 5*time.Millisecond)
 		if killing {
 			<-time.After(time.Duration(rand.IntN(5_000)) * time.Microsecond) // kill the process at a random moment
 			require.NoError(t, program.Process.Kill())
 			kills++
 		} else {
-			require.Eventually(t, func() bool { return received() == 0 }, 2*time.Minute, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return received() == 0 }, 2*time.Minute, 50*time.Millisecond)
 			require.NoError(t, program.Process.Signal(os.Interrupt))
 		}
 		_ = program.Wait()
@@ -107,7 +107,7 @@ func waitForBackends(t *testing.T, pool *pgxpool.Pool) {
 	require.Eventually(t, func() bool {
 		return count(t, pool, `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE '%transaction%'`) == 0
-	}, 2*time.Minute, time.Millisecond)
+	}, 2*time.Minute, 5*time.Millisecond)
 }
 
 func count(t *testing.T, pool *pgxpool.Pool, query string) int {
