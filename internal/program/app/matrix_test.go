@@ -49,6 +49,7 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 
 	routes := a.Routes()
 	require.Greater(t, len(routes), 25)
+	roleFor := rolesOf(t, routes)
 	var open []string
 	for _, route := range routes {
 		method, path, found := strings.Cut(route.Pattern, " ")
@@ -65,10 +66,11 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 		require.Contains(t, signin.Roles(), route.Role, "%s: the route has no known role", route.Pattern)
 		for _, method := range slices.Compact([]string{method, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}) {
 			require.Equal(t, http.StatusUnauthorized, ask(t, a, method, path, ""), "%s %s", method, path)
+			needed := roleFor(method, path)
 			for _, role := range signin.Roles() {
 				status := ask(t, a, method, path, "token-of-the-"+string(role))
 				require.NotEqual(t, http.StatusUnauthorized, status)
-				switch needed := roleFor(t, routes, method, path); {
+				switch {
 				case needed == "":
 					require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, status, "%s %s", method, path)
 				case role.May(needed):
@@ -86,9 +88,9 @@ sources: {stripe: {provider: stripe, secrets: the-first-secret}}
 	}, open, "what is for everybody")
 }
 
-// roleFor returns the role that a request requires according to the list of routes, or "" if no
-// route matches.
-func roleFor(t *testing.T, routes []signin.Route, method, path string) signin.Role {
+// rolesOf returns a function that returns the role that a request requires according to the list of
+// routes, or "" if no route matches.
+func rolesOf(t *testing.T, routes []signin.Route) func(method, path string) signin.Role {
 	t.Helper()
 	mux := http.NewServeMux()
 	roles := map[string]signin.Role{}
@@ -96,10 +98,12 @@ func roleFor(t *testing.T, routes []signin.Route, method, path string) signin.Ro
 		mux.Handle(route.Pattern, http.NotFoundHandler())
 		roles[route.Pattern] = route.Role
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, path, http.NoBody)
-	require.NoError(t, err)
-	_, pattern := mux.Handler(r)
-	return roles[pattern]
+	return func(method, path string) signin.Role {
+		r, err := http.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+		require.NoError(t, err)
+		_, pattern := mux.Handler(r)
+		return roles[pattern]
+	}
 }
 
 func ask(t *testing.T, a *app.App, method, path, token string) int {
