@@ -3,10 +3,12 @@ package pgtest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +29,9 @@ type host struct {
 	base     url.URL          // connects to the maintenance database
 	template string
 	strategy string // clause in CREATE DATABASE
+
+	mu   sync.Mutex
+	idle []*pgx.Conn // connections to the maintenance database, for the next statement
 }
 
 // database is one test's database.
@@ -42,10 +47,12 @@ var sharedSettings = map[string]string{
 	"max_connections": "1000",
 	// By default, autovacuum would start ten processes a second for hundreds of short-lived databases.
 	"autovacuum_naptime": "1h",
+	// Otherwise each connection would load the library at its first call of one of our functions.
+	"shared_preload_libraries": "plpgsql",
 }
 
 // startHost starts a server on a copy of a cached cluster that contains the template.
-func startHost(ctx context.Context, durable bool, settings map[string]string) (*host, error) {
+func startHost(ctx context.Context, own, durable bool, settings map[string]string) (*host, error) {
 	template := templateName(time.Now())
 	server, err := embedded.Start(ctx, embedded.Options{
 		Durable:    durable,
@@ -58,12 +65,38 @@ func startHost(ctx context.Context, durable bool, settings map[string]string) (*
 	if err != nil {
 		return nil, err
 	}
-	h := &host{server: server, base: mustParse(server.URL("postgres")), template: template}
+	h := &host{server: server, own: own, base: mustParse(server.URL("postgres")), template: template}
 	if server.Major() >= 15 && !durable {
 		// Without fsync, copying files is faster than logging every page.
 		h.strategy = " STRATEGY file_copy"
 	}
+	if h.strategy != "" && !own {
+		if err := h.warm(ctx); err != nil {
+			return nil, errors.Join(err, server.Stop(ctx))
+		}
+	}
 	return h, nil
+}
+
+// warm connects to the template once. Postgres then writes the most used part of the catalog to a
+// file, and each clone gets a copy of the file. Otherwise the first connection to each clone would
+// have to read the catalog. A server removes such files when it starts.
+func (h *host) warm(ctx context.Context) error {
+	for _, allowed := range []string{"true", "false"} {
+		if err := h.admin(ctx, "ALTER DATABASE "+h.template+" WITH ALLOW_CONNECTIONS "+allowed); err != nil {
+			return err
+		}
+		if allowed == "true" {
+			conn, err := pgx.Connect(ctx, h.url(h.template))
+			if err != nil {
+				return err
+			}
+			if err := conn.Close(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // foreignHost returns the server at a connection URL, and creates the template there if it is
@@ -95,8 +128,47 @@ func (h *host) url(database string) string {
 	return u.String()
 }
 
-// admin runs one statement on the maintenance database. It uses no pool, because a pool's
-// goroutines would look like leaks in the test.
+// admin runs one statement on the maintenance database. On a shared server it keeps the connection
+// for the next statement, because each new connection needs much CPU time. It uses no pool, because
+// a pool's goroutines would look like leaks in the test.
+func (h *host) admin(ctx context.Context, statement string) error {
+	if h.own {
+		return admin(ctx, h.base, statement)
+	}
+	h.mu.Lock()
+	var conn *pgx.Conn
+	if n := len(h.idle); n > 0 {
+		conn, h.idle = h.idle[n-1], h.idle[:n-1]
+	}
+	h.mu.Unlock()
+	if conn == nil {
+		var err error
+		if conn, err = pgx.Connect(ctx, h.base.String()); err != nil {
+			return err
+		}
+	}
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.idle = append(h.idle, conn)
+	return nil
+}
+
+// close closes the connections that admin kept.
+func (h *host) close(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var errs []error
+	for _, conn := range h.idle {
+		errs = append(errs, conn.Close(ctx))
+	}
+	h.idle = nil
+	return errors.Join(errs...)
+}
+
+// admin runs one statement on the maintenance database.
 func admin(ctx context.Context, base url.URL, statement string) error {
 	conn, err := pgx.Connect(ctx, base.String())
 	if err != nil {
@@ -113,14 +185,14 @@ func (h *host) clone(ctx context.Context, name string, empty bool) error {
 	if empty {
 		statement = "CREATE DATABASE " + name + " TEMPLATE template0" + h.strategy
 	}
-	if err := admin(ctx, h.base, statement); err != nil {
+	if err := h.admin(ctx, statement); err != nil {
 		return fmt.Errorf("make database %s: %w", name, err)
 	}
 	return nil
 }
 
 func (h *host) drop(ctx context.Context, name string) error {
-	return admin(ctx, h.base, "DROP DATABASE "+name+" WITH (FORCE)")
+	return h.admin(ctx, "DROP DATABASE "+name+" WITH (FORCE)")
 }
 
 // templateName returns a name that changes with the schema and with the day, because the

@@ -94,7 +94,7 @@ func sharedHost(ctx context.Context, durable bool) (*host, error) {
 		if rawURL != "" {
 			shared.hosts[which], shared.errs[which] = foreignHost(ctx, rawURL)
 		} else {
-			shared.hosts[which], shared.errs[which] = startHost(ctx, durable, sharedSettings)
+			shared.hosts[which], shared.errs[which] = startHost(ctx, false, durable, sharedSettings)
 		}
 	}
 	return shared.hosts[which], shared.errs[which]
@@ -106,7 +106,13 @@ func stopShared() error {
 	hosts := slices.Concat(shared.hosts[:], shared.later)
 	shared.hosts, shared.later = [2]*host{}, nil
 	for _, host := range hosts {
-		if host == nil || host.server == nil {
+		if host == nil {
+			continue
+		}
+		if err := host.close(context.Background()); err != nil {
+			return err
+		}
+		if host.server == nil {
 			continue
 		}
 		if err := host.server.Stop(context.Background()); err != nil {

@@ -133,11 +133,10 @@ func hostFor(ctx context.Context, t testing.TB, o options) (*host, error) {
 	if !o.own {
 		return sharedHost(ctx, o.durable)
 	}
-	host, err := startHost(ctx, o.durable, maps.Clone(o.settings))
+	host, err := startHost(ctx, true, o.durable, maps.Clone(o.settings))
 	if err != nil {
 		return nil, err
 	}
-	host.own = true
 	t.Cleanup(func() {
 		if t.Failed() && keeping() {
 			stopLater(host)
