@@ -73,7 +73,7 @@ func (w world) waitForNo(t *testing.T, rt *rapid.T, query string) {
 		var left int
 		err := w.pool.QueryRow(t.Context(), query).Scan(&left)
 		return err == nil && left == 0
-	}, patience, time.Millisecond, query)
+	}, patience, 10*time.Millisecond, query)
 }
 
 // drawDeliveries returns deliveries of both sources. Some events have the same customer, and so the
