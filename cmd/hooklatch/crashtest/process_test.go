@@ -132,7 +132,7 @@ func (g *process) awaitReady(t *testing.T) {
 			return false
 		}
 		return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
-	}, patience, 2*time.Millisecond, "the process is not ready")
+	}, patience, 50*time.Millisecond, "the process is not ready")
 }
 
 // run runs another command of the binary with the same configuration, and returns the command's
