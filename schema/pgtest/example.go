@@ -9,7 +9,7 @@ import (
 
 // Open returns a pool on a fresh database with our schema, and a function that closes the pool
 // and removes the database. It does the same as New for callers without a testing.TB, and
-// accepts the options Empty and MaxConns.
+// accepts the options Empty, Prepared and MaxConns.
 func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() error, err error) {
 	o := options{maxConns: defaultMaxConns}
 	for _, opt := range opts {
@@ -20,7 +20,11 @@ func Open(ctx context.Context, opts ...Option) (pool *pgxpool.Pool, done func() 
 		return nil, nil, fmt.Errorf("pgtest: %w", err)
 	}
 	name := databaseName("open")
-	if err := host.clone(ctx, name, o.empty); err != nil {
+	template, err := host.templateFor(ctx, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("pgtest: %w", err)
+	}
+	if err := host.clone(ctx, name, template); err != nil {
 		return nil, nil, fmt.Errorf("pgtest: %w", err)
 	}
 	config, err := pgxpool.ParseConfig(host.url(name))

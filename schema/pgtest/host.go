@@ -32,6 +32,15 @@ type host struct {
 
 	mu   sync.Mutex
 	idle []*pgx.Conn // connections to the maintenance database, for the next statement
+
+	preparing sync.Mutex // held while a database is prepared
+	prepared  map[*Preparation]preparation
+}
+
+// preparation is the result of a Preparation. An error is kept, so that later tests fail at once.
+type preparation struct {
+	name string
+	err  error
 }
 
 // database is one test's database.
@@ -179,12 +188,49 @@ func admin(ctx context.Context, base url.URL, statement string) error {
 	return err
 }
 
-// clone creates a database from the template, or an empty one.
-func (h *host) clone(ctx context.Context, name string, empty bool) error {
-	statement := "CREATE DATABASE " + name + " TEMPLATE " + h.template + h.strategy
-	if empty {
-		statement = "CREATE DATABASE " + name + " TEMPLATE template0" + h.strategy
+// templateFor returns the database to copy for a test with the options.
+func (h *host) templateFor(ctx context.Context, o options) (string, error) {
+	switch {
+	case o.prepared != nil:
+		return h.prepare(ctx, o.prepared)
+	case o.empty:
+		return "template0", nil
 	}
+	return h.template, nil
+}
+
+// prepare returns the name of the database that p filled, and lets p fill it for the first test.
+func (h *host) prepare(ctx context.Context, p *Preparation) (string, error) {
+	h.preparing.Lock()
+	defer h.preparing.Unlock()
+	if made, found := h.prepared[p]; found {
+		return made.name, made.err
+	}
+	made := preparation{name: databaseName("prepared")}
+	if made.err = h.clone(ctx, made.name, "template0"); made.err == nil {
+		made.err = (*p)(ctx, h.url(made.name))
+	}
+	if h.prepared == nil {
+		h.prepared = map[*Preparation]preparation{}
+	}
+	h.prepared[p] = made
+	return made.name, made.err
+}
+
+// dropPrepared removes the databases that other tests were copied from.
+func (h *host) dropPrepared(ctx context.Context) error {
+	h.preparing.Lock()
+	defer h.preparing.Unlock()
+	var err error
+	for _, made := range h.prepared {
+		err = errors.Join(err, h.admin(ctx, "DROP DATABASE IF EXISTS "+made.name+" WITH (FORCE)"))
+	}
+	return err
+}
+
+// clone creates a database from a template.
+func (h *host) clone(ctx context.Context, name, template string) error {
+	statement := "CREATE DATABASE " + name + " TEMPLATE " + template + h.strategy
 	if err := h.admin(ctx, statement); err != nil {
 		return fmt.Errorf("make database %s: %w", name, err)
 	}

@@ -109,6 +109,11 @@ func stopShared() error {
 		if host == nil {
 			continue
 		}
+		if host.server == nil { // the server stays, and so would its databases
+			if err := host.dropPrepared(context.Background()); err != nil {
+				return err
+			}
+		}
 		if err := host.close(context.Background()); err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type Option func(*options)
 
 type options struct {
 	empty    bool
+	prepared *Preparation
 	durable  bool
 	own      bool
 	maxConns int32
@@ -43,6 +44,15 @@ type options struct {
 
 // Empty creates the database without our schema, for migration tests.
 func Empty() Option { return func(o *options) { o.empty = true } }
+
+// Preparation fills a database that several tests of a binary begin with. It runs once for each
+// server, on an empty database, and must close its connections. Settings of the database (ALTER
+// DATABASE) do not reach the copies.
+type Preparation func(ctx context.Context, url string) error
+
+// Prepared creates the database as a copy of one that the preparation filled. Tests that pass the
+// same pointer share the copied database.
+func Prepared(p *Preparation) Option { return func(o *options) { o.prepared = p } }
 
 // MaxConns sets the pool's size. Default: 10.
 func MaxConns(n int) Option { return func(o *options) { o.maxConns = int32(n) } }
@@ -85,7 +95,11 @@ func New(t testing.TB, opts ...Option) *pgxpool.Pool {
 		t.Fatalf("pgtest: %v", err)
 	}
 	name := databaseName(t.Name())
-	if err := host.clone(ctx, name, o.empty); err != nil {
+	template, err := host.templateFor(ctx, o)
+	if err != nil {
+		t.Fatalf("pgtest: %v", err)
+	}
+	if err := host.clone(ctx, name, template); err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
 	db := &database{host: host, name: name}

@@ -2,8 +2,10 @@ package pgtest_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -39,6 +41,32 @@ func TestEmptyAndMaxConns(t *testing.T) {
 	pool := pgtest.New(t, pgtest.Empty(), pgtest.MaxConns(3))
 	require.False(t, ask[bool](t, pool, "SELECT to_regnamespace('hooklatch') IS NOT NULL"))
 	require.Equal(t, int32(3), pool.Config().MaxConns)
+}
+
+func TestPreparedIsFilledOnceAndCopied(t *testing.T) {
+	t.Parallel()
+	var runs atomic.Int32
+	fill := pgtest.Preparation(func(ctx context.Context, url string) error {
+		runs.Add(1)
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Exec(ctx, "CREATE TABLE number (n integer); INSERT INTO number VALUES (7)")
+		return errors.Join(err, conn.Close(ctx))
+	})
+	t.Run("copies", func(t *testing.T) {
+		for i := range 3 {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				pool := pgtest.New(t, pgtest.Prepared(&fill))
+				require.Equal(t, 7, ask[int](t, pool, "SELECT sum(n)::int FROM number"))
+				_, err := pool.Exec(t.Context(), "INSERT INTO number VALUES (1)")
+				require.NoError(t, err)
+			})
+		}
+	})
+	require.EqualValues(t, 1, runs.Load())
 }
 
 func TestDatabaseIsDroppedWithItsConnections(t *testing.T) {
