@@ -41,9 +41,11 @@ type bundle struct {
 	opts    Options
 }
 
+// setup returns a bundle with a small pool, because each connection plans all statements again: with
+// 20 connections, half of a short test's CPU would be planning.
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	return onPool(t, pgtest.New(t, pgtest.MaxConns(20)))
+	return onPool(t, pgtest.New(t, pgtest.MaxConns(8)))
 }
 
 func onPool(t *testing.T, pool *pgxpool.Pool) *bundle {

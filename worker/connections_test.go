@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox/inbox"
+	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
 func TestPoolThatHandlersCanUseUpIsAWarning(t *testing.T) {
@@ -22,7 +23,7 @@ func TestPoolThatHandlersCanUseUpIsAWarning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
+			b := onPool(t, pgtest.New(t, pgtest.MaxConns(20)))
 			b.opts.HandlerWorkers = c.handlers
 			w := b.worker(t)
 			if c.handlers > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -66,8 +67,15 @@ func TestEffectsThatAreAlwaysRefusedDoNotStopTheOthers(t *testing.T) {
 	})
 	b.opts.Routes[0].HTTP = &route.HTTPRequest{Headers: map[string]string{"X-Bad": `body.bad ? "yes" : "no"`}}
 	b.start(t, b.worker(t))
-	for i := range events {
-		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: fmt.Sprintf(`{"bad":%t}`, i%every == every/2)})
+	const together = 10 // events that one statement may store, in about the order of their numbers
+	for from := 0; from < events; from += together {
+		var senders sync.WaitGroup
+		for i := from; i < from+together; i++ {
+			senders.Go(func() {
+				b.take(t, incoming{id: fmt.Sprint("evt_", i), body: fmt.Sprintf(`{"bad":%t}`, i%every == every/2)})
+			})
+		}
+		senders.Wait()
 	}
 	require.Eventually(t, func() bool {
 		return b.count(t, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == 1000 &&

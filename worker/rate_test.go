@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hooklatch/hooklatch/outbox"
+	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
 // A rate applies to all processes: three workers together start as many attempts as one would.
@@ -27,9 +28,12 @@ func TestRateHoldsForTheFleet(t *testing.T) {
 			close(enough)
 		}
 	}, func(d *DestinationOptions) { d.Rate, d.Burst, d.Concurrency = rate, burst, concurrency })
+	d := outbox.Delivery{Source: testSource, Provider: "stripe", ContentType: "application/json", Body: []byte(`{}`)}
 	for i := range events {
-		b.take(t, incoming{id: fmt.Sprint("evt_", i), body: `{}`})
+		d.Events = append(d.Events, outbox.Incoming{ID: identity.EventID(fmt.Sprint("evt_", i)), Type: "invoice.paid"})
 	}
+	_, err := b.outbox.Accept(t.Context(), d)
+	require.NoError(t, err)
 	for range 3 {
 		own, err := outbox.New(outbox.Options{Pool: b.pool, AcceptTimeout: time.Minute})
 		require.NoError(t, err)
