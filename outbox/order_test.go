@@ -128,7 +128,9 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 				if err := b.Ledger().Retry(ctx, key, ann); err != nil {
 					return err
 				}
+				continue
 			}
+			<-time.After(5 * time.Millisecond) // the others have all available jobs
 			continue
 		}
 		fate := dice.IntN(100)

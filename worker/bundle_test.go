@@ -41,8 +41,7 @@ type bundle struct {
 	opts    Options
 }
 
-// setup returns a bundle with a small pool, because each connection plans all statements again: with
-// 20 connections, half of a short test's CPU would be planning.
+// setup returns a bundle with a small pool, because each connection plans all statements again.
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	return onPool(t, pgtest.New(t, pgtest.MaxConns(8)))
