@@ -131,7 +131,7 @@ func TestDestinationsAddedOneByOneStallNothing(t *testing.T) {
 			select {
 			case <-done:
 				return
-			case <-time.After(8 * time.Millisecond):
+			case <-time.After(2 * time.Millisecond):
 				if sent.Load()-f.applied.Load() < backlog {
 					f.send(t, fmt.Sprint("evt_", n), int(n%known.Load()))
 					sent.Add(1)

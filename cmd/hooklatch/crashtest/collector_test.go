@@ -94,10 +94,10 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 				return by
 			}
 			var first *process
-			require.Eventually(t, func() bool { first = holder(); return first != nil }, patience, 200*time.Millisecond)
+			require.Eventually(t, func() bool { first = holder(); return first != nil }, patience, 50*time.Millisecond)
 			began := time.Now()
 			gone(t, first)
-			require.Eventually(t, func() bool { by := holder(); return by != nil && by != first }, patience, 200*time.Millisecond)
+			require.Eventually(t, func() bool { by := holder(); return by != nil && by != first }, patience, 50*time.Millisecond)
 			took := time.Since(began)
 			t.Logf("%s: followed after %.1f s", first.command, took.Seconds())
 			require.False(t, long() && took > followedWithin)
@@ -111,7 +111,7 @@ func TestACollectorThatIsGoneIsFollowed(t *testing.T) {
 					require.False(t, long(), "another process has taken over")
 					require.Greater(t, at, began, "%s exports values of before it hung", first.command)
 				}
-				<-time.After(100 * time.Millisecond)
+				<-time.After(20 * time.Millisecond)
 			}
 		})
 	}

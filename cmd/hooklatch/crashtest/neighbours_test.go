@@ -186,7 +186,7 @@ func startMailServer(t *testing.T) (*os.Process, int) {
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", address)
 		return err == nil && conn.Close() == nil
-	}, patience, 50*time.Millisecond, "the mail server listens")
+	}, patience, 10*time.Millisecond, "the mail server listens")
 	parsed, err := net.ResolveTCPAddr("tcp", address)
 	require.NoError(t, err)
 	return cmd.Process, parsed.Port
@@ -242,7 +242,7 @@ func TestANeighbourThatHangsHoldsNothingElse(t *testing.T) {
 				if n.config != "" {
 					require.Eventually(t, func() bool {
 						return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE event_id = $1 AND state = 'done'`, fmt.Sprintf("healed_%d_0", round)) == 1
-					}, patience, 50*time.Millisecond, "the affected destination works again")
+					}, patience, 20*time.Millisecond, "the affected destination works again")
 					took := time.Since(healed)
 					t.Logf("free %s after the healing", took.Round(time.Millisecond))
 					require.False(t, long() && took > timeout+5*time.Second, "it took %s", took)
@@ -278,6 +278,6 @@ func (g *process) served(t *testing.T, pool *pgxpool.Pool, length time.Duration,
 	accepted := len(g.deliverFor(t, length, name))
 	require.Eventually(t, func() bool {
 		return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE destination = 'quick' AND event_id LIKE $1 || '%' AND state = 'done'`, name) == accepted
-	}, patience, 50*time.Millisecond, "the effects of accepted events are done")
+	}, patience, 10*time.Millisecond, "the effects of accepted events are done")
 	return float64(accepted) / time.Since(began).Seconds()
 }

@@ -41,7 +41,7 @@ func (g *process) watchMemory(t *testing.T) (stop func() int) {
 		most := 0
 		for ctx.Err() == nil {
 			most = max(most, g.resident()>>10)
-			<-time.After(50 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 		}
 		largest <- most
 	}()

@@ -133,7 +133,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 		return run
 	}
 	until := func(p *process, what string, is func(runNow) bool) (run runNow) {
-		require.Eventually(t, func() bool { run = now(p); return is(run) }, 3*time.Minute, 100*time.Millisecond, what)
+		require.Eventually(t, func() bool { run = now(p); return is(run) }, 3*time.Minute, 20*time.Millisecond, what)
 		t.Logf("%5.1f s: %s: %+v", time.Since(began).Seconds(), what, run)
 		return run
 	}
@@ -154,7 +154,7 @@ func TestARunOutlivesItsProcess(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return count(t, pool, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
 			AND application_name LIKE 'hooklatch%' AND state <> 'idle'`) == 0
-	}, patience, 50*time.Millisecond, "the server still ends what the process began")
+	}, patience, 10*time.Millisecond, "the server still ends what the process began")
 	addsUp(func() (run runNow) {
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT selected, changed FROM hooklatch.replay_runs`).Scan(&run.Selected, &run.Changed))
 		return run

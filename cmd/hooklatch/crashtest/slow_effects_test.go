@@ -52,13 +52,13 @@ func TestAcceptingDoesNotWaitForSlowSQLEffects(t *testing.T) {
 		}
 		// Postgres shows how many statements are running. The ledger records the effects only
 		// when their transactions end.
-		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 50*time.Millisecond, "not all effects run simultaneously")
+		require.Eventually(t, func() bool { return waiting(t, pool) == effects }, patience, 5*time.Millisecond, "not all effects run simultaneously")
 		busy = append(busy, p99(p.deliverFor(t, time.Duration(seconds)*time.Second, fmt.Sprintf("busy_%d", round))))
 		require.Equal(t, effects, waiting(t, pool), "not all effects ran all the time")
 		require.NoError(t, lock.Rollback(t.Context()))
 		require.Eventually(t, func() bool {
 			return count(t, pool, `SELECT count(*) FROM hooklatch.effects WHERE state = 'done'`) == effects*(round+1)
-		}, patience, 50*time.Millisecond, "the effects are not done")
+		}, patience, 20*time.Millisecond, "the effects are not done")
 	}
 	t.Logf("p99 of accepting, medians of %d: quiet %s, beside %d statements %s", rounds, median(quiet), effects, median(busy))
 	if long() {
@@ -76,12 +76,7 @@ func waiting(t *testing.T, pool *pgxpool.Pool) int {
 // 200 for each. It returns the time that each delivery took.
 func (g *process) deliverFor(t *testing.T, length time.Duration, name string) []time.Duration {
 	t.Helper()
-	// Only the long form measures how fast deliveries are answered, so the short form sends fewer.
-	const senders = 4
-	pause := 50 * time.Millisecond
-	if long() {
-		pause = 10 * time.Millisecond
-	}
+	const senders, pause = 4, 10 * time.Millisecond
 	var mu sync.Mutex
 	var took []time.Duration
 	var sending sync.WaitGroup
