@@ -136,4 +136,12 @@ func TestEveryNamedTestExists(t *testing.T) {
 			require.True(t, exist[name[1]], "%s names %s, which does not exist", page, name[1])
 		}
 	}
+	// go test -run passes if no test has the name.
+	script, err := os.ReadFile("../.ci/run")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(script), -1)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		require.True(t, exist[name], ".ci/run names %s, which does not exist", name)
+	}
 }

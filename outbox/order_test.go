@@ -124,13 +124,11 @@ func (b *bundle) work(ctx context.Context, r *receiver, total int, seed uint64) 
 			return err
 		}
 		if !found {
-			if key := r.unpark(); key != "" {
-				if err := b.Ledger().Retry(ctx, key, ann); err != nil {
-					return err
-				}
-				continue
+			if key := r.unpark(); key == "" {
+				<-time.After(5 * time.Millisecond) // the others have all available jobs
+			} else if err := b.Ledger().Retry(ctx, key, ann); err != nil {
+				return err
 			}
-			<-time.After(5 * time.Millisecond) // the others have all available jobs
 			continue
 		}
 		fate := dice.IntN(100)

@@ -146,8 +146,8 @@ func (r *relocation) counts(t *testing.T, query string) map[string]int {
 	return found
 }
 
-// requireDuplicates requires that a cell knows all the events. It sends 500 of them in a delivery,
-// because a delivery for each costs minutes of CPU.
+// requireDuplicates requires that a cell knows all the events. It sends up to 500 of them in one
+// delivery, because one delivery for each event would take longer than the rest of the test.
 func requireDuplicates(t *testing.T, cell *bundle, ids map[string]int) {
 	t.Helper()
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(ids)), 500) {

@@ -30,7 +30,7 @@ type host struct {
 	template string
 	strategy string // clause in CREATE DATABASE
 
-	mu   sync.Mutex
+	mu   sync.Mutex  // guards idle
 	idle []*pgx.Conn // connections to the maintenance database, for the next statement
 
 	preparing sync.Mutex // held while a database is prepared
@@ -79,7 +79,7 @@ func startHost(ctx context.Context, own, durable bool, settings map[string]strin
 		// Without fsync, copying files is faster than logging every page.
 		h.strategy = " STRATEGY file_copy"
 	}
-	if h.strategy != "" && !own {
+	if h.strategy != "" && !own { // only a copy of files contains the catalog's file
 		if err := h.warm(ctx); err != nil {
 			return nil, errors.Join(err, server.Stop(ctx))
 		}
@@ -91,21 +91,17 @@ func startHost(ctx context.Context, own, durable bool, settings map[string]strin
 // file, and each clone gets a copy of the file. Otherwise the first connection to each clone would
 // have to read the catalog. A server removes such files when it starts.
 func (h *host) warm(ctx context.Context) error {
-	for _, allowed := range []string{"true", "false"} {
-		if err := h.admin(ctx, "ALTER DATABASE "+h.template+" WITH ALLOW_CONNECTIONS "+allowed); err != nil {
-			return err
-		}
-		if allowed == "true" {
-			conn, err := pgx.Connect(ctx, h.url(h.template))
-			if err != nil {
-				return err
-			}
-			if err := conn.Close(ctx); err != nil {
-				return err
-			}
-		}
+	if err := h.admin(ctx, "ALTER DATABASE "+h.template+" WITH ALLOW_CONNECTIONS true"); err != nil {
+		return err
 	}
-	return nil
+	conn, err := pgx.Connect(ctx, h.url(h.template))
+	if err != nil {
+		return err
+	}
+	if err := conn.Close(ctx); err != nil {
+		return err
+	}
+	return h.admin(ctx, "ALTER DATABASE "+h.template+" WITH ALLOW_CONNECTIONS false")
 }
 
 // foreignHost returns the server at a connection URL, and creates the template there if it is

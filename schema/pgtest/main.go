@@ -117,11 +117,10 @@ func stopShared() error {
 		if err := host.close(context.Background()); err != nil {
 			return err
 		}
-		if host.server == nil {
-			continue
-		}
-		if err := host.server.Stop(context.Background()); err != nil {
-			return err
+		if host.server != nil {
+			if err := host.server.Stop(context.Background()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
