@@ -19,8 +19,6 @@ import (
 const (
 	// dialTimeout bounds the wait for a connection to a server.
 	dialTimeout = 10 * time.Second
-	// again is the pause before an event is repeated.
-	again = 20 * time.Millisecond
 	// excerpt is the length of a response quoted in an error, in bytes.
 	excerpt = 300
 )
@@ -59,21 +57,25 @@ func (c *conn) close() {
 	}
 }
 
+// again defines the pauses before an event is repeated. They grow, because 64 connections that repeat
+// large bodies at once keep a busy server from reading any body in time.
+var again = retry.Pauses{First: 20 * time.Millisecond, Max: 2 * time.Second, Spread: true}
+
 // errRefused is returned when the server requested a retry or the connection failed.
 var errRefused = errors.New("not accepted")
 
-// deliver sends the next event of the maker. As providers do, it repeats the event while the server
-// requests a retry or cannot be reached. It returns the event's id and the number of repetitions.
-// If ctx ends first, the error also contains the last refusal.
+// deliver sends the next event of the maker. As providers do, it repeats the event, with a new
+// signature, while the server requests a retry or cannot be reached. It returns the event's id and
+// the number of repetitions. If ctx ends first, the error also contains the last refusal.
 func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error) {
-	id, request, err := c.maker.next(time.Now())
-	if err != nil {
-		return "", 0, err
-	}
-	var refused error
-	for {
-		err := c.post(ctx, request)
-		if err == nil {
+	id = c.maker.next(time.Now())
+	for range again.Until(ctx) {
+		request, signErr := c.maker.sign(time.Now())
+		if signErr != nil {
+			return id, repeated, signErr
+		}
+		refused := err
+		if err = c.post(ctx, request); err == nil {
 			return id, repeated, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {
@@ -82,10 +84,9 @@ func (c *conn) deliver(ctx context.Context) (id string, repeated int, err error)
 		if !errors.Is(err, errRefused) {
 			return id, repeated, err
 		}
-		refused = err
 		repeated++
-		_ = retry.Wait(ctx, again) // the loop checks ctx
 	}
+	return id, repeated, fmt.Errorf("%w: last request: %w", context.Cause(ctx), err)
 }
 
 // post sends a request and waits for the response.

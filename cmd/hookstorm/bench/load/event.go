@@ -100,16 +100,21 @@ func Unsigned() func(to []byte, id string) []byte {
 	return func(to []byte, id string) []byte { return append(append(append(to, begin...), id...), rest...) }
 }
 
-// next creates and signs an event. Header and body are valid until the next call.
-func (m *maker) next(now time.Time) (id string, r *provider.Request, err error) {
+// next creates an event and returns its id.
+func (m *maker) next(now time.Time) (id string) {
 	id = m.id(now)
 	m.request.Body = append(append(append(m.request.Body[:0], begin...), id...), m.rest...)
+	return id
+}
+
+// sign signs the created event. Header and body are valid until the next call of a method.
+func (m *maker) sign(now time.Time) (*provider.Request, error) {
 	clear(m.request.Header)
 	m.request.Header["Content-Type"] = []string{"application/json"}
 	if err := m.provider.Sign(&m.request, m.key, now); err != nil {
-		return "", nil, fmt.Errorf("sign an event: %w", err)
+		return nil, fmt.Errorf("sign an event: %w", err)
 	}
-	return id, &m.request, nil
+	return &m.request, nil
 }
 
 // id returns the result of m.given, if that function is set. Otherwise id returns a new id or, for
