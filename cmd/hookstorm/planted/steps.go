@@ -98,15 +98,25 @@ func passes(name, place string, times int) step {
 	}
 }
 
+// passages returns how often a process has passed a failpoint.
+func passages(p *process, place string) (int, error) { return occurrences(p.passed, place+"\n") }
+
 // appears waits until a file contains a text at least the given number of times.
 func appears(ctx context.Context, path, text string, times int) error {
 	return until(ctx, fmt.Sprintf("%q occurs %d times in %s", text, times, path), func() (bool, error) {
-		said, err := os.ReadFile(path)
-		if errors.Is(err, os.ErrNotExist) {
-			return false, nil
-		}
-		return strings.Count(string(said), text) >= times, err
+		n, err := occurrences(path, text)
+		return n >= times, err
 	})
+}
+
+// occurrences returns how often a file contains a text. A file that does not exist contains
+// nothing.
+func occurrences(path, text string) (int, error) {
+	said, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return strings.Count(string(said), text), err
 }
 
 // isCalled returns a step that waits until a destination has received the given number of calls. If
