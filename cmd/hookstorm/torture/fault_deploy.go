@@ -53,7 +53,7 @@ func (w *world) deploy(ctx context.Context, rnd *rand.Rand, struck func(target, 
 	// A started deployment is completed, even after the end of the storm.
 	ctx = context.WithoutCancel(ctx)
 	announced := make(chan bool, 1)
-	go func() { announced <- w.isAnnounced(ctx, before, done) }()
+	go func() { announced <- w.isAnnounced(ctx, deployTimeout, before, done) }()
 	for i, s := range order {
 		if err := s.config.Deploy(next); err != nil {
 			return err
@@ -84,10 +84,10 @@ func (w *world) bring(ctx context.Context, s *service, reloaded bool) error {
 	return nil
 }
 
-// isAnnounced reports whether a worker announces a newer configuration within deployTimeout, and
+// isAnnounced reports whether a worker announces a newer configuration within a time limit, and
 // records the result. The parameter before is the number of the newest configuration so far.
-func (w *world) isAnnounced(ctx context.Context, before int64, done *history.Operation) bool {
-	ctx, cancel := context.WithTimeout(ctx, deployTimeout)
+func (w *world) isAnnounced(ctx context.Context, limit time.Duration, before int64, done *history.Operation) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for sleep(ctx, 10*time.Millisecond) {
 		var is bool
@@ -125,8 +125,8 @@ func (w *world) deployLast(ctx context.Context) error {
 			return err
 		}
 	}
-	if !w.isAnnounced(ctx, before, done) {
-		return fmt.Errorf("deploy the last configuration: no worker announced it within %s", deployTimeout)
+	if !w.isAnnounced(ctx, w.opts.Patience, before, done) {
+		return fmt.Errorf("deploy the last configuration: no worker announced it within %s", w.opts.Patience)
 	}
 	return nil
 }

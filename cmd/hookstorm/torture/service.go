@@ -17,6 +17,8 @@ const (
 	restartAfter = 300 * time.Millisecond
 	// startTimeout allows for a start on a busy machine while the database is unavailable.
 	startTimeout = 20 * time.Second
+	// readyTimeout bounds the wait until all processes can do their work.
+	readyTimeout = 3 * time.Minute
 )
 
 // Names of the builds from which a service can be started.
@@ -148,7 +150,7 @@ func (s *services) start(ctx context.Context) error {
 }
 
 func (s *services) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for _, one := range s.all {
 		if err := one.ready(ctx); err != nil {
