@@ -38,7 +38,7 @@ func TestTortureFindsNoViolation(t *testing.T) {
 		require.NoError(t, torture.Print(&report, result))
 		t.Logf("%s%s", &said, &report)
 		tooLittle := func(v checker.Violation) bool { return v.Rule == checker.RuleVacuity }
-		if !slices.ContainsFunc(result.Verdict.Violations, tooLittle) || opts.Time >= time.Minute {
+		if !slices.ContainsFunc(result.Verdict.Violations, tooLittle) || opts.Time >= 4*time.Minute {
 			break
 		}
 		opts.Time, opts.Dir = 2*opts.Time, t.TempDir()
