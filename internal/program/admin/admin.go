@@ -23,7 +23,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/strangers"
 )
 
-// DefaultListen is a loopback address, which needs no token.
+// DefaultListen is the default of Options.Listen. It is a loopback address, so no token is needed.
 const DefaultListen = "127.0.0.1:8081"
 
 const defaultListenHint = "set admin.listen in the configuration"
@@ -57,13 +57,13 @@ type Options struct {
 	// ListenHint tells the user, in the error about an address in use, how to change the address.
 	// By default, it names admin.listen.
 	ListenHint string
-	// SignIn authenticates requests to all paths except /healthz, /readyz, its own paths and the
-	// static files. If nil, no authentication is required, and requests must use a loopback host
-	// name.
+	// SignIn authenticates requests to all paths except /healthz, /readyz, the sign-in paths and
+	// the static files. If nil, no authentication is required, and requests must use a loopback
+	// host name.
 	SignIn *signin.Guard
 
-	// Ready fails if this process cannot do its work. /readyz calls it with a limit of 2 seconds.
-	// If nil, the process is always ready.
+	// Ready returns an error if this process cannot do its work. /readyz calls Ready and waits at
+	// most 2 seconds. If nil, the process is always ready.
 	Ready func(ctx context.Context) error
 	// Alive returns an error if the process must be restarted. /healthz calls it. If nil, the
 	// process is always alive.

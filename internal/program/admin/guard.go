@@ -8,8 +8,9 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// pagePolicy lets a page use only the console's own scripts and styles. It forbids inline and
-// foreign scripts, and text that becomes a script, so untrusted text in a page stays text.
+// pagePolicy lets a page use only the console's own scripts and styles. The browser refuses inline
+// scripts, scripts from other origins, and strings that a script would run as code, so untrusted
+// text in a page stays text.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types hooklatch"
 
@@ -36,8 +37,8 @@ func boundedBodies(next http.Handler) http.Handler {
 	})
 }
 
-// originsOf returns a protection that trusts the listener's own origin and the origin of
-// consoleURL, if consoleURL is not empty.
+// originsOf returns a cross-origin protection that trusts the listener's own origin and, if
+// consoleURL is not empty, the origin of consoleURL.
 func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	origins := http.NewCrossOriginProtection()
 	if consoleURL == "" {
@@ -51,9 +52,10 @@ func originsOf(consoleURL string) (*http.CrossOriginProtection, error) {
 	return origins, err
 }
 
-// sameOrigin returns a handler that refuses requests that another web site makes a browser send. A
-// change without an origin header does not come from a current browser. Such a change must carry
-// the token as a bearer token, which no site can make a browser send.
+// sameOrigin returns a handler that refuses changes that another web site makes a browser send.
+// Reads (GET, HEAD and OPTIONS) are always allowed. A change without the headers Origin and
+// Sec-Fetch-Site does not come from a current browser. Such a change must carry the token as a
+// bearer token, which no site can make a browser send.
 func (a *Admin) sameOrigin(next http.Handler) http.Handler {
 	return a.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions

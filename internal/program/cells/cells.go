@@ -1,6 +1,6 @@
 // Package cells asks all cells of an installation at once, and names the cells that do not answer
-// in time. It also adds the cell to printed commands. The readiness check, the console and the
-// command line use it.
+// in time. It also adds flags, such as --cell, to printed commands. The readiness check, the
+// console and the command line use it.
 package cells
 
 import (
@@ -22,8 +22,8 @@ type Answer[T any] struct {
 	Err   error
 }
 
-// Ask asks all cells simultaneously. It returns after at most the given time, with the answers in
-// the order of the names. A cell that is still busy at that time counts as not having answered.
+// Ask calls the function ask for all cells simultaneously. It returns after at most patience, with
+// the answers in the order of names. For a cell that has not answered by then, Answer.Err says so.
 func Ask[T any](ctx context.Context, names []string, patience time.Duration, ask func(ctx context.Context, name string) (T, error)) []Answer[T] {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

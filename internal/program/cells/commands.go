@@ -57,7 +57,8 @@ func (f Flags) words(database, inCell bool) string {
 	if database && f.DatabaseURL != "" {
 		words += " --database-url " + safetext.Shell(f.DatabaseURL)
 	}
-	// The flag --cell is last, so that AddTo without a cell recognises its own flags before it.
+	// The flag --cell is last: an AddTo without a cell then finds its own flags right after the
+	// command, and does not add them again.
 	if inCell && f.Cell != "" && f.Cell != Main {
 		words += " --cell " + f.Cell
 	}

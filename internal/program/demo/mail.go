@@ -73,7 +73,8 @@ func (m *Mail) Start() {
 // connections and returns an error.
 func (m *Mail) Stop(ctx context.Context) error {
 	err := m.server.Shutdown(ctx)
-	// Shutdown does not close the listener if Serve has only just begun: Serve would never return.
+	// Shutdown does not close the listener if Serve has only just begun. Without this Close, Serve
+	// would then never return.
 	_ = m.opts.Listener.Close()
 	if err != nil {
 		_ = m.server.Close()

@@ -42,7 +42,8 @@ type ReceiverOptions struct {
 	Secret secret.Value
 	// Mail is a mail server, or nil. GET /seen lists its emails too.
 	Mail *Mail
-	// Print is called with a line for each accepted request. If nil, nothing is printed.
+	// Print is called with a line for each accepted request, and for each request that gets no
+	// response. If nil, nothing is printed.
 	Print func(line string)
 	// Logger defaults to a logger that discards everything.
 	Logger *slog.Logger

@@ -13,11 +13,11 @@ import (
 	"github.com/hooklatch/hooklatch/worker/destination"
 )
 
-// MaxEdited is the maximum size of a body that a page edits, in bytes. A form encodes a byte as up
-// to three, and the listener limits forms.
+// MaxEdited is the maximum size of a body that a page edits, in bytes. A form encodes one byte as
+// up to three bytes, and the listener limits the size of a form.
 const MaxEdited = 16 << 10
 
-// headerOfType is the header whose value a ledger.Request has in ContentType, and not in Headers.
+// headerOfType is the header whose value a ledger.Request stores in ContentType instead of Headers.
 const headerOfType = "Content-Type"
 
 // HeaderLines returns a request's headers as text, one header per line.

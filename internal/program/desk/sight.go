@@ -120,8 +120,8 @@ func (v View) ConcealEffect(e *life.Effect) {
 	}
 }
 
-// ShowsResponse reports whether the caller sees the receiver's response, which may repeat data of
-// the event.
+// ShowsResponse reports whether the effect has a receiver's response that the caller may see. A
+// response may repeat data of the event.
 func (v View) ShowsResponse(e life.Effect) bool {
 	return v.WhyNot() == "" && (e.ResponseExcerpt != "" || slices.ContainsFunc(e.Attempts, func(a ledger.Attempt) bool { return a.ResponseExcerpt != "" }))
 }
@@ -159,8 +159,8 @@ func (s Sight) RefuseSearch(person signin.Person, content find.Content, source i
 	return nil
 }
 
-// ConcealRun removes the search condition from a run if the user must not search with it: the
-// condition together with the number of selected rows would reveal values.
+// ConcealRun replaces the values in a run's search condition by hashes if the user must not search
+// with the condition: the condition and the number of selected rows would reveal values.
 func (s Sight) ConcealRun(person signin.Person, run runs.Run) runs.Run {
 	if s.RefuseSearch(person, run.Content(), run.Source()) != nil {
 		run.Order = run.Concealed(run.By.RequestID)

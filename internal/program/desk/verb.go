@@ -104,10 +104,10 @@ func (v Verb) Known() bool { return v.Name != "" }
 // Many reports whether a bulk run can apply the verb.
 func (v Verb) Many() bool { return slices.Contains(runs.Actions(), v.Action) }
 
-// MeansFor returns Means with another first word, such as "Each" for "Each effect is ...".
+// MeansFor returns Means with another first word: for "Each", it returns "Each effect is ...".
 func (v Verb) MeansFor(word string) string { return word + strings.TrimPrefix(v.Means, "The") }
 
-// Result describes one thing after the verb.
+// Result returns the state of a thing after the verb, and the next step if there is one.
 func (v Verb) Result() string {
 	if v.Then == "" {
 		return v.Past

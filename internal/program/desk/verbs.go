@@ -175,9 +175,9 @@ func Verbs() []Verb {
 	}
 }
 
-// appliedTwice returns the warning before the retry of an effect that the retry may apply twice, or
-// "" for any other effect. Under at_least_once, an effect that may have been applied is parked if
-// the receiver may no longer recognise its key.
+// appliedTwice returns a warning if a retry of the effect may apply it twice, and "" otherwise.
+// Under at_least_once, an effect that may have been applied is parked if the receiver may no longer
+// recognise its key.
 func appliedTwice(e ledger.Effect) string {
 	switch {
 	case e.MaybeAppliedSince.IsZero():

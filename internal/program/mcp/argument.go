@@ -50,7 +50,8 @@ type argument struct {
 }
 
 // argumentsOf returns the tool's arguments: the parameters, the fields of the body and, for a read
-// without the parameter limit, fromName.
+// without the parameter limit, fromName. It omits the path parameter that names the verb, and a
+// path parameter that can be sent in the query instead.
 func (t tool) argumentsOf() ([]argument, error) {
 	var list []argument
 	for _, p := range t.Parameters {

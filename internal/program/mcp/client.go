@@ -103,7 +103,8 @@ func (c *client) unanswered(err error) error {
 	return fmt.Errorf("the console at %s does not answer: %w", c.base, err)
 }
 
-// refused returns the error in a response, with the console's text.
+// refused returns an error with the console's text from a response. If the response is not in
+// Hooklatch's error format, the error says so.
 func (c *client) refused(response *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxProblem)) // a part suffices for an error
 	var p api.Problem

@@ -28,14 +28,14 @@ type document struct {
 
 // operation is one operation of the API.
 type operation struct {
-	ID          string `json:"operationId"` //nolint:tagliatelle // a word of OpenAPI
+	ID          string `json:"operationId"` //nolint:tagliatelle // OpenAPI's name
 	Summary     string
 	Description string
 	Role        string `json:"x-role"` //nolint:tagliatelle // OpenAPI's name for extensions
 	Parameters  []parameter
 	RequestBody struct {
 		Content map[string]struct{ Schema fields }
-	} `json:"requestBody"` //nolint:tagliatelle // a word of OpenAPI
+	} `json:"requestBody"` //nolint:tagliatelle // OpenAPI's name
 	Responses map[string]response
 
 	method, path string
@@ -79,7 +79,7 @@ func readDocument(text []byte) (*document, error) {
 }
 
 // operations returns all operations with a result that a tool can return, in the order of their
-// paths. It leaves out streams, which never end.
+// paths. It leaves out the OpenAPI document itself, and streams, which never end.
 func (d *document) operations() ([]operation, error) {
 	var list []operation
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
@@ -123,7 +123,8 @@ func (d *document) returns(o operation, contentType string) bool {
 	return is
 }
 
-// resolved returns parameters without references.
+// resolved replaces references with the parameters and schemas to which they refer. It returns an
+// error if a parameter does not exist.
 func (d *document) resolved(parameters []parameter) ([]parameter, error) {
 	list := make([]parameter, 0, len(parameters))
 	for _, p := range parameters {

@@ -31,7 +31,7 @@ const maxError = 1 << 10
 type Options struct {
 	// URL is the address of the console, such as https://ops.example.com. Required.
 	URL *url.URL
-	// Token is sent with every request. A console on this machine may require none.
+	// Token is sent with every request. A console on this machine may require no token.
 	Token secret.Value
 	// Name is the operator's name in the operator log if the console requires no token.
 	Name string

@@ -14,7 +14,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/desk"
 )
 
-// tool is one tool: an operation of the API, or one verb of an operation with several.
+// tool is one tool: an operation of the API, or one verb of an operation that has several verbs.
 type tool struct {
 	operation
 
