@@ -13,7 +13,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// ErrByHand is returned for a file that Add cannot change without changing its style.
+// ErrByHand is returned for a file into which Add cannot insert a source. Add needs one YAML
+// document whose `sources`, if present, are a block mapping with at least one source.
 var ErrByHand = errors.New("`sources` is not a mapping with one source on each line")
 
 // Addition is a source to add to a configuration that exists.

@@ -75,8 +75,8 @@ func DefaultTo(t Target) string {
 	return "http://localhost:3000/hooks"
 }
 
-// Validate checks each answer except Given. Later, the program reads the rendered configuration and
-// so checks the answers again.
+// Validate checks all answers except Given and Version. The program checks the answers again when
+// it reads the rendered configuration.
 func (a Answers) Validate() error {
 	if len(a.Providers) == 0 {
 		return errors.New("no provider is named: name the senders of your webhooks, such as stripe or github; `hooklatch providers` lists all providers")

@@ -69,8 +69,8 @@ func Variables(text string) []string {
 	return slices.Sorted(maps.Keys(ReadDotenv(text)))
 }
 
-// mergeDotenv appends variables to the text earlier, except for variables that the text already
-// defines. It changes no line of the text.
+// mergeDotenv returns an earlier .env file with new variables at its end. It omits variables that
+// the file already defines, and changes no line of the file.
 func mergeDotenv(earlier string, variables []variable, quote bool) string {
 	kept := ReadDotenv(earlier)
 	var b strings.Builder

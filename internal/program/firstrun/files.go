@@ -54,8 +54,8 @@ func Others(t Target) []string {
 }
 
 // Files renders the files of valid answers: the configuration first, under the name config, then
-// .env, which contains all secrets, then other files. The parameter dotenv is the text of an
-// existing .env file, or empty; the variables in this text are kept.
+// .env, which contains all secrets, then other files. dotenv is the text of an existing .env file,
+// or empty. Files keeps the variables in this text.
 func (a Answers) Files(config, dotenv string) ([]File, error) {
 	r := &rendering{Answers: a}
 	text, err := r.config()
@@ -103,7 +103,8 @@ func LoadCredential(variable string) string {
 	return "LoadCredential=" + Credential(variable) + ":/etc/hooklatch/" + Credential(variable)
 }
 
-// refer adds a variable, and returns the key of the configuration with a reference to the variable.
+// refer adds a variable, and returns a configuration entry that sets the key to the variable's
+// value. For systemd, the entry refers to the variable's credential.
 func (r *rendering) refer(key string, v variable) string {
 	r.variables = append(r.variables, v)
 	if r.Target == Systemd {
@@ -116,7 +117,7 @@ func (r *rendering) refer(key string, v variable) string {
 const CredentialsFolder = "${CREDENTIALS_DIRECTORY}/"
 
 // forSecret is part of a comment in each configuration for Kubernetes. TargetOf recognises such a
-// configuration by it.
+// configuration by this text.
 const forSecret = "for the Secret hooklatch"
 
 // TargetOf returns the target of a configuration that exists: Systemd, Kubernetes, or Binary for

@@ -197,8 +197,8 @@ func TestQuestionsLeadToTheSameAnswers(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The question for a secret offers to postpone the answer exactly if that leads to a configuration
-// that loads.
+// The question for a secret offers to postpone the answer if a random secret can replace it, and
+// not if only the sender can create the secret.
 func TestEnterPostponesASecretWhereThatIsOffered(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalog.Names() {

@@ -48,9 +48,9 @@ func NewSecret(d catalog.Description) secret.Value {
 	return secret.Value{}
 }
 
-// secretOf returns the .env line of a provider's secret: of the given secret, or else of a random
-// one. It returns an error if only the sender can create the secret. ok is false for a provider
-// without secrets.
+// secretOf returns the .env variable of a provider's secret. Its value is the given secret or, if
+// that is empty, a random one. It returns an error if only the sender can create the secret. ok is
+// false for a provider without secrets.
 func secretOf(d catalog.Description, given secret.Value) (v variable, ok bool, err error) {
 	if d.Keyless {
 		return variable{}, false, nil
@@ -71,8 +71,9 @@ func secretOf(d catalog.Description, given secret.Value) (v variable, ok bool, e
 	return v, true, nil
 }
 
-// KnownSecrets returns the secrets of the senders by variable, as far as they are known. It calls
-// the function known with each variable, which must return an empty secret for an unknown one.
+// KnownSecrets returns the known secrets of the senders, by variable. The function known returns
+// the secret of a variable, or an empty secret if the secret is unknown. KnownSecrets returns an
+// error for an unknown provider, and for a secret that cannot be used.
 func KnownSecrets(providers []string, known func(variable string) secret.Value) (map[string]secret.Value, error) {
 	secrets := map[string]secret.Value{}
 	for _, name := range providers {

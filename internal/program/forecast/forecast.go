@@ -113,7 +113,8 @@ func (r Replay) ByRoute(ctx context.Context, e *inbox.Event) (routes []OfRoute, 
 	return routes, true, nil
 }
 
-// creator returns the route whose effects have a scope, or "" if no current route has the scope.
+// creator returns the route whose effects have a scope: a current route, or r.Route even if it is
+// not current. It returns "" if there is no such route.
 func (r Replay) creator(source identity.Source, scope identity.Scope) string {
 	for _, name := range append(r.Table.Names(), r.Route) {
 		if scope == identity.ScopeOfRoute(source, name) {

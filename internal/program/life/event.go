@@ -24,7 +24,7 @@ type Event struct {
 
 	Routes      []route.Explanation
 	OtherRoutes bool   // true if another configuration dispatched the event
-	NoRoutes    string // reason why Routes is unknown
+	NoRoutes    string // reason why Routes are unknown
 }
 
 // sentBefore is the maximum time from an operator action on an event to the receipt of the event:
@@ -34,8 +34,8 @@ const sentBefore = time.Minute
 // maxActions is the maximum number of operator actions shown.
 const maxActions = 1_000
 
-// ReadEvent reads everything except the routes, which are not in the database. Errors:
-// ledger.ErrNotFound if an effect was deleted meanwhile.
+// ReadEvent reads the history of e, and sets e.EffectStates. It does not read the routes, which are
+// not in the database. Errors: ledger.ErrNotFound if an effect was deleted meanwhile.
 func ReadEvent(ctx context.Context, o *outbox.Outbox, e *inbox.Event) (*Event, error) {
 	l := &Event{Event: e}
 	if e.Recalled != nil {

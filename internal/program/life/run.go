@@ -24,7 +24,7 @@ type Run struct {
 	State     runs.State      `json:"state"`
 	Since     time.Time       `json:"since"`          // time at which the run entered this state
 	Worked    bool            `json:"worked"`         // true if a process is working on the run now
-	Error     string          `json:"error,omitzero"` // reason why the run failed or stopped automatically
+	Error     string          `json:"error,omitzero"` // reason why the run failed, stopped at its limit, or cannot continue now
 	Total     int64           `json:"total,omitzero"` // number of rows counted before the start; 0 if not all were counted
 
 	runs.Counts

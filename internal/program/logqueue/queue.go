@@ -131,7 +131,8 @@ func (q *Queue) Waiting() int64 {
 	return int64(q.waiting)
 }
 
-// Trouble returns the reason why lines are not being written, or nil if they are.
+// Trouble returns the reason why lines are delayed or dropped: a write that hangs, a failed last
+// write, or a full queue. It returns nil if there is none.
 func (q *Queue) Trouble() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -76,8 +76,8 @@ func TestBeforeStartAWriteIsWrittenAtOnce(t *testing.T) {
 	q.Close(t.Context())
 }
 
-// If a reader stops reading, lines are dropped. The log contains the number of dropped
-// lines, at the position where they are missing.
+// If a reader stops reading, the queue drops lines. The log contains the number of dropped lines,
+// at the position where they are missing.
 func TestAFullQueueDropsCountsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	const room = 9 * 10 // ten lines

@@ -20,9 +20,9 @@ const (
 )
 
 // Throttled returns a handler that limits the lines that it passes to next: at most 10 lines with
-// the same message at once, and then one line per second. The next line that passes contains the
-// number of omitted lines under logkey.Count. Throttled is for lines that unauthenticated clients
-// or viewers can cause without limit.
+// the same message at once, and then one line per second. The next line with that message that
+// passes contains the number of omitted lines, under logkey.Count. Throttled is for lines that
+// unauthenticated clients or viewers can cause without limit.
 func Throttled(next slog.Handler) slog.Handler {
 	return &throttled{Handler: next, lines: &lines{of: map[string]*message{}}}
 }

@@ -72,7 +72,7 @@ func Kinds() []By {
 	return all
 }
 
-// ofEvent reads SOURCE/EVENT_ID. An id may contain slashes.
+// ofEvent finds the event that a text names as SOURCE/EVENT_ID. The id may contain slashes.
 func ofEvent(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	source, id, both := strings.Cut(asked.Text, "/")
 	if !both || source == "" || id == "" {
@@ -164,8 +164,8 @@ func ofRefused(ctx context.Context, l *Lookup, asked Asked) ([]Hit, error) {
 	return []Hit{{Of: desk.Refused, Target: desk.Target{Name: d.ID.String()}, State: d.Reason, About: string(d.Source), At: d.RejectedAt}}, nil
 }
 
-// deliveryID parses an id, only in its usual form. It refuses the nil id, which a filter treats as
-// all deliveries.
+// deliveryID parses an id in the usual form of a UUID, and refuses any other form. It also refuses
+// the nil id, which a filter treats as all deliveries.
 func deliveryID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	return id, err == nil && id != uuid.Nil && strings.EqualFold(id.String(), text)

@@ -71,7 +71,8 @@ type Asked struct {
 	Values []identity.Source
 }
 
-// Indexed returns the sources whose values are indexed: all such sources, or only the given one.
+// Indexed returns the sources whose values are indexed. If `only` is not empty, Indexed omits all
+// other sources.
 func (l *Lookup) Indexed(only identity.Source) []identity.Source {
 	var indexed []identity.Source
 	for _, name := range l.Names().Searched {

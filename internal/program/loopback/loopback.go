@@ -35,7 +35,8 @@ func From(r *http.Request) bool {
 }
 
 // Reachable returns the address at which this machine reaches a listener. For a listener on all
-// addresses, Reachable returns a loopback address.
+// addresses, Reachable returns a loopback address. An empty port becomes 80, and a text that is not
+// host:port stays as it is.
 func Reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

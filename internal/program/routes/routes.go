@@ -23,8 +23,8 @@ const mostErrors = 1_000
 type Route struct {
 	Name        string   `json:"name"`
 	From        []string `json:"from"`
-	Types       []string `json:"types,omitempty"` // empty: all
-	When        string   `json:"when,omitzero"`   // empty: true
+	Types       []string `json:"types,omitempty"` // empty for all types
+	When        string   `json:"when,omitzero"`   // empty if the route has no condition
 	Destination string   `json:"destination"`
 	// Settings are the fields of the route, and Target the fields of its destination with defaults.
 	Settings []Setting `json:"settings"`
@@ -47,13 +47,13 @@ type Counts struct {
 	Failed     int64 `json:"failed"`     // failed permanently
 	Parked     int64 `json:"parked"`     // effects that an attempt parked
 	Unrendered int64 `json:"unrendered"` // effects that were created parked, because the request could not be rendered
-	Superseded int64 `json:"superseded"` // effects that were left out, because a newer effect of the same object was done
+	Superseded int64 `json:"superseded"` // effects cancelled because a newer effect of the same object was done
 }
 
-// Wrong returns the number of effects that need attention.
+// Wrong returns the number of effects that failed, were parked or could not be rendered.
 func (c Counts) Wrong() int64 { return c.Failed + c.Parked + c.Unrendered }
 
-// Left returns the number of effects that were left out.
+// Left returns the number of effects that were suppressed or superseded.
 func (c Counts) Left() int64 { return c.Suppressed + c.Superseded }
 
 func countsOf(n map[measure.What]int64) Counts {

@@ -183,9 +183,9 @@ func (r replayed) foreign(w written) string {
 	return ""
 }
 
-// behind returns the state of a standby with its lag. It refuses the standby if the lag exceeds the
-// maximum, which the parameter most contains. The lag is the difference between two times by the
-// primary's clock.
+// behind returns the state of a standby with its lag. It refuses the standby if the lag exceeds
+// `most`, or if the standby is behind and has not replayed any transaction. The lag is the
+// difference between two times by the primary's clock.
 func (r replayed) behind(w written, most time.Duration) State {
 	if *r.position >= w.position {
 		return State{}

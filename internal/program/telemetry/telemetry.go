@@ -109,7 +109,8 @@ func (t *Telemetry) SetGlobal() {
 }
 
 // Stop exports the remaining data, until ctx is done. Traces and metrics are exported concurrently:
-// a collector that hangs on one signal must not use up the other's time. Stop may be called again.
+// a collector that hangs on one signal must not use up the time for the other signal. Stop may be
+// called again.
 func (t *Telemetry) Stop(ctx context.Context) error {
 	errs := make([]error, len(t.stop))
 	var stopping sync.WaitGroup
@@ -157,7 +158,7 @@ func (t *Telemetry) startMetrics(ctx context.Context) (err error) {
 }
 
 // Cell returns the telemetry of a cell. Its metrics have the label cell, and are exported with the
-// metrics of t.
+// metrics of t. It stops when t stops.
 func (t *Telemetry) Cell(ctx context.Context, name string) (*Telemetry, error) {
 	labelled, err := resource.Merge(t.service, resource.NewSchemaless(attribute.String("hooklatch.cell", name)))
 	if err != nil {

@@ -1,4 +1,4 @@
--- Returns the primary's position in its WAL, and the identity of the server.
+-- Returns the primary's time, its position in the WAL, and the identity of the server.
 SELECT
     now() AS now,
     pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS written,

@@ -1,5 +1,6 @@
--- Returns the position up to which the server has replayed the primary's WAL. On a server that is
--- not a standby, it is the position up to which the server has written.
+-- Returns the position up to which a standby has replayed the primary's WAL, the time of the last
+-- replayed commit, and the identity of the server. For a server that is not a standby, the position
+-- is the one up to which the server has written.
 SELECT
     pg_is_in_recovery() AS follows,
     pg_wal_lsn_diff(
