@@ -14,7 +14,7 @@ import (
 )
 
 // onServer returns a door on a separate database server, its Logins, and the cookie of a signed-in
-// browser. The next use of the cookie must be recorded.
+// browser. The last recorded use of the cookie was an hour ago, so its next use must be recorded.
 func onServer(t *testing.T) (d *door, logins *signin.Logins, cookie *http.Cookie) {
 	t.Helper()
 	pool := pgtest.New(t, pgtest.Own())

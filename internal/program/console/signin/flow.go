@@ -33,8 +33,8 @@ func (p *relyingParty) keyOf(purpose string) []byte {
 }
 
 // seal returns the flow as a cookie. The cookie's MAC proves that Hooklatch started the flow.
-// Without the MAC, an attacker could make Hooklatch query the provider, with its client secret,
-// about the attacker's own flows.
+// Without the MAC, an attacker could make Hooklatch send its client secret to the provider for
+// flows that the attacker made up.
 func (f flow) seal(key []byte) string {
 	text, _ := json.Marshal(f) // strings never fail
 	encoded := base64.RawURLEncoding.EncodeToString(text)

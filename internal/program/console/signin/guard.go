@@ -120,7 +120,8 @@ type Secrets struct {
 }
 
 // SetSecrets changes the accepted secrets. New decides whether authentication is required, and
-// SetSecrets does not change this decision.
+// SetSecrets does not change this decision. If s has no tokens and there is no other way to
+// authenticate, the current tokens stay valid.
 func (g *Guard) SetSecrets(s Secrets) {
 	if next := credentialsOf(s.Tokens); g.asks && (len(*next) > 0 || g.oidc != nil || g.opts.Proxy != nil) {
 		g.tokens.Store(next)
@@ -130,8 +131,10 @@ func (g *Guard) SetSecrets(s Secrets) {
 	}
 }
 
-// Handler returns a handler that passes authenticated requests to next, with the person in the
-// context: see PersonOf. Static files are the same for all users, and therefore public.
+// Handler returns a handler that passes authenticated requests to next, with the Person in the
+// context: see PersonOf. If Options.Page is set, the handler also serves the sign-in paths, and
+// passes requests for static files to next without authentication, because these files are the same
+// for all users.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if g.opts.Page != nil {

@@ -30,7 +30,7 @@ func newGuard(t testing.TB, opts signin.Options) *signin.Guard {
 	return g
 }
 
-// asks sends a request to a guard, and returns the authenticated person, if any, and the response.
+// asks sends a request to a guard, and returns the authenticated caller, if any, and the response.
 func asks(g *signin.Guard, change ...func(r *http.Request)) (who signin.Person, answer *httptest.ResponseRecorder) {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	for _, f := range change {

@@ -26,8 +26,7 @@ func (g *Guard) noteBrowser(w http.ResponseWriter) {
 	})
 }
 
-// knowsBrowser reports whether a user has signed in with the request's browser in the last
-// provedFor.
+// knowsBrowser reports whether a user signed in with the request's browser less than provedFor ago.
 func (g *Guard) knowsBrowser(r *http.Request) bool {
 	cookie, err := r.Cookie(g.knownCookie())
 	if err != nil {

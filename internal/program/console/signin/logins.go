@@ -55,8 +55,8 @@ type login struct {
 	basis []byte
 }
 
-// basisOf returns the MAC that binds a login to its person and to its secret, so that the login
-// ends when either changes. Because of the secret, write access to the table does not allow
+// basisOf returns the MAC that binds a login to its Person and to its secret, so that the login
+// ends when either of them changes. Because of the secret, write access to the table does not allow
 // creating a login. The key is the cookie, so read access does not allow guessing a token.
 func basisOf(cookie string, p Person, token, reliesOn string) []byte {
 	mac := hmac.New(sha256.New, []byte(cookie))
@@ -116,7 +116,7 @@ func (l *Logins) end(ctx context.Context, cookie string) error {
 	return nil
 }
 
-// endAll ends all logins that have the same person, way and token as a login.
+// endAll ends all logins that have the same name, way and token as a login.
 func (l *Logins) endAll(ctx context.Context, of login) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()

@@ -70,8 +70,8 @@ func (p *relyingParty) host() string {
 }
 
 // discover returns the provider, and the OAuth 2.0 configuration for its endpoints. It queries the
-// provider until the first success. For discoverAgain after a failure, it returns the same error
-// without a query.
+// provider only until a query has succeeded. For discoverAgain after a failure, it returns the same
+// error without a query.
 func (p *relyingParty) discover(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
 	found, err := p.found.get(ctx, p.opts.Issuer)
 	if err != nil {

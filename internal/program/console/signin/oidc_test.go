@@ -181,8 +181,9 @@ func TestAKnownAddressSignsInBesideStrangers(t *testing.T) {
 	require.False(t, q.Allow("192.0.2.2:1"))
 }
 
-// Behind a proxy all clients have one address. Attackers can use up its requests, except for those
-// reserved for browsers with which a user has signed in. Other users may repeat their requests.
+// Behind a proxy all clients have one address. Attackers can use up the requests of this address,
+// but not the requests reserved for browsers with which a user has signed in. Other users can
+// repeat their requests later.
 func TestAKnownBrowserSignsInBesideStrangers(t *testing.T) {
 	t.Parallel()
 	const proxy = "192.0.2.1"

@@ -6,9 +6,9 @@ import "context"
 type Person struct {
 	Name string
 	Role Role
-	// Way is the way in which the person was authenticated.
+	// Way is the way in which the caller was authenticated.
 	Way Way
-	// Cookie is true if the person signed in, and can sign out.
+	// Cookie is true if the caller signed in, and can sign out.
 	Cookie bool
 }
 
@@ -28,12 +28,12 @@ const Nameless = "operator"
 
 type personKey struct{}
 
-// WithPerson returns a context that carries a person.
+// WithPerson returns a context that carries p.
 func WithPerson(ctx context.Context, p Person) context.Context {
 	return context.WithValue(ctx, personKey{}, p)
 }
 
-// PersonOf returns the person in a context, or the zero Person, who has no permissions.
+// PersonOf returns the Person in a context, or the zero Person, which has no permissions.
 func PersonOf(ctx context.Context) Person {
 	p, _ := ctx.Value(personKey{}).(Person)
 	return p

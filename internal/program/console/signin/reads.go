@@ -11,10 +11,10 @@ import (
 	"github.com/hooklatch/hooklatch/schema"
 )
 
-// ActionRead is the action in the operator log for a viewed payload.
+// ActionRead is the action in the operator log for viewing or searching payloads.
 const ActionRead = "payload.read"
 
-// Reads records in the operator log which payloads users viewed.
+// Reads records in the operator log which payloads users viewed or searched.
 type Reads struct {
 	db  pipeline.ByIndex
 	sql statements
@@ -32,7 +32,8 @@ func NewReads(pool *pgxpool.Pool, name schema.Name) (*Reads, error) {
 	return &Reads{db: pipeline.ByIndex{Sender: pool}, sql: sql}, nil
 }
 
-// Note records that a person viewed a payload.
+// Note records that a user viewed or searched the target. It records each user and target at most
+// once an hour.
 func (n *Reads) Note(ctx context.Context, p Person, target, requestID string) error {
 	if _, err := n.sql.NoteRead.With(noteRead{p.Name, p.Role, target, requestID}).Exec(ctx, n.db); err != nil {
 		return fmt.Errorf("record who viewed a payload: %w", err)

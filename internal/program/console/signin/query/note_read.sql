@@ -1,5 +1,5 @@
--- Records that a user viewed a payload. An open page may load the payload repeatedly, so each user
--- and target is recorded at most once an hour.
+-- Records that a user viewed or searched payloads. An open page may load the payload repeatedly, so
+-- each user and target is recorded at most once an hour.
 INSERT INTO hooklatch.operator_log (who, role, via, action, target, affected, request_id)
 SELECT :who, :role, 'console', 'payload.read', :target, 0, :request_id
 WHERE NOT EXISTS (
