@@ -24,7 +24,8 @@ func listActions(r *request) error {
 }
 
 // targetPath returns the path of the page for an action's target, relative to the console's path.
-// It is "" if the target is a selection or has no page.
+// For an action that started or concerned a bulk run, it is the path of the run. The path is "" if
+// the target has no page.
 func targetPath(a ledger.OperatorAction) string {
 	if a.Run > 0 {
 		return runPath(a.Run)

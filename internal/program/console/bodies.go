@@ -44,7 +44,8 @@ type bodyPlace struct {
 // waive lets the request read bodies without a place.
 func (p *bodyPlace) waive() { p.waived = true }
 
-// take waits for a place for a stored body, unless the request has a place.
+// take waits for a place for a stored body, unless the request has a place or needs none. It
+// returns a *busyError if no place becomes free in time.
 func (p *bodyPlace) take(ctx context.Context) error {
 	if p.waived || p.in != nil {
 		return nil
@@ -52,7 +53,8 @@ func (p *bodyPlace) take(ctx context.Context) error {
 	return p.wait(ctx, p.of.shown, "from the database")
 }
 
-// takeExported waits for a place for a body from the export, instead of the request's other place.
+// takeExported frees the request's other place, and waits for a place for a body from the export.
+// Errors: *busyError.
 func (p *bodyPlace) takeExported(ctx context.Context) error {
 	if p.waived || p.in == p.of.exported {
 		return nil

@@ -58,8 +58,8 @@ func TestADownloadWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// A page waits while too many bodies are in memory, and other pages do not. A client that reads
-// slowly keeps no page waiting, because the body is no longer needed.
+// While too many bodies are in memory, pages with a body wait, and pages without a body do not. A
+// client that reads slowly keeps no page waiting, because the body is no longer needed.
 func TestPagesShareTheMemoryForBodies(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -85,7 +85,7 @@ type Options struct {
 	MaxRun int64
 	// Sight defines who sees payloads, and who sees masked values in them.
 	Sight desk.Sight
-	// Reads records which payloads a user viewed. If nil, nothing is recorded.
+	// Reads records which payloads a user viewed or searched. If nil, nothing is recorded.
 	Reads *signin.Reads
 	// RiverUI is the URL of River UI, for links to jobs. If empty, there are no links.
 	RiverUI string
@@ -162,7 +162,8 @@ type Console struct {
 	awaySince  atomic.Pointer[time.Time] // nil while the database responds
 }
 
-// New returns a console. It fails if a required option is missing or the URL is malformed.
+// New returns a console. It returns an error if a required option is missing or the URL is
+// malformed.
 func New(opts Options) (*Console, error) {
 	if opts.Outbox == nil || opts.Status == nil || opts.Quarantine == nil || opts.Measure == nil {
 		return nil, errors.New("console options: Outbox, Status, Quarantine and Measure are required")

@@ -20,12 +20,14 @@ type shownDestination struct {
 	Of Destination // from the configuration; empty if not configured
 }
 
-// HowManyFailed returns the number of the destination's failed effects.
+// HowManyFailed returns the number of the destination's failed effects, with a plus if there may be
+// more.
 func (d shownDestination) HowManyFailed() string {
 	return doctor.UpTo(d.Failed, d.Failed >= fleet.MostUnsuccessful)
 }
 
-// HowManyParked returns the number of the destination's parked effects.
+// HowManyParked returns the number of the destination's parked effects, with a plus if there may be
+// more.
 func (d shownDestination) HowManyParked() string {
 	return doctor.UpTo(d.Parked, d.Parked >= fleet.MostUnsuccessful)
 }

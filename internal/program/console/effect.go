@@ -190,8 +190,9 @@ func sendBody(r *request) error {
 	return nil
 }
 
-// maxCurlBody is the size in bytes above which a body has no curl command. Linux accepts arguments of
-// up to 128 KiB, and quotes or base64 make the argument longer. The page offers the body as a file.
+// maxCurlBody is the size in bytes above which a body has no curl command. Linux accepts arguments
+// of up to 128 KiB, and quotes or base64 make the argument longer. A larger body can still be
+// downloaded from the page.
 const maxCurlBody = 64 << 10
 
 func commandsOfEffect(e ledger.Effect, stored bool) []command {

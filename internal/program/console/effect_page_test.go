@@ -39,7 +39,7 @@ func TestAnEffectSaysWhatBlocksIt(t *testing.T) {
 	require.Contains(t, b.page(t, "/effects/"+key), "Blocked: the destination is paused by ada &lt;a&gt;: they migrate")
 }
 
-// The page of an effect links to its route, unless the configuration no longer has it.
+// The page of an effect links to its route, unless the configuration no longer has the route.
 func TestAnEffectLinksToItsRoute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

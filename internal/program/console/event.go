@@ -42,7 +42,8 @@ type header struct{ Name, Value string }
 // command is a shell command that a page offers to copy. What describes the command.
 type command struct{ ID, What, Text string }
 
-// eventOf returns the reference of the event in the URL.
+// eventOf returns the reference of the event in the URL. An id that a path cannot contain is in the
+// query, and the path then contains "-".
 func eventOf(r *request) identity.EventRef {
 	ref := identity.EventRef{Source: identity.Source(r.PathValue("source")), EventID: identity.EventID(r.PathValue("id"))}
 	if ref.EventID == "-" && r.URL.Query().Has("id") {
@@ -86,8 +87,8 @@ func subjectOfEvent(e *inbox.Event) subject {
 	}
 }
 
-// eventSubject returns the event in the URL as the subject of operator actions. An action does not
-// wait until a page of another user needs its body no longer.
+// eventSubject returns the event in the URL as the subject of operator actions. An action needs no
+// place for a body, so it does not wait for pages of other users.
 func eventSubject(r *request) (subject, error) {
 	r.place.waive()
 	e, err := readEvent(r)
@@ -133,7 +134,8 @@ func showEvent(r *request) error {
 	})
 }
 
-// explain adds to an event whether each current route matches it, and why.
+// explain adds to an event whether each current route matches it, and why. If the routes are
+// unknown, it adds the reason.
 func explain(r *request, l *life.Event) {
 	switch current := r.currentRoutes(); {
 	case current.Err != nil:

@@ -54,7 +54,7 @@ func Parameters() map[string][]string {
 	return all
 }
 
-// HoldSearches occupies a person's search turn, and all places in the queue for the turn, until
+// HoldSearches occupies a user's search turn, and all places in the queue for the turn, until
 // release is called.
 func (c *Console) HoldSearches(p signin.Person) (release func()) { return c.searches.hold(p) }
 
@@ -75,7 +75,7 @@ func (s *turns) hold(p signin.Person) (release func()) {
 	}
 }
 
-// Searching returns the number of a person's running or waiting searches.
+// Searching returns the number of a user's running or waiting searches.
 func (c *Console) Searching(p signin.Person) int {
 	c.searches.mu.Lock()
 	defer c.searches.mu.Unlock()
@@ -85,8 +85,8 @@ func (c *Console) Searching(p signin.Person) int {
 	return 0
 }
 
-// HoldBodies takes all places for bodies in memory until release is called. If sent is true, it
-// takes the places for downloads.
+// HoldBodies takes all places for stored bodies on pages, or all places for downloads if sent is
+// true, until release is called.
 func (c *Console) HoldBodies(sent bool) (release func()) {
 	places := c.bodies.shown
 	if sent {
@@ -102,7 +102,8 @@ func (c *Console) HoldBodies(sent bool) (release func()) {
 	}
 }
 
-// Bodies returns the number of requests that have a body in memory, apart from downloads.
+// Bodies returns the number of page requests that have a stored body in memory. Downloads do not
+// count.
 func (c *Console) Bodies() int { return len(c.bodies.shown) }
 
 // ExportedBodies is like Bodies, for bodies that are read from the export.
@@ -115,5 +116,5 @@ func (c *Console) Watched() int {
 	return len(c.tails.of)
 }
 
-// Heading returns the heading of the page that tells about an error.
+// Heading returns the heading of the page that shows an error.
 func Heading(err error) string { return (&Console{opts: Options{Now: time.Now}}).tell(err).heading }

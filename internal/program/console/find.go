@@ -153,8 +153,8 @@ func (p findPage) Commands() []command {
 // hits is the JSON of the things that a text names.
 type hits struct {
 	Hits []lookup.Hit `json:"hits"`
-	// Cut is true if the text may name more things than Hits contains. Of each kind, Hits contains
-	// the newest things.
+	// Cut is true if the text may name more things than Hits contains. Hits contains at most
+	// lookup.MaxHits things of each kind.
 	Cut bool `json:"cut,omitzero"`
 	// Searched is true if payloads were searched. The rows in the response are the events found.
 	Searched bool `json:"searched"`
@@ -187,7 +187,8 @@ func (p findPage) data() (any, error) {
 }
 
 // findAnything finds the things that a text names. It redirects a browser to the page of a single
-// thing, and otherwise lists the things. If the text names nothing, or the query asks for payloads,
+// thing, to the address in a URL of the console, or, without a text, to the list of events.
+// Otherwise, it lists the things. If the text names nothing, or the query asks for payloads,
 // findAnything searches payloads for the text.
 func findAnything(r *request) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("q"))

@@ -151,7 +151,8 @@ func TestLiveSaysThatTheDatabaseIsAway(t *testing.T) {
 }
 
 // If a statement takes too long, the page says that the database is too slow. Only a server that
-// sends no response makes the page say that the database does not answer. A hung export is neither.
+// sends no response makes the page say that the database does not answer. A hung export has a
+// heading of its own.
 func TestOurOwnTimeLimitIsNoOutage(t *testing.T) {
 	t.Parallel()
 	for heading, err := range map[string]error{

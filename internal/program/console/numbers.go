@@ -21,7 +21,7 @@ func numbersFields(r *request) []field {
 }
 
 // numbersPage shows the counts of all processes over time.
-type numbersPage struct { //nolint:recvcheck // a value for its template; only read and happened fill it in
+type numbersPage struct { //nolint:recvcheck // the template gets the page by value; only read and happened change it
 	view
 
 	Query  query
@@ -30,7 +30,7 @@ type numbersPage struct { //nolint:recvcheck // a value for its template; only r
 	Of     measure.Of
 	Series *measure.Series // nil if Wrong is set
 	Shown  []numbersLine   // lines that are counted for the subject
-	// Line contains the changes and the operator actions in the shown time. More is true if there
+	// Line contains the changes and the operator actions in the shown period. More is true if there
 	// may be more operator actions than Line contains.
 	Line []happening
 	More bool

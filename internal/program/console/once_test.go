@@ -27,7 +27,7 @@ func hidden(t testing.TB, page, name string) string {
 }
 
 // A form that is submitted twice is carried out once, even if the action has become possible again
-// in between. So is a request to the API that is repeated with its id.
+// in between. A request to the API that is repeated with the same id is also carried out once.
 func TestAFormThatIsSubmittedTwiceIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,7 +91,7 @@ func TestAFormThatIsSubmittedTwiceIsCarriedOutOnce(t *testing.T) {
 	require.Equal(t, 1, replays)
 }
 
-// The form for selected rows is carried out once too.
+// The form for selected rows is carried out once, even if it is submitted twice.
 func TestSelectedRowsAreReplayedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

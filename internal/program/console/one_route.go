@@ -49,7 +49,8 @@ func (r *request) forecastOf(e *inbox.Event) (*replayForecast, error) {
 }
 
 // forecasts predicts, under the old keys, the replay of each event in a run's sample. It omits
-// events whose replay cannot be predicted.
+// events whose replay cannot be predicted. If too many bodies are in memory, it omits the remaining
+// events too.
 func (r *request) forecasts(o runs.Order, sample []runs.Sampled) (map[identity.EventRef]forecast.Forecast, error) {
 	all := map[identity.EventRef]forecast.Forecast{}
 	replay := forecast.Replay{Outbox: r.opts.Outbox, Table: r.currentRoutes().Table, Route: o.Route}

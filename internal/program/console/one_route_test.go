@@ -161,7 +161,8 @@ func TestARunReplaysOneRoute(t *testing.T) {
 	require.Equal(t, ledger.EffectFailed, b.effect(t, keys["crm"]).State)
 }
 
-// A failed dispatch lacks the effects of all routes, so one route is not replayed alone.
+// A dispatch that failed created no effects for any route, so the event cannot be replayed for one
+// route only.
 func TestOneRouteOfAFailedDispatchIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

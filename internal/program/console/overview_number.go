@@ -31,7 +31,8 @@ type keyNumber struct {
 // percent formats a rate as a percentage: 0.018 is "1.8 %".
 func percent(rate float64) string { return fmt.Sprintf("%.1f %%", 100*rate) }
 
-// numberOf returns the key number for a share. The parameter what names the counted things.
+// numberOf returns the key number for a share. The text in `what` names the counted things, such as
+// events.
 func numberOf(name, what string, s doctor.Share) keyNumber {
 	n := keyNumber{Name: name, Value: "–", Of: fmt.Sprintf("of %d %s in the last hour", s.All, what), Width: len(s.Hours) * chartStep, Height: chartHeight}
 	if rate, some := s.Rate(); some {

@@ -253,7 +253,7 @@ func TestEffectsLeadToTheirJobs(t *testing.T) {
 	require.NotContains(t, b.page(t, "/effects/"+b.failed(t, "evt_1")), "/jobs/1")
 }
 
-// Jobs contain links to console pages, which exist. River UI shows these links.
+// The links in jobs, which River UI shows, lead to console pages that exist.
 func TestLinksOfJobsAnswer(t *testing.T) {
 	t.Parallel()
 	const at = "https://ops.example.com/hooklatch/"

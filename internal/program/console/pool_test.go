@@ -16,8 +16,9 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Viewers read while the workers use all of their own connections, so they take none of them. This
-// includes bodies that are too large for a shared statement.
+// Pages for viewers use none of the workers' connections: the pages respond while all of these
+// connections are in use. This includes pages with bodies that are too large for a shared
+// statement.
 func TestAViewerNeedsNoneOfTheWorkersConnections(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.New(t)

@@ -24,7 +24,7 @@ type field struct {
 	find.Field
 
 	Options []string // values to choose from; nil for any text
-	flag    string   // name of the command flag, if it differs from the field's
+	flag    string   // name of the command flag, if it differs from the field's name
 }
 
 // Flag returns the command flag for the field.
@@ -52,7 +52,7 @@ type query struct {
 	fields  []field
 	values  map[string]string
 	Cursor  find.Cursor
-	Presets []preset // links to the same list with other times; nil: none
+	Presets []preset // links to the same list with other times; nil if there are none
 	long    *invalid // a value that is too long, or nil
 }
 
@@ -187,7 +187,7 @@ func maySearch(r *request, content find.Content, source identity.Source) error {
 	return noteSearch(r, content)
 }
 
-// noteSearch records a search, without the texts that it searches for.
+// noteSearch records a search. Hashes replace the values that the search looks for.
 func noteSearch(r *request, content find.Content) error {
 	concealed, _ := content.Concealed(r.person.Name)
 	return r.noteRead("search: " + strings.TrimSpace(concealed.When+" "+concealed.Contains))

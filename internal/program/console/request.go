@@ -38,7 +38,7 @@ type request struct {
 	read   string        // names the server that was read, if there is a standby
 }
 
-// page handles a request. A user gets its error as a page, and a program gets it as JSON.
+// page handles a request. Its error becomes a page for a user, and JSON for a program.
 type page func(r *request) error
 
 // serve returns a handler that gives each request a time limit and an id, and turns the page's
@@ -178,8 +178,8 @@ func (r *request) seen(source identity.Source) desk.View {
 	return r.opts.Sight.Of(r.person, source)
 }
 
-// noteRead records in the operator log that the user viewed a payload, if the configuration
-// requires it. If the view cannot be recorded, the payload is not shown.
+// noteRead records in the operator log that the user viewed or searched payloads, if the
+// configuration requires it. Callers show nothing if noteRead returns an error.
 func (r *request) noteRead(target string) error {
 	if r.opts.Reads == nil {
 		return nil

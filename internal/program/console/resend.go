@@ -58,8 +58,8 @@ func (r *request) editing(e ledger.Effect) (*editable, ledger.Effect, error) {
 }
 
 // resending reads the changes to a request from the form. A program's body is used unchanged. A
-// browser's body is compared and corrected, because browsers change line breaks: see desk.EditBody.
-// Errors: *invalid.
+// browser's body counts as edited only if it differs in more than line breaks, because browsers
+// change line breaks: see desk.EditBody. Errors: *invalid.
 func (r *request) resending(e ledger.Effect) (c ledger.Resend, err error) {
 	form := r.PostForm
 	if form.Has("headers") {

@@ -35,7 +35,7 @@ type newRunPage struct {
 
 	Verb     desk.Verb
 	Query    url.Values // query of the run
-	Wrong    string     // why the form was refused; empty if it was not
+	Wrong    string     // why the form was refused; empty if it was accepted
 	Form     url.Values // the form as sent
 	Most     int64      // maximum number of rows for the caller's role; 0 for no limit
 	Once     string     // id of the request, so that a form that is sent twice starts one run
@@ -73,7 +73,8 @@ func (p newRunPage) Onward() string {
 // TooMany reports whether the run is too large for the caller's role.
 func (p newRunPage) TooMany() bool { return p.Most > 0 && p.Selected > p.Most }
 
-// Typed reports whether the run is so large that the user must type the verb.
+// Typed reports whether the user must type the verb: the run has more than moreThan rows, or its
+// rows have not all been counted.
 func (p newRunPage) Typed() bool { return p.More || p.Selected > moreThan }
 
 // Slowly returns the run's duration at 50 changes per second, or "" for less than 2 seconds.

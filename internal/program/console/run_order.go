@@ -23,8 +23,9 @@ func manyVerbs(on desk.Thing) []desk.Verb {
 }
 
 // runQuery returns the run that a URL describes, and the query of its filter. The URL has a list's
-// query, with of=events or of=effects, and action. Errors: *invalid, *desk.DeniedError, and errors
-// of the database.
+// query, with of=events or of=effects, and optionally action. Without action, the run uses the
+// first verb for the kind of thing. Errors: *invalid, *desk.DeniedError, and errors of the
+// database.
 func runQuery(r *request) (o runs.Order, q query, err error) {
 	values := r.URL.Query()
 	of, name := values.Get("of"), values.Get("action")

@@ -119,7 +119,7 @@ type selectedPage struct {
 	Ended  bool          // the action was carried out
 	Why    string        // why the action stopped before the last row
 	Doubts int           // number of rows for which the operator must check the receiver first
-	Doubt  string        // why the operator must check the last of these rows
+	Doubt  string        // why the operator must check the receiver, for the last of these rows
 	From   string        // path and query of the list
 	Reason string
 	Once   string // id of the request, so that a form that is sent twice is carried out once

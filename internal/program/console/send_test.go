@@ -16,8 +16,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/program/console/signin"
 )
 
-// testEvents returns the response that the type of a test event names. The tests of package app
-// deliver real events.
+// testEvents simulates a gateway: the type of a test event determines the response. The tests of
+// package app deliver real events.
 type testEvents struct{}
 
 // WhyNot implements console.TestEvents.

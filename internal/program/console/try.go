@@ -159,6 +159,7 @@ func nameOf(source identity.Source, event identity.EventRef) string {
 }
 
 // compileTrial compiles a route. It first waits until no other typed text is being compiled.
+// Errors: route.ErrCompileBusy, *RouteError, and the cause of a cancelled request.
 func (r *request) compileTrial(text string) (trial Trial, err error) {
 	type compiled struct {
 		trial Trial

@@ -63,7 +63,8 @@ func (v view) stamped(t time.Time, with, text string) template.HTML {
 	return template.HTML(strings.TrimSuffix(`<time datetime="`+t.UTC().Format(time.RFC3339Nano)+`" title="`+said+`" `+with, " ") + `>` + text + `</time>`) //nolint:gosec // digits and names of zones
 }
 
-// Ago returns the time since t, or the time until t if t is in the future.
+// Ago returns the time since t, or the time until t if t is in the future. It returns "" if t is
+// zero.
 func (v view) Ago(t time.Time) string {
 	switch away := v.Now.Sub(t); {
 	case t.IsZero():
@@ -87,7 +88,8 @@ func (v view) When(t time.Time) template.HTML {
 // Rendered returns the time from which the ages in lists are counted, for the script.
 func (v view) Rendered() string { return v.Now.UTC().Format(time.RFC3339) }
 
-// Due returns the time until t, or "due" and the time since t if t has passed.
+// Due returns the time until t, or "due" and the time since t if t has passed. It returns "" if t
+// is zero.
 func (v view) Due(t time.Time) string {
 	if !t.IsZero() && !t.After(v.Now) {
 		return "due " + v.Ago(t)
@@ -138,7 +140,8 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 // forPrograms is a page whose data the API serves.
 type forPrograms interface{ data() (any, error) }
 
-// render responds with a complete page, or with its data for a program.
+// render responds with a complete page or, for a program, with the data of the page. For a program,
+// the status is always 200, unless data returns an error.
 func (r *request) render(status int, name string, page any) error {
 	if r.asData {
 		of, is := page.(forPrograms)
@@ -182,8 +185,8 @@ func middle(text string) string { return cut(text, 44, 20) }
 // brief is like middle, but shorter, for tables with many columns.
 func brief(text string) string { return cut(text, 25, 11) }
 
-// cut shortens a text that has more characters than the parameter most allows. The parameter kept
-// is the number of characters that remain at each end.
+// cut returns a text of at most `most` characters unchanged. It shortens a longer text to the first
+// and the last `kept` characters, with an ellipsis between them.
 func cut(text string, most, kept int) string {
 	letters := []rune(text)
 	if len(letters) <= most {

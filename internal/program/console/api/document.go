@@ -38,7 +38,7 @@ type description struct {
 						} `json:"properties"`
 					} `json:"schema"`
 				} `json:"content"`
-			} `json:"requestBody"` //nolint:tagliatelle // a word of OpenAPI
+			} `json:"requestBody"` //nolint:tagliatelle // OpenAPI's name
 		} `json:"post"`
 	} `json:"paths"`
 }

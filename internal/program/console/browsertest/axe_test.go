@@ -26,7 +26,7 @@ type axe struct{ script string }
 type doubt struct {
 	rule, says string
 	scrolls    bool   // true if the doubt applies only inside a scrolling table
-	of         string // start of the element's HTML; empty: any
+	of         string // start of the element's HTML; empty for any element
 	reason     string
 }
 

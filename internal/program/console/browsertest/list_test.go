@@ -16,7 +16,7 @@ import (
 // firstScreen is the height of a phone's screen, in pixels.
 const firstScreen = 667
 
-// eachWithAndWithoutScripts runs a test in a tab with scripts, and in a tab without.
+// eachWithAndWithoutScripts runs a test in a tab with scripts, and in a tab without scripts.
 func eachWithAndWithoutScripts(t *testing.T, site string, test func(t *testing.T, b *tab, scripts bool)) {
 	t.Helper()
 	for name, scripts := range map[string]bool{"with scripts": true, "without scripts": false} {

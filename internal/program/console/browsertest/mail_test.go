@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refusal is the mail server's response for unknown recipients.
+// refusal is the mail server's response for a recipient that it refuses.
 const refusal = "no mailbox of this name here"
 
 // mailServer is an SMTP server that refuses all recipients until accepts is true.

@@ -66,8 +66,8 @@ func shopPages(t *testing.T, pool *pgxpool.Pool) []shopPage {
 	}
 }
 
-// picture writes a screenshot of a page, reduced to 256 colours. The parameter most is the height
-// at which the picture is cut off.
+// picture writes a screenshot of a page, reduced to 256 colours. The height of the picture is at
+// most `most` pixels.
 func picture(t *testing.T, b *tab, path string, most float64) {
 	t.Helper()
 	eval[bool](t, b, "document.fonts.ready.then(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(() => shown(true)))))")

@@ -21,8 +21,8 @@ const (
 )
 
 // story creates 61 invoices, one of them for the customer cus_42. The mail server refused the email
-// about each invoice, but accepts emails now. key is the effect key of that customer's
-// email.
+// about each invoice, but accepts emails now. key is the key of the effect that sends this
+// customer's email.
 func story(t *testing.T) (s *system, b *tab, key string) {
 	t.Helper()
 	s = startSystem(t)

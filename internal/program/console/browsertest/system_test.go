@@ -139,7 +139,7 @@ func (s *system) forge(t *testing.T) {
 	}, patience, tick, "it is not in quarantine")
 }
 
-// order requests an action like a program on the same site.
+// order requests an operator action through the API, with the console's own origin.
 func (s *system) order(t *testing.T, path string) {
 	t.Helper()
 	s.orderWith(t, path, `{"reason": "they move to another house"}`)

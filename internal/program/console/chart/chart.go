@@ -34,7 +34,7 @@ type Line struct {
 	Name    string
 	Summary string // the numbers of the line in words
 	Class   string // class of the line's colour in the style sheet
-	Dash    string // lengths of dashes and gaps; empty: solid
+	Dash    string // lengths of dashes and gaps; empty for a solid line
 	Values  []*float64
 }
 

@@ -48,9 +48,9 @@ func (s *Answer[T]) Get(ctx context.Context) (T, error) {
 	return answer, nil
 }
 
-// Glance returns the newest answer without waiting, or false unless there is one with an age below
-// stale. If there is none with an age below the parameter again, Glance calls Get in the
-// background, one call at a time.
+// Glance returns the newest answer without waiting. It returns false if there is no answer, or if
+// the age of the answer is `stale` or more. If there is no answer, or if its age is `again` or
+// more, Glance also calls Get in the background, one call at a time.
 func (s *Answer[T]) Glance(again, stale time.Duration) (answer T, known bool) {
 	last := s.newest.Load()
 	if (last == nil || s.age(last) >= again) && s.asking.CompareAndSwap(false, true) {
