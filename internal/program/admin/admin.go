@@ -68,11 +68,11 @@ type Options struct {
 	// Alive returns an error if the process must be restarted. /healthz calls it. If nil, the
 	// process is always alive.
 	Alive func() error
-	// Warnings returns problems that do not stop this process's work; /readyz shows them to
-	// authenticated callers. If nil, there are no warnings.
+	// Warnings returns problems that do not stop this process's work; /readyz shows them to callers
+	// with a token. If nil, there are no warnings.
 	Warnings func() []string
-	// Reloads describes the reloads of the process. /readyz shows the description to authenticated
-	// callers and, without the error, to callers on this machine. If nil, /readyz shows no reloads.
+	// Reloads describes the reloads of the process. /readyz shows the description to callers with a
+	// token and, without the error, to callers on this machine. If nil, /readyz shows no reloads.
 	Reloads func() Reloads
 	// Metrics serves /metrics. If nil, the response is 404.
 	Metrics http.Handler

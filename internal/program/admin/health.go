@@ -20,9 +20,10 @@ import (
 // readyTimeout limits Options.Ready.
 const readyTimeout = 2 * time.Second
 
-// Readiness is the response of /readyz. Only authenticated callers get Warnings and the Error in
-// Reloads. Other callers on this machine get Reloads without Error: `hooklatch reload` may have a
-// token that the process does not know yet, or none at all.
+// Readiness is the response of /readyz. Only callers with a token, or all callers if no
+// authentication is required, get Warnings, the full Reason and the Error in Reloads. Other callers
+// on this machine get Reloads without Error: `hooklatch reload` may have a token that the process
+// does not know yet, or none at all.
 type Readiness struct {
 	Ready    bool     `json:"ready"`
 	Reason   string   `json:"reason,omitempty"`
@@ -55,7 +56,7 @@ func (a *Admin) healthz(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-// readyz calls Options.Ready. /readyz is public, so only authenticated callers see the text of the
+// readyz calls Options.Ready. /readyz is public, so only callers with a token see the text of the
 // error, and concurrent requests share one call.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	err := a.askReady(r.Context())

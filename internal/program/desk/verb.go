@@ -62,7 +62,8 @@ type Terms struct {
 	Request ledger.Resend // for verbs with TakesRequest
 }
 
-// Verb is an action that an operator can apply to one thing, and by a bulk run to many things.
+// Verb is an action that an operator can apply to one thing. A bulk run can apply some verbs to
+// many things: see Many.
 type Verb struct {
 	On     Thing
 	Name   string        // name of the command, and last part of the API path

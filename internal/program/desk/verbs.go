@@ -25,7 +25,7 @@ const (
 	Unlisted    = "unlisted"
 )
 
-// ActionSendEvent is the delivery of a test event to the gateway.
+// ActionSendEvent is the action in the operator log for sending a test event to the gateway.
 const ActionSendEvent ledger.Action = "source.send"
 
 // Verbs returns all verbs. For each kind of thing, the first verb that a bulk run can apply is the

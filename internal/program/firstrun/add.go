@@ -17,7 +17,7 @@ import (
 // document whose `sources`, if present, are a block mapping with at least one source.
 var ErrByHand = errors.New("`sources` is not a mapping with one source on each line")
 
-// Addition is a source to add to a configuration that exists.
+// Addition is a source to add to an existing configuration.
 type Addition struct {
 	Provider string
 	Given    secret.Value // if empty, Add generates a secret if possible

@@ -120,8 +120,8 @@ const CredentialsFolder = "${CREDENTIALS_DIRECTORY}/"
 // configuration by this text.
 const forSecret = "for the Secret hooklatch"
 
-// TargetOf returns the target of a configuration that exists: Systemd, Kubernetes, or Binary for
-// any other.
+// TargetOf returns the target of an existing configuration: Systemd, Kubernetes, or Binary for any
+// other target.
 func TargetOf(config string) Target {
 	switch {
 	case strings.Contains(config, CredentialsFolder):

@@ -151,7 +151,7 @@ func (q *Questions) Secret(ctx context.Context, d catalog.Description) (secret.V
 	return secret.Value{}, fmt.Errorf("no usable secret of %s after %d tries: start again%s", d.Title, maxRepeats, again)
 }
 
-// Confirm asks a question whose default answer is yes.
+// Confirm asks a question whose default answer is yes, and reports whether the answer is yes.
 func (q *Questions) Confirm(ctx context.Context, question string) (bool, error) {
 	text, err := q.ask(ctx, question, "yes", func(text string) error {
 		if !slices.Contains([]string{"y", "yes", "n", "no"}, strings.ToLower(text)) {

@@ -14,7 +14,8 @@ import (
 	"github.com/hooklatch/hooklatch/worker/route"
 )
 
-// Event is an event with all its consequences.
+// Event is an event with its effects, its replays, the operator actions, and the results of the
+// current routes.
 type Event struct {
 	Event   *inbox.Event
 	Links   []ledger.EventEffect
@@ -27,8 +28,8 @@ type Event struct {
 	NoRoutes    string // reason why Routes are unknown
 }
 
-// sentBefore is the maximum time from an operator action on an event to the receipt of the event:
-// before the program delivers a test event, it records this action in the operator log.
+// sentBefore is how long before its receipt an event may have operator actions. The program records
+// the sending of a test event before it delivers the event.
 const sentBefore = time.Minute
 
 // maxActions is the maximum number of operator actions shown.
@@ -103,7 +104,8 @@ func (l *Event) Explain(ctx context.Context, table *route.Table) {
 	l.OtherRoutes = l.Event.ConfigHash != "" && l.Event.ConfigHash != table.ConfigHash()
 }
 
-// WhyNone returns the reason why an event has no effects. The text follows the word "none".
+// WhyNone returns the reason why an event has no effects. The text follows the word "none". It is
+// "" if the outcome gives no reason.
 func WhyNone(e *inbox.Event) string {
 	switch e.Outcome {
 	case inbox.Skipped:

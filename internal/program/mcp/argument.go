@@ -198,7 +198,8 @@ func readArguments(given json.RawMessage) (map[string]any, error) {
 	return values, nil
 }
 
-// text returns a value in the form in which it is sent in a path or a query.
+// text returns a value in the form in which it is sent in a path or a query. It returns an error if
+// the value does not have the argument's type.
 func (a argument) text(value any) (string, error) {
 	fits, text := false, ""
 	switch value := value.(type) {
@@ -220,7 +221,7 @@ func (a argument) text(value any) (string, error) {
 
 var kinds = map[string]string{"string": "a string", "boolean": "true or false", "integer": "a whole number"}
 
-// allowed lists the tool's arguments.
+// allowed lists the names of the tool's arguments, or returns "none".
 func (t tool) allowed() string {
 	if len(t.arguments) == 0 {
 		return "none"

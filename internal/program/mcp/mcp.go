@@ -46,11 +46,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// UnknownToolError is returned for a name in Options.Allow that is not a tool that changes
-// something.
+// UnknownToolError is returned if Options.Allow names an unknown tool, or a tool that only reads.
 type UnknownToolError struct {
 	Name    string
-	Allowed []string // all names that Options.Allow may have
+	Allowed []string // all names that Options.Allow may contain
 }
 
 // Error implements error.

@@ -328,7 +328,7 @@ func TestAClientMustSpeakTheProtocol(t *testing.T) {
 	require.NoError(t, mcp.Serve(t.Context(), mcp.Options{URL: at, In: strings.NewReader(""), Out: io.Discard}), "a client that leaves at once")
 }
 
-// endless is a Reader that returns the letter a without an end.
+// endless is a Reader that returns the letter a and never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

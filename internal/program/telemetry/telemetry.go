@@ -58,7 +58,7 @@ type Telemetry struct {
 	// TracerProvider records nothing unless the environment requests an export of traces.
 	TracerProvider trace.TracerProvider
 	MeterProvider  metric.MeterProvider
-	// Propagator is W3C trace context and baggage.
+	// Propagator propagates W3C trace context and baggage.
 	Propagator propagation.TextMapPropagator
 	// Metrics serves all metrics in Prometheus's text format.
 	Metrics http.Handler
