@@ -7,9 +7,11 @@ import (
 )
 
 const (
-	// shownBodies is the maximum number of requests that have a stored body in memory for a page.
+	// shownBodies is the maximum number of requests that have a stored body in memory for a page at
+	// the same time.
 	shownBodies = 8
-	// exportedBodies is the maximum number of requests that read a body from the export for a page.
+	// exportedBodies is the maximum number of requests that read a body from the export for a page
+	// at the same time.
 	exportedBodies = 8
 	// sentBodies is the maximum number of downloads at the same time.
 	sentBodies = 8

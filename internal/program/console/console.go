@@ -116,7 +116,8 @@ type Cell struct {
 	// searched. Only Options.FindInCells sets them.
 	Hits   []lookup.Hit
 	Unread []lookup.By
-	// Away is the reason why the cell does not work. It is empty if the cell works.
+	// Away is the reason why the cell cannot do its work, or did not answer. It is empty if the
+	// cell works.
 	Away string
 }
 

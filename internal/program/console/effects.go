@@ -37,8 +37,9 @@ func listEffects(r *request) error {
 	})
 }
 
-// effectFilter returns the filter that a query describes, or an error if the caller may not use it.
-// Errors: *invalid, *desk.DeniedError, and errors of the database.
+// effectFilter returns the filter that a query describes. It returns an error if the query cannot
+// be read, or if the caller may not search with it. Errors: *invalid, *desk.DeniedError, and errors
+// of the database.
 func effectFilter(r *request, q query) (find.Effects, error) {
 	asked, err := filterOf[find.Effects](q, r.opts.Now())
 	if err != nil {

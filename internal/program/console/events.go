@@ -25,8 +25,9 @@ func listEvents(r *request) error {
 	})
 }
 
-// eventFilter returns the filter that a query describes, or an error if the caller may not use it.
-// Errors: *invalid, *desk.DeniedError, and errors of the database.
+// eventFilter returns the filter that a query describes. It returns an error if the query cannot be
+// read, or if the caller may not search with it. Errors: *invalid, *desk.DeniedError, and errors of
+// the database.
 func eventFilter(r *request, q query) (find.Events, error) {
 	asked, err := filterOf[find.Events](q, r.opts.Now())
 	if err != nil {

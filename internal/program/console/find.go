@@ -92,7 +92,7 @@ func (p findPage) only() string {
 	return p.Path(p.Hits[0])
 }
 
-// Named says how many things the text names, or nothing if there are none.
+// Named says how many things the text names. It returns "" if the text names nothing.
 func (p findPage) Named() string {
 	switch n := p.count(); n {
 	case 0:
@@ -104,7 +104,7 @@ func (p findPage) Named() string {
 	}
 }
 
-// NotSearched lists the kinds that were not searched, if any.
+// NotSearched returns a sentence with the kinds that were not searched, or "" if there are none.
 func (findPage) NotSearched(unread []lookup.By) string {
 	if len(unread) == 0 {
 		return ""

@@ -47,7 +47,7 @@ const backlogOfSlow = `SET session_replication_role = replica;
 	RESET session_replication_role`
 
 // countsOfAll creates counts for every minute of the last 26 hours and every hour of the last eight
-// days. Its parameter counted is countedNames.
+// days. Its placeholder :counted is replaced by countedNames.
 const countsOfAll = `INSERT INTO hooklatch.minutes
 	SELECT at, of.kind, of.kind || n, of.what, n
 	FROM generate_series(date_trunc('minute', now()) - interval '26 hours', now(), interval '1 minute') AS at, :counted

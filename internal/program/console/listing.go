@@ -122,7 +122,8 @@ func list[Row any](r *request, shown listing[Row], ask func(ctx context.Context,
 	return r.render(status, shown.What, shown)
 }
 
-// cursorError converts an invalid-cursor error into *invalid.
+// cursorError converts an invalid-cursor error into *invalid, and returns any other error
+// unchanged.
 func (q query) cursorError(err error) error {
 	if err != nil && q.Cursor != find.Beginning && errors.Is(err, find.ErrCursor) {
 		return &invalid{"Place", string(q.Cursor), "not a position in this list; start with the newest"}

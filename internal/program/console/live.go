@@ -42,7 +42,8 @@ type tails struct {
 	of map[string]*tail
 }
 
-// named returns the tail of a filter. The function ask reads its rows.
+// named returns the tail of a filter, and creates the tail if there is none. The function ask reads
+// the rows of a new tail.
 func (t *tails) named(query string, now func() time.Time, ask func(context.Context) (eventPages, error)) *tail {
 	t.mu.Lock()
 	defer t.mu.Unlock()

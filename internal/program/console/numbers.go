@@ -58,7 +58,7 @@ func showNumbers(r *request) error {
 	return r.render(http.StatusOK, "numbers", shown)
 }
 
-// read reads the span and the subject from the query.
+// read reads the span and the subject from the query. It returns nil if they are valid.
 func (p *numbersPage) read() *invalid {
 	p.Span, p.Of = measure.Span(p.Default()), measure.Of{Source: p.Query.Get("source"), Destination: p.Query.Get("destination")}
 	if given := measure.Span(p.Query.Get("span")); given != "" {

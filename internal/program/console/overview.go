@@ -56,7 +56,8 @@ type attention struct {
 	LeadsTo string // path of the alert's page, relative to the console's path, or "" if it has none
 }
 
-// Attention returns the alerts of this cell, and then those of the other cells.
+// Attention returns the alerts of this cell, and then those of the other cells. A cell that did not
+// answer has an alert about that.
 func (p overviewPage) Attention() []attention {
 	var all []attention
 	for _, a := range p.Needs {

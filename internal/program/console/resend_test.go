@@ -87,7 +87,8 @@ func TestAnEffectIsEditedAndResent(t *testing.T) {
 	require.Equal(t, "resent as "+anew, log[0].Result)
 }
 
-// A program sends exactly the bytes that it gives. An effect of a redacted event cannot be resent.
+// The body that a program gives is sent byte for byte. An effect of a redacted event cannot be
+// resent.
 func TestAProgramResendsAnEffect(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

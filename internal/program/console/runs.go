@@ -120,7 +120,8 @@ func (p runPage) Percent() int64 {
 	return min(99, p.Selected*100/p.Total)
 }
 
-// Ends returns the time at which the run will be done at its pace, or zero if it is unknown.
+// Ends returns the time at which the run will be done at its pace, or the zero time if that is
+// unknown.
 func (p runPage) Ends() time.Time {
 	if p.Run.State != runs.Running || p.PerSecond <= 0 || p.Total <= p.Selected {
 		return time.Time{}

@@ -23,7 +23,7 @@ func fromStandby(p page) page {
 		if state.Usable() {
 			err := r.onStandby(p, state)
 			if _, busy := errors.AsType[*busyError](err); busy || err == nil || r.Context().Err() != nil {
-				return err // the primary would not change that this process is busy
+				return err // the primary cannot help if this process is busy or the request was cancelled
 			}
 			state = standby.State{Refused: "the standby could not answer this request", Cause: err}
 			if errors.Is(err, context.DeadlineExceeded) {

@@ -140,8 +140,8 @@ func (c *Console) readTemplates(files fs.FS) (map[string]*template.Template, err
 // forPrograms is a page whose data the API serves.
 type forPrograms interface{ data() (any, error) }
 
-// render responds with a complete page or, for a program, with the data of the page. For a program,
-// the status is always 200, unless data returns an error.
+// render responds with a complete page. A program gets the data of the page instead, with the
+// status 200 unless data returns an error.
 func (r *request) render(status int, name string, page any) error {
 	if r.asData {
 		of, is := page.(forPrograms)

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/plainjson"
 )
 
-// ReadFrom is the response header that says which server was read, and how old its data is. Only
-// responses that a configured standby may serve have this header.
+// ReadFrom is the response header that says which server was read, and how old its data is. A
+// response has this header only if a standby is configured and may serve the response.
 const ReadFrom = "Hooklatch-Read-From"
 
 // Write responds with a value as JSON.

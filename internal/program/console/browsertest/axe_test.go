@@ -123,7 +123,7 @@ func (f finding) isNone() bool {
 	})
 }
 
-// The lock file must work with any registry, so it contains no registry.
+// The lock file must work with any registry, so it contains no URL of a registry.
 func TestLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
 	lock, err := os.ReadFile("npm/package-lock.json")

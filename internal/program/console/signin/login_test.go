@@ -312,7 +312,7 @@ func TestSigningOut(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, d.submit("/logout", nil).Code, "signing out without a login is not an error")
 }
 
-// Each minute, only one request records the last use.
+// At most one request per minute records the last use of a login.
 func TestALoginIsTouchedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	d := newDoor(t)

@@ -118,8 +118,8 @@ func (p *relyingParty) claimsOf(ctx context.Context, code string, of flow) (map[
 	return tidied(claims), nil
 }
 
-// tidied normalizes claims for conditions: an email address that the provider marks as unverified
-// is removed, and a single group becomes a list.
+// tidied prepares claims for conditions: an email address that the provider marks as unverified is
+// removed, and a single group becomes a list.
 func tidied(claims map[string]any) map[string]any {
 	// Amazon Cognito and Apple send email_verified as a string.
 	if verified, said := claims["email_verified"]; said && verified != true && verified != "true" {

@@ -191,7 +191,7 @@ func TestAKnownBrowserSignsInBesideStrangers(t *testing.T) {
 	d := atProvider(t, p, &now)
 	name, value := d.KnownBrowser()
 	returning := &http.Cookie{Name: name, Value: value}
-	status := http.StatusBadGateway // of the provider, which refuses every code
+	status := http.StatusBadGateway // the status after the provider has refused a code
 	for status == http.StatusBadGateway {
 		cookie, state := d.begun(t, proxy)
 		status = d.visit(proxy, back(state), cookie).StatusCode
