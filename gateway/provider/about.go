@@ -36,7 +36,7 @@ type Confirmed struct {
 	Resend      Evidence `json:"resend"`       // how long an operator can make the sender resend
 }
 
-// Facts returns the evidence by the JSON name of each fact.
+// Facts returns the evidence for each fact, by the fact's JSON name.
 func (c Confirmed) Facts() map[string]Evidence {
 	return map[string]Evidence{
 		"signature": c.Signature, "event_id": c.EventID, "handshake": c.Handshake, "retry_window": c.RetryWindow, "resend": c.Resend,
@@ -72,7 +72,7 @@ func evidenceNames() []string {
 	return []string{"documentation", "vector", "sdk", "others", "nobody", "configured", "no_such_thing"}
 }
 
-// Names returns the names of the evidence, from best to worst.
+// Names returns the names of the sources in e, from best to worst.
 func (e Evidence) Names() []string {
 	var names []string
 	for i, name := range evidenceNames() {
@@ -86,7 +86,7 @@ func (e Evidence) Names() []string {
 // MarshalJSON implements json.Marshaler. It writes the list of names.
 func (e Evidence) MarshalJSON() ([]byte, error) { return json.Marshal(e.Names()) }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. It returns an error for an unknown name.
 func (e *Evidence) UnmarshalJSON(text []byte) error {
 	var names []string
 	if err := json.Unmarshal(text, &names); err != nil {

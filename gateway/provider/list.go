@@ -32,8 +32,8 @@ type List struct {
 	Headers map[string]string
 	// Account is a header that selects one of several accounts that the credential can see.
 	Account string
-	// Rate is the default maximum number of requests per second, far below the sender's limit.
-	// 0: no limit is known.
+	// Rate is the default maximum number of requests per second, far below the sender's limit. 0:
+	// the sender's limit is unknown, and the default is 1.
 	Rate float64
 	// Experimental is true if the list relies on an unconfirmed fact.
 	Experimental bool
@@ -58,9 +58,9 @@ type List struct {
 	Type []string
 	// Time is the location of the event's or the delivery's time. Empty: items have no time.
 	Time string
-	// State is the location of the delivery's outcome: delivered if its value matches an entry of
-	// Delivered, where a final * stands for any text, pending if it is in Pending, otherwise
-	// failed. Empty: an item is an event, not a delivery.
+	// State is the location of the delivery's outcome. A value that matches an entry of Delivered
+	// means delivered; a final * in the entry stands for any text. A value in Pending means
+	// pending, and any other value means failed. Empty: an item is an event, not a delivery.
 	State              string
 	Delivered, Pending []string
 
@@ -68,7 +68,7 @@ type List struct {
 	Fetch string
 	// Body is the location of the webhook's body in an item or in Fetch's response. A JSON string
 	// contains the body; any other JSON value is the body. If Wrap is set, the webhook's body is
-	// Wrap with this text in place of {item}.
+	// Wrap with the text from this location in place of {item}.
 	Body, Wrap string
 	// RequestHeaders is the location of the webhook's headers, an object.
 	RequestHeaders string

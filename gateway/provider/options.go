@@ -66,9 +66,9 @@ type Options struct {
 	// at the sender. Only for providers whatsapp and meta.
 	VerifyToken secret.Value `yaml:"verify_token,omitempty"`
 
-	// The remaining options describe a custom scheme of provider hmac. Providers token and jwt
-	// also accept Header and Prefix, and auth0 and okta accept Header. Providers token, basic and
-	// jwt also accept Each and the options that follow it, up to Probe.
+	// The options from Header to Probe describe a custom scheme of provider hmac. Providers token
+	// and jwt also accept Header and Prefix, and auth0 and okta accept Header. Providers token,
+	// basic and jwt also accept Each and the options that follow it, up to Probe.
 
 	// Header is the name of the header that carries the signature or the token. Required for hmac.
 	// Default: Authorization for auth0 and okta, and with the prefix "Bearer " for token and jwt.
@@ -110,8 +110,8 @@ type Options struct {
 	// provider, EventID replaces the documented key.
 	EventID EventID `yaml:"event_id,omitempty"`
 	// Ignore lists JSON pointers to values that change between attempts of an event. The id is a
-	// hash of the rest of the body, and of the type if a header names it. Ignore cannot be combined with EventID. In the configuration,
-	// Ignore is part of dedup.
+	// hash of the rest of the body, and of the type if a header names it. Ignore cannot be combined
+	// with EventID. In the configuration, Ignore is part of dedup.
 	Ignore []string `yaml:"-"`
 	// Type is the location of the event's type. Default: /type of a JSON body if present,
 	// otherwise "unknown". Also for standard-webhooks, svix and google-pubsub.

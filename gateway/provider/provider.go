@@ -29,27 +29,28 @@ type Provider struct {
 	// retry (503).
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
-	// Challenge is the authentication scheme in a 401's WWW-Authenticate header: Basic or Bearer if
-	// the sender uses one of them, because some senders send credentials only after a challenge. It
-	// does not depend on the reason for the refusal. The catalog and the gateway fill in Signature
-	// if a declaration sets none.
+	// Challenge is the authentication scheme in a 401's WWW-Authenticate header. It is Basic or
+	// Bearer if the sender uses one of them, because some senders send credentials only after a
+	// challenge. It is Token if the sender sends the secret in another way. The challenge does not
+	// depend on the reason for the refusal. The catalog and the gateway fill in Signature if a
+	// declaration sets none.
 	Challenge string
 
 	// Events extracts the events from a verified request, in order. A delivery without events
 	// gets a response and is not stored. Errors: *EventError.
 	Events func(r *Request) ([]Event, error)
 
-	// Content returns the body to store, and its type, for a delivery without a body, such as a
-	// GET, whose event is in its URL. It returns nil for any other request. May be nil.
+	// Content returns the body to store, and its content type, for a delivery that has its event in
+	// the URL and no body, such as a GET. It returns a nil body for any other request. May be nil.
 	Content func(r *Request) (contentType string, body []byte)
 
-	// Handshake answers the sender's own endpoint checks, signed or not. It returns nil if r
-	// is an ordinary delivery. It is called before Verify, so it must itself verify the
-	// signature of a signed check. Errors: the same as from Verify and Events. May be nil.
+	// Handshake answers the sender's own endpoint checks, signed or not. It returns nil if r is an
+	// ordinary delivery. The gateway calls Handshake before Verify, so Handshake itself must verify
+	// the signature of a signed check. Errors: the same as from Verify and Events. May be nil.
 	Handshake func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (*Answer, error)
 
-	// Methods lists the methods that the endpoint accepts: POST, and GET, HEAD or OPTIONS if a
-	// delivery or a handshake uses it. The catalog fills in POST if a declaration sets none.
+	// Methods lists the methods that the endpoint accepts: POST, and every other method that a
+	// delivery or a handshake uses. The catalog fills in POST if a declaration sets none.
 	Methods []string
 
 	// Answer replaces the gateway's JSON 200 for an accepted delivery if the sender requires
@@ -75,9 +76,9 @@ type Provider struct {
 	Sign func(r *Request, key secret.Value, now time.Time) error
 
 	// Sample builds the body and the headers of an event from this sender, unsigned and without a
-	// URL, for the send command and the demo. An empty eventType means a common type, an empty id a
-	// new one. Sample puts id where the provider's rule reads it, so that the event's key depends
-	// on it.
+	// URL, for the send command and the demo. An empty eventType means a common type, and an empty
+	// id means a new id. Sample puts id where the provider's rule reads it, so that the event's key
+	// depends on it.
 	Sample func(eventType, id string, now time.Time) *Request
 
 	// Keyless is true if requests are verified without a secret: with keys that the sender
@@ -110,9 +111,10 @@ type Provider struct {
 	// adds the headers in the source's options.
 	HeaderFamilies []string
 
-	// UnsignedID is true if ids, or some of them, are in an unsigned header. Anyone who saw
-	// one request can send it again under a new id until its signed time expires, or forever
-	// if it has none. The replay guard protects against this.
+	// UnsignedID is true if ids, or some of them, are in an unsigned header. Anyone who saw one
+	// request can send it again under a new id until its signed time expires, or forever if it has
+	// none. The replay guard protects against this. A provider that signs the time and allows only
+	// a short tolerance may leave UnsignedID false.
 	UnsignedID bool
 	// UnsignedBody is true if the signed text does not cover the body. Anyone who saw one request
 	// can send another event with its signature. By default, the replay guard of such a source
@@ -139,8 +141,9 @@ type Provider struct {
 	// Empty: none, or the formats named by an option.
 	OtherBodies string
 
-	// MaxBody is the size of the largest body that the sender is known to send, in bytes. 0: the
-	// gateway's own limit applies.
+	// MaxBody is the size of the largest body that the sender is known to send, in bytes. It raises
+	// the gateway's own limit for the source, but not a limit that the source itself sets. 0:
+	// unknown.
 	MaxBody int64
 	// MaxForm is the size of the largest form that the sender is known to send, in bytes, if it
 	// exceeds MaxBody. The sender limits the content of a form, and escaping makes the content up
@@ -151,8 +154,8 @@ type Provider struct {
 	// RetryWindow is how long the sender retries a delivery automatically. ResendWindow is how long
 	// an operator can make the sender resend it. Zero: the sender does not retry or resend.
 	RetryWindow, ResendWindow time.Duration
-	// OldSecretRetries is true if retries are signed with the secret that was valid when the
-	// event happened. A replaced secret stays accepted for RetryWindow after
+	// OldSecretRetries is true if retries are signed with the secret that was valid when the event
+	// happened. The gateway then accepts a replaced secret until RetryWindow has passed after
 	// gateway.Secret.NotAfter.
 	OldSecretRetries bool
 }
@@ -218,8 +221,8 @@ type Answer struct {
 	Body        []byte
 }
 
-// Reason is why a request was refused. It is logged and counted, but never sent to the
-// sender: the values are a fixed set, safe as a metric label.
+// Reason is the cause of a refusal. It is logged and counted, but never sent to the sender. The
+// values are a fixed set, so a metric can use them as a label.
 type Reason string
 
 // Reasons to refuse a request as not authentic (401).

@@ -87,8 +87,8 @@ func entries() []entry {
 	}
 }
 
-// generic lists the options of a generic provider, which serves any sender that uses the
-// provider's scheme.
+// generic returns the options of a generic provider: the given ones, and those for the endpoint
+// (answer and probe). A generic provider serves any sender that uses its scheme.
 func generic(options ...[]string) []string {
 	return append(slices.Concat(options...), proof.EndpointOptions...)
 }

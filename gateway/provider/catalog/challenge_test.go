@@ -44,7 +44,7 @@ func TestSchemesAreCaseInsensitive(t *testing.T) {
 	}, found)
 }
 
-// Every provider's challenge names exactly one scheme: a token as in RFC 9110.
+// Every provider's challenge names exactly one scheme, which is a token as RFC 9110 defines it.
 func TestEveryProviderHasAChallenge(t *testing.T) {
 	t.Parallel()
 	token := regexp.MustCompile(`^[A-Z][A-Za-z0-9-]*$`)

@@ -78,7 +78,7 @@ func groupOf(groups [][]string, places []place) []string {
 }
 
 // differing returns a provider's samples and its accepted deliveries in testdata. It leaves out
-// deliveries to a source with other options, and deliveries with the word moved in their names.
+// deliveries to a source with other options, and deliveries whose names contain the word "moved".
 func differing(t *testing.T, p *provider.Provider, name string) []*provider.Request {
 	t.Helper()
 	var all []*provider.Request

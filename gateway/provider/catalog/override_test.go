@@ -39,7 +39,7 @@ func TestEveryKeyCanBeOverridden(t *testing.T) {
 }
 
 // Many senders name the type in a header, and some send one body under several types. Such
-// deliveries are separate events, also for a source that hashes the body.
+// deliveries are separate events, even for a source that hashes the body.
 func TestIgnoredFieldsLeaveTheTypesOfOneBodyApart(t *testing.T) {
 	t.Parallel()
 	inHeaders := map[string][]place{"token": {"header:X-Kind"}, "basic": {"header:X-Kind"}, "hmac": {"header:X-Kind"}, "jwt": {"header:X-Kind"}}
@@ -83,8 +83,8 @@ func TestIgnoredFieldsLeaveTheTypesOfOneBodyApart(t *testing.T) {
 	}
 }
 
-// The key of an event whose type is in its body is a hash of the body alone. A type in a header needs
-// no replay guard: a copy under another type may be sent with any other unsigned header too.
+// The key of an event whose type is in its body is a hash of the body alone. A type in a header
+// becomes part of the key, but does not make the id unsigned.
 func TestIgnoredFieldsHashTheBodyOfTypesInBodies(t *testing.T) {
 	t.Parallel()
 	r := &provider.Request{Method: http.MethodPost, Header: http.Header{"X-Kind": {"sale"}}, Body: []byte(`{"id":"evt_1","type":"a","ignored":1}`)}
@@ -106,8 +106,8 @@ func TestIgnoredFieldsHashTheBodyOfTypesInBodies(t *testing.T) {
 	require.Equal(t, hashed, keyOf("hmac", hmac))
 }
 
-// A workflow of HubSpot that runs again sends the same body. Both are events, unless the source says
-// otherwise.
+// A HubSpot workflow that runs twice sends the same body twice. The two deliveries are separate
+// events, unless the source sets dedup.ignore.
 func TestEqualWebhooksOfHubSpotsWorkflowsAreEvents(t *testing.T) {
 	t.Parallel()
 	r := &provider.Request{Method: http.MethodPost, Header: http.Header{}, Body: []byte(`{"email":"ada@example.com","stage":"customer"}`)}

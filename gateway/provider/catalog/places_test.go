@@ -30,7 +30,7 @@ func (p place) general() string {
 }
 
 // placesOf lists the headers of a request except its content type, and the fields of its form or
-// the members of its JSON. Of each JSON list, it reads only the first item.
+// the members of its JSON. It reads only the first item of each JSON list.
 func placesOf(r *provider.Request) []place {
 	var found []place
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {

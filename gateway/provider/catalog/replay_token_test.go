@@ -48,8 +48,8 @@ func TestReplayTokens(t *testing.T) {
 	require.NotEqual(t, token, p.ReplayToken(r))
 }
 
-// Zendesk signs only the time, to the second, of a request without a body. The query distinguishes
-// two such requests.
+// For a request without a body, Zendesk signs only the time, in whole seconds. The query
+// distinguishes two such requests.
 func TestReplayTokensOfZendeskDifferByTheQueryWithoutABody(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "zendesk", provider.Options{})

@@ -52,7 +52,7 @@ func TestEncodedSecretsCountAsTheKeyTheySpell(t *testing.T) {
 	require.NoError(t, p.CheckSecret(spell("12345678")))
 }
 
-// Secrets have the lengths that the page of their sender names.
+// A provider accepts a secret only if its length is in the range that the provider's page names.
 func TestSecretsHaveTheLengthsThatThePageNames(t *testing.T) {
 	t.Parallel()
 	lengths := regexp.MustCompile(`secret of (\d+) to (\d+) characters`)

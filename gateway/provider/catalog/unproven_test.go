@@ -67,8 +67,7 @@ func hostile() map[string]struct{ contentType, body string } {
 
 const adyenWrong = `{"NotificationRequestItem":{"additionalData":{"hmacSignature":"coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0="}}}`
 
-// unproven returns a delivery with another body and the headers of a genuine delivery from its
-// sender.
+// unproven returns a delivery that has the given body and the headers of a genuine delivery.
 func unproven(t testing.TB, p *provider.Provider, contentType, body string) *provider.Request {
 	t.Helper()
 	r := p.Sample("", "evt_1", prooftest.Now())
@@ -94,9 +93,9 @@ func refuse(t testing.TB, p *provider.Provider, r *provider.Request, secrets []s
 }
 
 // TestStrangersBodiesAreCheapToRefuse compares the cost of refusing an unknown sender's body with
-// the cost for the provider stripe, which only hashes the body. The tested providers read
-// something in a body, such as a signature, before they have verified the body. They must not parse
-// the rest of it. The test measures processor time, which is stable on busy machines;
+// the cost for the provider stripe, which only hashes the body. The tested providers read something
+// in a body, such as a signature, before they have verified the body. They must not parse the rest
+// of the body. The test measures processor time, which is stable on busy machines;
 // BenchmarkUnproven measures the time until the sender has a response.
 //
 //nolint:paralleltest // it measures time and memory
