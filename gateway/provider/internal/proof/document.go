@@ -30,8 +30,8 @@ type Document struct {
 
 	around *Document // for an item: the document that contains its list
 	item   string    // for an item: its JSON pointer inside the body
-	// found caches look-ups by items. It keeps a batch's cost linear in its size: a thousand
-	// items that read the same member scan for it only once.
+	// found caches the values that list items look up in this document. Without the cache, a
+	// thousand items that read the same member would scan the document a thousand times.
 	found map[string]gjson.Result
 }
 

@@ -17,17 +17,17 @@ func (rule EventRule) Events(r *provider.Request) ([]provider.Event, error) {
 	return rule(&Document{R: r})
 }
 
-// Each returns a rule that applies another rule, the parameter item, to each item of a list, and
-// joins the events that this yields. The parameter list is the JSON pointer to the list, or "" if
-// the body (or the surrounding item) is the list itself. Pointers in the applied rule start at the
-// list item; pointers with Up start further out. An empty list has no event; a missing list is an
-// error. If the applied rule returns an error for any list item, the whole delivery is refused.
+// Each returns a rule that applies the given rule to every item of a list and joins the resulting
+// events. list is the JSON pointer to the list, or "" if the body (or the surrounding item) is
+// itself the list. Pointers in the given rule start at the list item; pointers with Up start
+// further out. An empty list has no events; a missing list is an error. If the given rule returns
+// an error for any list item, the whole delivery is refused.
 //
 //	Each("/events", Facts{ID: Verbatim(At("/id")), Kind: At("/type")}.Of)
 //	Each("/entry", Each("/changes", Facts{ID: Hashed(At("/id").Up(1), At("")), Kind: At("/field")}.Of))
 func Each(list string, item EventRule) EventRule { return listed(list, item, false) }
 
-// EachIfAny is like Each, but a list that is missing or null has no event.
+// EachIfAny is like Each, but a list that is missing or null has no events.
 func EachIfAny(list string, item EventRule) EventRule { return listed(list, item, true) }
 
 // AllOf applies several rules and joins their events in order.

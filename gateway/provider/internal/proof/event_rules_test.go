@@ -121,8 +121,8 @@ func TestFieldsOfOuterItems(t *testing.T) {
 	require.EqualError(t, err, "/a/0/b/0: the body has nothing at ../k, which is part of the event id")
 }
 
-// FuzzEach extracts events from any JSON. Each event's part must be the value in the body at the
-// pointer in the event's item.
+// FuzzEach extracts events from any JSON. Each event's Part must be the value in the body to which
+// the event's Item points.
 func FuzzEach(f *testing.F) {
 	f.Add(`{"entry":[{"changes":[{"value":{"statuses":[{"id":"a","status":"b"}],"messages":[]}}]}]}`)
 	f.Add(`{"entry":[{"changes":[{"value":{"statuses":[{"id":1,"status":"b"}, {"id":"\ud800"}]}}]}],"entry":[]}`)

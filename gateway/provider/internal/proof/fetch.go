@@ -52,8 +52,8 @@ type Fetcher struct {
 	flights   singleflight.Group
 	slots     chan struct{}
 	strangers chan struct{} // fetches for unknown senders take one of these slots too
-	// Budget limits how often URLs that unverified requests name are fetched. Nil: no URL comes
-	// from an unverified request.
+	// Budget limits how often URLs that unverified requests name are fetched. Nil: no limit,
+	// because no URL comes from an unverified request.
 	Budget *FetchBudget
 
 	mu   sync.Mutex
@@ -114,14 +114,14 @@ func TransportOf(o provider.Options) http.RoundTripper {
 }
 
 // Cached returns the document at rawURL. A document that was fetched less than ttl ago comes from
-// the cache. So does a document that is less than StaleFor old, while Cached fetches a new one in
-// the background. Otherwise Cached waits for a fetch, unless the budget is used up. A fetch that
-// has just failed is not repeated. Errors: *VerifyError (foreign_url) if the URL is not the
-// sender's; ErrNoDocument; any other error is our own or the network's fault.
+// the cache. An older document comes from the cache too, up to the age StaleFor, while Cached
+// fetches a new one in the background. Otherwise Cached waits for a fetch, unless the budget is
+// used up. A fetch that failed less than AfterFailure ago is not repeated. Errors: *VerifyError
+// (foreign_url) if the URL is not the sender's; ErrNoDocument; any other error is our own or the
+// network's fault.
 //
-// The parameter by is the client whose request needs the document. Only a fetch for which Cached
-// waits counts against that client's budget, and only if the document has not verified a request
-// yet.
+// by is the client whose request needs the document. A fetch counts against this client's budget
+// only if Cached waits for it and the document has not verified a request yet.
 func (f *Fetcher) Cached(ctx context.Context, by Asker, rawURL string, ttl time.Duration) ([]byte, error) {
 	k, err := f.look(rawURL)
 	if err != nil {
@@ -170,8 +170,8 @@ func (f *Fetcher) refreshed(ctx context.Context, rawURL string, ttl time.Duratio
 	return wait(ctx, f.flight(ctx, ourselves, rawURL))
 }
 
-// Fetch gets rawURL, even if the cache has a document for it. It serves to confirm subscriptions.
-// Errors: the same as from Cached.
+// Fetch gets rawURL, even if the cache has a document for this URL. A handshake uses Fetch to
+// confirm a subscription. Errors: the same as from Cached.
 func (f *Fetcher) Fetch(ctx context.Context, rawURL string) ([]byte, error) {
 	if err := f.Allows(rawURL); err != nil {
 		return nil, err

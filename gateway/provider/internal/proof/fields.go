@@ -98,7 +98,7 @@ func (f Field) place() string {
 }
 
 // Text returns the field's text. It returns an error if the text is empty or cannot be part of a
-// key. Errors: *EventError.
+// key. It does not check the length. Errors: *EventError.
 func (f Field) Text(d *Document) (string, error) {
 	text, err := f.Find(d)
 	switch {
@@ -151,7 +151,8 @@ func (f Field) Find(d *Document) (string, error) {
 	return text, nil
 }
 
-// Optional returns the field's text, or "" if it is missing or cannot be stored.
+// Optional returns the field's text, or "" if the text is missing or cannot be stored. For the zero
+// Field, Optional returns "".
 func (f Field) Optional(d *Document) string {
 	if f == (Field{}) {
 		return ""
@@ -221,9 +222,10 @@ func (f Facts) event(d *Document) (provider.Event, error) {
 	}, nil
 }
 
-// kind returns an event's type, and whether a header names it. Only an id is required of a sender: a type that is missing or that
-// Text refuses becomes the fallback, or UnknownType. A type that is too long becomes UnknownType.
-// An error means that the body, in which the type would be, is not in the declared format.
+// kind returns an event's type, and whether a header names the type. Senders must send an id, but
+// no type. A type that is missing, or that Text refuses, becomes the fallback, or UnknownType if
+// there is no usable fallback. A type that is too long becomes UnknownType. An error means that the
+// body in which the type would be is not in the declared format, and that no fallback applies.
 func (f Facts) kind(d *Document) (kind string, inHeader bool, err error) {
 	from := f.Kind
 	kind, err = from.Text(d)
@@ -237,7 +239,8 @@ func (f Facts) kind(d *Document) (kind string, inHeader bool, err error) {
 	return f.detailed(d, kind), err == nil && from.Header != "", nil
 }
 
-// detailed appends the detail to a type. It returns UnknownType if the type is not usable.
+// detailed appends the detail to a type, unless the result would be too long. It returns
+// UnknownType if the type is not usable.
 func (f Facts) detailed(d *Document, kind string) string {
 	if kind == "" || len(kind) > MaxText {
 		return UnknownType

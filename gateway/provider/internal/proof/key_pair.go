@@ -155,7 +155,8 @@ func (k *KeyPair) Check(s secret.Value) error {
 	return err
 }
 
-// Match returns the index of the first secret whose key made one of the signatures.
+// Match returns the index of the first secret whose key made one of the signatures. If no key did
+// and one of the secrets is unusable, the error says so, because the sender may not be at fault.
 func (k *KeyPair) Match(secrets []secret.Value, signatures [][]byte, message []byte) (int, error) {
 	if len(secrets) == 0 {
 		return 0, ErrNoSecret

@@ -30,7 +30,7 @@ type PublishedKey struct {
 	Issuer string
 }
 
-// KeyFinder returns the keys that may have signed a token. The parameter id is the key id in the
+// KeyFinder returns the keys that may have signed a token. Its argument id is the key id in the
 // token's header, or "" if the header has none. An empty list means that no key fits. Errors are
 // our own or the network's fault.
 type KeyFinder func(ctx context.Context, id string) ([]PublishedKey, error)

@@ -23,7 +23,7 @@ func Tolerance(o provider.Options, standard time.Duration) time.Duration {
 }
 
 // OneOf returns an option's value, or standard if the option is not set. It returns an *OptionError
-// if the value is not one of the allowed ones.
+// if the value is not in allowed.
 func OneOf(field, value, standard string, allowed ...string) (string, error) {
 	value = cmp.Or(value, standard)
 	if !slices.Contains(allowed, value) {

@@ -15,10 +15,11 @@ var OverrideOptions = []string{"event_id", ignoreOption}
 
 const ignoreOption = "dedup.ignore"
 
-// Override replaces the keys of a provider's events if the options define when two deliveries
-// are the same event. The events themselves, with their types and times, stay as the provider
-// reports them. With dedup.ignore, a type that is in a header is part of the key, because many
-// senders send one body under several types. Errors: *provider.OptionError.
+// Override replaces the keys of a provider's events if the options define when two deliveries are
+// the same event. The events themselves, with their types and times, stay as the provider reports
+// them. With dedup.ignore, a type that is in a header is part of the key, because many senders send
+// one body under several types. Override sets UnsignedID if the key reads a header. Errors:
+// *provider.OptionError.
 func Override(p *provider.Provider, o provider.Options) error {
 	rule, parts, err := ownKey(o)
 	if rule == nil || err != nil {
@@ -57,8 +58,8 @@ func Override(p *provider.Provider, o provider.Options) error {
 	return nil
 }
 
-// ownKey returns the options' key rule and the fields it reads, or nil if the options set
-// none.
+// ownKey returns the options' key rule and the fields that the rule reads. The rule is nil if the
+// options set none. A rule for dedup.ignore hashes the content, so its list of fields is nil.
 func ownKey(o provider.Options) (KeyRule, []Field, error) {
 	given := o.EventID.Text() != ""
 	switch {
@@ -83,7 +84,7 @@ func ownKey(o provider.Options) (KeyRule, []Field, error) {
 	return rule, parts, nil
 }
 
-// ruleOf returns the rule for a validated option and the fields it reads.
+// ruleOf returns the rule for a validated option, and the fields that the rule reads.
 func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	switch {
 	case len(e.Fields) > 0:
@@ -97,7 +98,8 @@ func ruleOf(e provider.EventID) (KeyRule, []Field) {
 	return Verbatim(field), []Field{field}
 }
 
-// addUnhashedTypes adds each type that is in a header to its event's key, which is a hash of the body.
+// addUnhashedTypes adds the types that headers name to the keys of their events. Until then, such a
+// key is a hash of the body alone.
 func addUnhashedTypes(events []provider.Event) {
 	for i, e := range events {
 		if e.TypeInHeader {
@@ -126,7 +128,7 @@ func contentWithout(pointers []string) KeyRule {
 	}
 }
 
-// withContent returns the request with the body that is stored for it.
+// withContent returns r with the body that the gateway stores for it.
 func withContent(p *provider.Provider, r *provider.Request) *provider.Request {
 	if p.Content == nil {
 		return r

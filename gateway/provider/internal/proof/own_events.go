@@ -16,7 +16,7 @@ type OwnEvents struct {
 	listed   bool   // the body has a list of events
 	signedID Field  // header of a signed id
 	parts    []Field
-	typed    bool // the keys are hashes of bodies, to which types in headers are added
+	typed    bool // the keys are hashes of bodies; types in headers are added to such keys
 }
 
 // EventOptions are the options that NewOwnEvents reads.
@@ -25,8 +25,8 @@ var EventOptions = []string{"each", "event_id", ignoreOption, "type", "occurred_
 // wholeBody is the value of Options.Each for a body that is itself the list.
 const wholeBody = "body"
 
-// NewOwnEvents reads the event options. signedID is the default location of the id; the zero Field
-// means no default.
+// NewOwnEvents reads the event options. signedID is the default location of the id if a delivery is
+// one event; the zero Field means no default. Errors: *provider.OptionError.
 func NewOwnEvents(o provider.Options, signedID Field) (*OwnEvents, error) {
 	g := &OwnEvents{signedID: signedID}
 	if err := g.readList(o.Each); err != nil {

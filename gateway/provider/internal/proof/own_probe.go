@@ -167,7 +167,8 @@ func onlyHeader(h http.Header, name string) (string, error) {
 	return values[0], nil
 }
 
-// echoField responds with a JSON object that contains only the text at pointer.
+// echoField responds with a JSON object that contains only the text at pointer. It returns nil if
+// the body is empty, not JSON or longer than maxProbe, or has no text at pointer.
 func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	if len(r.Body) == 0 || len(r.Body) > maxProbe {
 		return nil, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// If a part of a signature or a token were accepted, an attacker could guess it byte by byte.
+// If a part of a signature or a token were accepted, an attacker could guess the whole byte by
+// byte.
 func TestAPartOfASignatureProvesNothing(t *testing.T) {
 	t.Parallel()
 	secrets := []secret.Value{secret.New("the old secret"), secret.New("the new secret")}

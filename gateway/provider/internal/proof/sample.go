@@ -28,7 +28,7 @@ func SampleJSON(body any, headers ...string) *provider.Request {
 	return Sample(text, JSONType, headers...)
 }
 
-// Sample builds an unsigned delivery.
+// Sample builds an unsigned delivery. In headers, names and values alternate.
 func Sample(body []byte, contentType string, headers ...string) *provider.Request {
 	r := &provider.Request{Method: http.MethodPost, Header: http.Header{}, Body: body}
 	r.Header.Set("Content-Type", contentType)

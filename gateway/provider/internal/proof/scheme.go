@@ -20,7 +20,7 @@ import (
 )
 
 // Scheme declares one way to sign a template: with an HMAC whose key is a shared secret, or with a
-// key pair. Nearly all senders are declared as a Scheme.
+// key pair. Most senders are declared as a Scheme.
 type Scheme struct {
 	// Headers are the scheme's header families. A request uses the first family whose signature is
 	// present.
@@ -188,8 +188,9 @@ func (s *Scheme) usable(v secret.Value) error {
 	return err
 }
 
-// ReplayToken returns a hash of the signed content, or "" if the scheme's headers cannot be read.
-// The hash does not depend on the signature's spelling or the secret.
+// ReplayToken returns a hash of the signed content. It returns "" if the scheme's headers cannot be
+// read, or if the scheme signs a URL that is unknown. The hash does not depend on the signature's
+// spelling or the secret.
 func (s *Scheme) ReplayToken(r *provider.Request) string {
 	c, err := s.Claim(r)
 	if err != nil || s.Template.Has(InURL) && r.URL == nil {
@@ -266,7 +267,8 @@ func (s *Scheme) Claim(r *provider.Request) (Claim, error) {
 	return c, nil
 }
 
-// maxNumbered is the number of numbered headers that are read. Senders allow up to 100 keys.
+// maxNumbered is the maximum number of numbered headers that are read. Senders allow up to 100
+// keys.
 const maxNumbered = 100
 
 // spelled returns the signature header's values, or the values of all numbered signature
@@ -392,7 +394,8 @@ func (s *Scheme) make(v secret.Value, r *provider.Request, timestamp, id string)
 	return s.mac(key, r, timestamp, id), nil
 }
 
-// TheHeader returns the only value of a header that must appear exactly once.
+// TheHeader returns the only value of a header that must appear exactly once. missing is the reason
+// for the refusal if the header is missing or empty. Errors: *VerifyError.
 func TheHeader(h http.Header, name string, missing provider.Reason) (string, error) {
 	switch values := h[name]; {
 	case len(values) > 1:

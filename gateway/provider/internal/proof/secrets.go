@@ -21,7 +21,7 @@ var (
 type KeySpelling struct {
 	Encoding Encoding
 	Prefix   string // removed before decoding, if present
-	// Readings are all encodings that senders use. Nil: they use only Encoding.
+	// Readings are all encodings that senders use. Nil: senders use only Encoding.
 	Readings *Readings
 }
 

@@ -46,8 +46,8 @@ const whsecPrefix = "whsec_"
 // StandardSecret returns the spelling of a key in Standard Webhooks.
 func StandardSecret() KeySpelling { return KeySpelling{Encoding: Base64, Prefix: whsecPrefix} }
 
-// StandardWebhooks builds the provider for some header families. A named sender that follows the
-// specification changes the parts that differ.
+// StandardWebhooks builds the provider for senders that follow the specification and use the given
+// header families. The declaration of a named sender then replaces the fields that differ.
 func StandardWebhooks(o provider.Options, headers ...HeaderNames) (*provider.Provider, error) {
 	spelling, err := OneOf("secret_encoding", o.SecretEncoding, string(Base64), string(Base64), string(Raw))
 	if err != nil {
@@ -165,8 +165,9 @@ func (s *standardSigned) of(v secret.Value) *Scheme {
 	return s.shared
 }
 
-// verify tries the secrets of both schemes. If both refuse, it returns the error of a scheme
-// whose signature matched, otherwise the error of a scheme that found its own signature.
+// verify tries both schemes, each with its own secrets. If neither verifies the request, verify
+// prefers the error of a scheme whose signature matched, then the error of a scheme that found a
+// signature of its own kind.
 func (s *standardSigned) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var refused error
 	for _, scheme := range []*Scheme{s.shared, s.paired} {

@@ -22,7 +22,7 @@ type StaticToken struct {
 	Header string // in canonical form; empty if Query is set
 	Prefix string // prefix of the header's value
 	Query  string // URL parameter
-	// Basic is true if the secret is user:password, as in RFC 7617.
+	// Basic is true if the secret is user:password, as RFC 7617 defines it.
 	Basic bool
 	// Single lists additional headers that the provider's rules read; see Scheme.
 	Single []string
@@ -123,7 +123,7 @@ func (t *StaticToken) Check(s secret.Value) error {
 	return nil
 }
 
-// CheckConfigured is like Check, but it also refuses passwords that could be guessed.
+// CheckConfigured is like Check, but also refuses a short password if Basic is set.
 func (t *StaticToken) CheckConfigured(s secret.Value) error {
 	if err := t.Check(s); err != nil || !t.Basic {
 		return err
@@ -162,7 +162,7 @@ func (t *StaticToken) Sign(r *provider.Request, s secret.Value, _ time.Time) err
 // other value unchanged.
 func (t *StaticToken) Normal(value string) string {
 	if t.Query != "" {
-		return strings.ReplaceAll(value, " ", "+") // as Verify does
+		return strings.ReplaceAll(value, " ", "+") // Verify also accepts the value with spaces
 	}
 	token, ok := CutPrefix(value, t.Prefix)
 	if !ok {

@@ -32,7 +32,8 @@ func ViaSvix(o provider.Options) (*provider.Provider, error) {
 	return p, nil
 }
 
-// SampleSvix builds a delivery with the message id in its header.
+// SampleSvix builds an unsigned delivery with the message id in the header svix-id. An empty id
+// means a new id.
 func SampleSvix(id string, body Object) *provider.Request {
 	return SampleJSON(body, SvixNames().ID, cmp.Or(id, FreshID("msg_")), "User-Agent", "Svix-Webhooks/1.82")
 }

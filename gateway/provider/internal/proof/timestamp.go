@@ -76,7 +76,7 @@ func Within(signedAt, now time.Time, tolerance time.Duration) error {
 	return nil
 }
 
-// Day is the unit in which senders' retry windows are declared.
+// Day is 24 hours, a unit for long retry windows.
 const Day = 24 * time.Hour
 
 // HeaderTime reads an RFC 3339 time in a header. It returns the zero time if the header has no time

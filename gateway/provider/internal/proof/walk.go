@@ -12,8 +12,8 @@ import (
 	"github.com/hooklatch/hooklatch/internal/payload"
 )
 
-// Limits for bodies that contain their own signature, until it is verified. They restrict what
-// an unknown sender can make us read.
+// Limits for a body that contains its own signature, until that signature is verified. The limits
+// restrict how much an unknown sender can make us read.
 const (
 	maxMembers  = 1000      // in an object
 	maxItems    = 10_000    // in a list
@@ -33,8 +33,8 @@ type Walk struct {
 // ErrNoJSON means that a Walk found something unreadable or unexpected.
 var ErrNoJSON = errors.New("the body is not the expected JSON")
 
-// TooMany returns the error for a request that contains more than we read from an unknown sender.
-// The parameter what names the parts of which there are too many.
+// TooMany returns the error for a request that contains more parts than we read from an unknown
+// sender. In the error, the text what names these parts, such as fields.
 func TooMany(what string) error {
 	return &provider.VerifyError{Reason: provider.ReasonTooManyItems, Detail: "too many to read before the request is verified: " + what}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // ByOwnKeys verifies a token with the keys among the secrets instead of the sender's published
-// keys. If a token names no key, ByOwnKeys tries each of these keys. It returns unknown_key if the
-// token names none of them.
+// keys. If a token names no key, ByOwnKeys tries each of these keys. It refuses the request as
+// unknown_key if the token names a key that is not among them.
 func (w *WebToken) ByOwnKeys(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var refused error = &provider.VerifyError{Reason: provider.ReasonUnknownKey}
 	for i, s := range secrets {
