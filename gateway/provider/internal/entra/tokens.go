@@ -110,8 +110,8 @@ func (e *Tokens) madeBy(claims jwt.MapClaims) error {
 	return nil
 }
 
-// Issuer returns the issuer of version 2 tokens. Published keys name their issuer in the same
-// form.
+// Issuer returns the issuer of a tenant's version 2 tokens. Published keys name their issuer in the
+// same form.
 func Issuer(tenant string) string {
 	return "https://" + host + "/" + tenant + "/v2.0"
 }

@@ -37,7 +37,7 @@ func withoutEntries(d *proof.Document) ([]provider.Event, error) {
 }
 
 // wholeIfTimed returns the key rule for content without an id. If the content has no time, a second
-// event may have the same content as the first.
+// event may have the same content as the first, so the rule builds a new key each time.
 func wholeIfTimed(d *proof.Document) proof.KeyRule {
 	if proof.At("/time").Optional(d) == "" {
 		return proof.EveryTime(proof.At("/id").IfAny())
@@ -64,8 +64,8 @@ func entries() proof.EventRule {
 	})
 }
 
-// objectPart returns the first part of a type: the name of the changed object and a dot. The
-// parameter levels is the number of lists between d and the body.
+// objectPart returns the first part of a type: the name of the changed object and a dot. It returns
+// "" for WhatsApp. levels is the number of lists between d and the body.
 func objectPart(d *proof.Document, levels int) string {
 	object := proof.At("/object").Up(levels).Optional(d)
 	if object == WhatsAppObject { // only WhatsApp's event types begin with the name of the field
@@ -153,7 +153,8 @@ func conversation(channel string) proof.EventRule {
 }
 
 // kindOfItem returns the kind of a conversation item: message if the item has an object of that
-// name, otherwise the alphabetically first name of an object in the item that is not a party.
+// name, otherwise the alphabetically first name among its other objects. The parties (sender,
+// recipient and account) do not count. Without a usable name, the kind is UnknownType.
 func kindOfItem(d *proof.Document) (string, error) {
 	root, err := d.JSON()
 	if err != nil {

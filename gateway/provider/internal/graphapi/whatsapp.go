@@ -37,10 +37,10 @@ func whatsAppMessages(d *proof.Document) ([]provider.Event, error) {
 	)(d)
 }
 
-// whatsAppStatus builds the key of a status. In a group each participant has a separate status. The
-// payment statuses of one order share an id, and two of them may be equal. Two failed attempts have
-// the same status, and a refund has the status of a captured payment. The key therefore contains
-// the payment.
+// whatsAppStatus builds the key of a status. In a group, each participant has a separate status, so
+// the key contains the participant. The payment statuses of one order share an id and may have the
+// same status: two failed attempts, or a refund and a captured payment. The key of a payment status
+// therefore contains the payment.
 func whatsAppStatus(d *proof.Document) (string, error) {
 	fields := []proof.Field{proof.At("/id"), proof.At("/status").IfAny()}
 	if participant := proof.At("/recipient_participant_id"); participant.Optional(d) != "" {

@@ -17,7 +17,7 @@ import (
 
 //go:generate go run .
 
-// directory is where the pages are written, relative to this package's directory.
+// directory is the directory of the pages, relative to this package's directory.
 const directory = "../../../../docs/providers"
 
 //go:embed *.tmpl

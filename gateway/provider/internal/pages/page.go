@@ -84,8 +84,8 @@ func newPage(name string, sdks []string) (page, error) {
 	return pg, nil
 }
 
-// span writes a duration in words, such as 1 hour 30 minutes. For less than a second, it returns
-// the value of the parameter none.
+// span writes a duration in words, such as 1 hour 30 minutes, and drops fractions of a second. For
+// less than a second, it returns the text in none.
 func span(d time.Duration, none string) string {
 	units := []struct {
 		name string

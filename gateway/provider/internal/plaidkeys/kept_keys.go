@@ -34,8 +34,9 @@ type keptKeys struct {
 	failure  error // the last read's error
 }
 
-// find returns a stored key, and whether it exists. It returns an error if the store is
-// unavailable.
+// find returns a stored key, and whether the store has it. If the last read of the store failed,
+// find also returns that error, and the key comes from an earlier read. If a read takes longer than
+// storePatience, find uses the results of earlier reads.
 func (p *keptKeys) find(ctx context.Context, id string) (accountKey, bool, error) {
 	if p.store == nil {
 		return accountKey{}, false, nil

@@ -51,9 +51,9 @@ func isKeyID(s string) bool {
 	})
 }
 
-// Keys fetches keys from Plaid's API and caches them. Keys limits its queries for unknown ids,
-// because an unauthenticated sender can send any number of such ids at no cost. Like proof.Fetcher,
-// Keys measures ages by this process's clock.
+// Keys fetches keys from Plaid's API and caches them. Callers limit the queries for unknown ids
+// (see Of and Budget), because an unauthenticated sender can send any number of such ids at no
+// cost. Like proof.Fetcher, Keys measures ages by this process's clock.
 type Keys struct {
 	transport http.RoundTripper
 	flights   singleflight.Group
@@ -70,8 +70,8 @@ type Name struct {
 	ID      string
 }
 
-// kept returns the key's name in the store. It leaves out the account, because Plaid uses the
-// same keys for all customers.
+// kept returns the key's name in the store: the host and the id. The name leaves out the customer,
+// because Plaid uses the same keys for all customers.
 func (n Name) kept() string { return n.Account.host + "/" + n.ID }
 
 type accountKey struct {
@@ -82,7 +82,7 @@ type accountKey struct {
 	stored    bool      // true if the store has this version
 }
 
-// fresh reports whether Plaid need not be queried again.
+// fresh reports whether a key is so new that it is used without another query.
 func (k accountKey) fresh() bool { return time.Since(k.fetchedAt) < proof.KeysFor }
 
 // usable reports whether a key may be used while Plaid is unavailable.
@@ -97,14 +97,15 @@ var (
 	errAway      = errors.New("fetch the key from Plaid: the last attempt failed a moment ago")
 )
 
-// New returns Keys that fetch over proof.TransportOf(o). They store a fetched key in the options'
-// store after it has verified a delivery.
+// New returns Keys that fetch over proof.TransportOf(o). A fetched key that has verified a delivery
+// is stored in o.Keys, unless o.Keys is nil.
 func New(o provider.Options) *Keys {
 	return &Keys{transport: proof.TransportOf(o), kept: &keptKeys{store: o.Keys}, known: map[Name]accountKey{}}
 }
 
-// Of returns a finder for an account's keys. The finder queries Plaid for an unknown key only if
-// the function may returns true.
+// Of returns a finder for an account's keys. The finder calls may before it queries Plaid for an
+// unknown key, and does not query if the result is false. While Plaid is unavailable, the finder
+// returns a cached key that is less than proof.StaleFor old.
 func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	return func(ctx context.Context, id string) ([]proof.PublishedKey, error) {
 		if !isKeyID(id) {
@@ -142,8 +143,9 @@ func (k *Keys) Of(account Account, may func() bool) proof.KeyFinder {
 	}
 }
 
-// look finds a key in memory. If memory lacks the key, look finds it in the store and caches it. It
-// returns an error if the store is unavailable.
+// look finds a key in memory. If memory lacks the key, look finds it in the store and caches it. If
+// the store lacks the key too, look returns the error of the last read of the store, if that read
+// failed.
 func (k *Keys) look(ctx context.Context, name Name) (accountKey, bool, error) {
 	k.mu.Lock()
 	key, known := k.known[name]
@@ -165,7 +167,7 @@ func (k *Keys) look(ctx context.Context, name Name) (accountKey, bool, error) {
 }
 
 // ask fetches a key and caches it. An empty list means that Plaid has no such key, or that the key
-// has expired.
+// has expired; ask then updates the cache only if the cache already had the key.
 func (k *Keys) ask(ctx context.Context, name Name) ([]proof.PublishedKey, error) {
 	document, err := k.post(ctx, name)
 	var keys []proof.PublishedKey
@@ -192,8 +194,8 @@ func (k *Keys) ask(ctx context.Context, name Name) ([]proof.PublishedKey, error)
 	return keys, nil
 }
 
-// Proven stores a key that has verified a delivery. It does nothing if the store already has what
-// the last fetch from Plaid returned.
+// Proven stores a key that has verified a delivery. It does nothing if the store already has the
+// version that was fetched last.
 func (k *Keys) Proven(name Name) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

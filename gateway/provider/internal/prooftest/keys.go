@@ -32,13 +32,13 @@ var (
 	})
 )
 
-// RSAKey returns the private key of all senders that sign with RSA.
+// RSAKey returns the private key of all test senders that sign with RSA.
 func RSAKey() crypto.Signer { return rsaKey() }
 
-// ECDSAKey returns the private key of all senders that sign with P-256.
+// ECDSAKey returns the private key of all test senders that sign with P-256.
 func ECDSAKey() crypto.Signer { return ecdsaKey() }
 
-// Ed25519Key returns the private key of all senders that sign with Ed25519.
+// Ed25519Key returns the private key of all test senders that sign with Ed25519.
 func Ed25519Key() crypto.Signer { return ed25519Key() }
 
 // Must returns value. It panics if err is not nil.

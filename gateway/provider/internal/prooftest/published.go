@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Published maps URLs to documents. It responds to a fetch with the URL's document, or with 404 if
-// the URL has none.
+// Published maps URLs to documents. As a transport, it responds with the document of the requested
+// URL, or with 404 if it has none.
 type Published map[string][]byte
 
 // RoundTrip implements http.RoundTripper.

@@ -2,7 +2,7 @@ package prooftest
 
 import "github.com/golang-jwt/jwt/v5"
 
-// Token creates a JSON Web Token. Without an id the token has no key id.
+// Token creates a JSON Web Token that key signs. If id is empty, the token has no key id.
 func Token(method jwt.SigningMethod, id string, key any, claims jwt.MapClaims) string {
 	token := jwt.NewWithClaims(method, claims)
 	if id != "" {

@@ -45,8 +45,8 @@ func callbacks() []callback {
 			name: "conversation", marks: []string{"ConversationSid", "EventType"}, status: form("EventType"),
 			key: [][]proof.Field{
 				form("EventType"), form("DeliveryReceiptSid", "MessageSid", "ParticipantSid", "ConversationSid"),
-				// Each update repeats the sid, so a time must distinguish the updates. For
-				// events without a time, Twilio's token does.
+				// Each update repeats the sid, so a time must distinguish the updates. Twilio's
+				// token distinguishes events without a time.
 				append(form("DateRemoved", "DateUpdated", "DateCreated"), proof.InHeader(Token)),
 			},
 			also: form("Status"),
@@ -75,8 +75,9 @@ func callbacks() []callback {
 			name: "message", marks: []string{"MessageSid"}, without: "EventType", status: []proof.Field{proof.Fixed("received")},
 			key: [][]proof.Field{message, {proof.Fixed("received")}},
 		},
-		// A gather numbers its partial results from 0, as the call numbers its progress, and a call
-		// may have several gathers. Only the token distinguishes these callbacks.
+		// The partial results of a gather are numbered from 0, and so are the progress reports of
+		// its call. A call may also have several gathers. Only the token distinguishes these
+		// callbacks.
 		{name: "speech", marks: []string{"CallSid", "StableSpeechResult"}, status: partial, key: [][]proof.Field{token}},
 		{name: "speech", marks: []string{"CallSid", "UnstableSpeechResult"}, status: partial, key: [][]proof.Field{token}},
 		{

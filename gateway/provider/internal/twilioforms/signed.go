@@ -25,8 +25,8 @@ const BodyHash = "bodySHA256"
 // token: key=...,algorithm=HMAC_SHA256. Without this header, the hash is SHA-1.
 const Settings = "X-Twilio-Webhooks-Signature-Settings"
 
-// Hash returns the hash that a request is signed with. It returns an error unless the settings name
-// exactly one algorithm, and that algorithm is known.
+// Hash returns the hash with which a request is signed. If the request has the header Settings, the
+// header must name exactly one algorithm, and Hash must know it. Errors: *VerifyError.
 func Hash(header http.Header) (func() hash.Hash, error) {
 	settings, ok := header[Settings]
 	if !ok {
@@ -49,8 +49,8 @@ func Hash(header http.Header) (func() hash.Hash, error) {
 	return nil, &provider.VerifyError{Reason: provider.ReasonForbiddenAlgorithm, Detail: Settings + " names neither HMAC_SHA1 nor HMAC_SHA256"}
 }
 
-// MACs returns, for each spelling of the URL, the signature over the URL followed by the
-// parameters.
+// MACs returns one signature for each spelling of the URL. The signature covers the URL followed by
+// the parameters.
 func MACs(newHash func() hash.Hash, key, params []byte, urls ...string) [][]byte {
 	macs := make([][]byte, len(urls))
 	mac := hmac.New(newHash, key)
@@ -63,9 +63,9 @@ func MACs(newHash func() hash.Hash, key, params []byte, urls ...string) [][]byte
 	return macs
 }
 
-// Signed returns the signed text after the URL: a form's fields, or nil if only the URL is signed.
-// It returns an error unless the signature covers the body, either through a hash in the URL or
-// through the form's fields. Otherwise a signature for the URL would fit any body.
+// Signed returns the signed text that follows the URL: a form's fields, or nil if only the URL is
+// signed. It returns an error unless the signature covers the body, either through a hash in the
+// URL or through the form's fields. Otherwise a signature for the URL would fit any body.
 func Signed(r *provider.Request) ([]byte, error) {
 	var hashes []string
 	if strings.Contains(r.URL.RawQuery, BodyHash) { // Twilio never escapes the parameter's name
