@@ -40,7 +40,8 @@ func gitlabList() sdkList {
 	}
 }
 
-// gitlabEvent returns a push or a merge request. In a push, the log redacts the user's email address.
+// gitlabEvent returns a push or a merge request. In a push, the log redacts the user's email
+// address.
 func gitlabEvent(t *testing.T, n int, at time.Time) listEvent {
 	t.Helper()
 	at = at.Truncate(time.Second)

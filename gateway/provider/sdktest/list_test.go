@@ -27,15 +27,15 @@ const (
 	listToken = "the token of the test"
 )
 
-// sdkList is a provider's API that lists its events. Its responses are serialized values of the
-// types in the provider's own SDK, as far as the SDK has them.
+// sdkList is a provider's API that lists its events. Its responses are serialized values of types
+// in the provider's own SDK, if the SDK has such types.
 type sdkList struct {
 	provider string
 	endpoint string // value of the setting `endpoint`
 	prefix   string // prefix of the API's paths
 	// event returns the n-th event: its unsigned webhook, and its item in the list.
 	event func(t *testing.T, n int, at time.Time) listEvent
-	// serve registers the handlers of the fake API, the parameter a, on mux.
+	// serve registers the handlers of a, the fake API, on mux.
 	serve func(a *listAPI, mux *http.ServeMux)
 	// read lets the SDK read the list since a given time. It returns the URL to which the provider
 	// sends webhooks, and the items' refs.

@@ -105,7 +105,7 @@ func (w *listWorld) serve(t *testing.T, source string, a *listAPI) string {
 	return server.URL
 }
 
-// base returns the API's URL without the prefix of its paths, as SDKs expect it.
+// base returns the API's URL without the prefix of the API's paths, which SDKs add themselves.
 func (w *listWorld) base(source string) string {
 	return strings.TrimSuffix(w.sources[source].Settings.BaseURL, w.list.prefix)
 }

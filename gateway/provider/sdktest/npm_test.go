@@ -124,8 +124,8 @@ type npmOutcome struct {
 	// Answers holds the gateway's responses to a request that the SDK signed: to the request, to
 	// its repetition, and to the request with one byte changed.
 	Answers []npmAnswer `json:"answers"`
-	// Genuine reports whether the SDK accepts a request that we signed, and Tampered whether
-	// it still does after one byte was changed.
+	// Genuine reports whether the SDK accepts a request that we signed. Tampered reports whether
+	// the SDK accepts the same request with one byte changed.
 	Genuine  bool `json:"genuine"`
 	Tampered bool `json:"tampered"`
 }

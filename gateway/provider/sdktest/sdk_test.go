@@ -53,7 +53,7 @@ type sdk struct {
 	secret string // the key with which we sign
 	// accepts reports whether the SDK considers the request genuine.
 	accepts func(t *testing.T, r *provider.Request, key string) bool
-	// sign makes the SDK sign the request; nil if it cannot.
+	// sign makes the SDK sign the request. Nil: the SDK cannot sign.
 	sign func(t *testing.T, r *provider.Request, key string, now time.Time)
 }
 

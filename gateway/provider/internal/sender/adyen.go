@@ -102,8 +102,8 @@ func adyenAccepted() *provider.Answer {
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte("[accepted]")}
 }
 
-// maxAdyenTest is the maximum size of a delivery without items, and maxAdyenItem that of an item,
-// in bytes. The deliveries and items that Adyen sends are smaller.
+// maxAdyenTest is the maximum size of a delivery without items. maxAdyenItem is the maximum size of
+// one item. Both limits are in bytes. The deliveries and items that Adyen sends are smaller.
 const (
 	maxAdyenTest = 4 << 10
 	maxAdyenItem = 64 << 10

@@ -47,8 +47,8 @@ var (
 	// the European Sovereign Cloud begin with eusc (aws-sdk-go-v2, partitions.json).
 	snsHost = regexp.MustCompile(`^sns\.([a-z]{2}(-[a-z]+){1,3}-[0-9]{1,2}\.amazonaws\.com(\.cn)?|eusc-[a-z]{2}-[a-z]+-[0-9]{1,2}\.amazonaws\.eu)$`)
 	snsPath = regexp.MustCompile(`^/SimpleNotificationService-[0-9A-Za-z]{1,64}\.pem$`)
-	// snsName matches the name in the certificate: sns.amazonaws.com, or the name of some
-	// regions (sns-signing.me-south-1.amazonaws.com, sns-cn-north-1.amazonaws.com.cn).
+	// snsName matches the name in the certificate: sns.amazonaws.com or, in some regions, a name
+	// with the region (sns-signing.me-south-1.amazonaws.com, sns-cn-north-1.amazonaws.com.cn).
 	snsName  = regexp.MustCompile(`^sns(-signing)?([.-][a-z0-9-]+)?\.amazonaws\.(com|com\.cn|eu)$`)
 	snsTopic = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_.-]{1,256}$`)
 

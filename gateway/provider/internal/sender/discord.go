@@ -165,7 +165,7 @@ func discordInteraction(d *proof.Document, kind string) ([]provider.Event, error
 const discordEpoch = 1420070400000
 
 // discordTime reads a time in RFC 3339, a time in UTC without a zone, or the time inside a
-// snowflake.
+// snowflake. It returns the zero time for any other text.
 func discordTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1970 {

@@ -24,10 +24,10 @@ var (
 	gitlabEvent = proof.InHeader("X-Gitlab-Event")
 )
 
-// GitLab declares GitLab's webhooks. A signing token works as in Standard Webhooks. The older
-// secret token only appears in a header, and signs nothing. Source:
-// docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab merge requests 160952
-// (Idempotency-Key) and 230944 (signing token).
+// GitLab declares GitLab's webhooks. With a signing token, GitLab signs as Standard Webhooks
+// specifies. With the older secret token, GitLab signs nothing and sends the token in a header.
+// Source: docs.gitlab.com/user/project/integrations/webhooks; gitlab-org/gitlab merge requests
+// 160952 (Idempotency-Key) and 230944 (signing token).
 func GitLab(o provider.Options) (*provider.Provider, error) {
 	g := &gitlab{
 		signing: proof.StandardScheme(proof.StandardSecret(), proof.Tolerance(o, proof.StandardTolerance), proof.WebhookNames()),

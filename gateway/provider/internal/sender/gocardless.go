@@ -13,7 +13,7 @@ import (
 // Source: developer.gocardless.com, "Webhooks"; support.gocardless.com,
 // "Webhook retries / failures"; gocardless-pro libraries.
 func GoCardless(provider.Options) (*provider.Provider, error) {
-	s := proof.SignedBody("Webhook-Signature", "", proof.Hex) // Standard Webhooks uses the same name
+	s := proof.SignedBody("Webhook-Signature", "", proof.Hex) // Standard Webhooks uses a header of the same name
 	rule := proof.Each("/events", proof.Facts{
 		ID:       proof.Verbatim(proof.At("/id")),
 		Kind:     proof.At("/resource_type"),

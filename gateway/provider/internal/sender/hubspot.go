@@ -60,9 +60,9 @@ func HubSpot(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// hubspotEvents returns the rule for a list of events, as subscriptions send it, or for the single
-// object that a workflow sends. Only a custom action of a workflow has an id. A webhook of a workflow
-// has nothing that differs when the workflow runs again for an unchanged object.
+// hubspotEvents returns the rule for the list of events that a subscription sends, or for the
+// single object that a workflow sends. A workflow's custom action has an id. A workflow's webhook
+// has none, and does not change when the workflow runs again for an unchanged object.
 func hubspotEvents() proof.EventRule {
 	event := proof.Facts{
 		// HubSpot does not promise that eventId is unique.

@@ -16,7 +16,7 @@ var JwtOptions = []string{
 }
 
 // JWT builds the provider for senders that send a JSON Web Token. The token is signed with a shared
-// secret or with a key that the sender publishes.
+// secret, or with a key pair whose public key the sender publishes.
 func JWT(o provider.Options) (*provider.Provider, error) {
 	w, err := jwtToken(o)
 	if err != nil {

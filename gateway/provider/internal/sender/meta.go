@@ -10,10 +10,10 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Meta declares the Graph API's webhooks: Messenger, Instagram, Threads, Pages, ... The function
-// WhatsApp declares WhatsApp's; each of the two providers accepts the other's deliveries.
-// Source: developers.facebook.com/docs/graph-api/webhooks and /docs/threads/webhooks;
-// github.com/fbsamples/graph-api-webhooks-samples.
+// Meta declares the Graph API's webhooks: Messenger, Instagram, Threads, Pages and others. The
+// function WhatsApp declares the webhooks of WhatsApp. The providers meta and whatsapp accept each
+// other's deliveries. Source: developers.facebook.com/docs/graph-api/webhooks and
+// /docs/threads/webhooks; github.com/fbsamples/graph-api-webhooks-samples.
 func Meta(o provider.Options) (*provider.Provider, error) {
 	p := graphapi.Product(o)
 	p.Name, p.Title = "meta", "Meta"

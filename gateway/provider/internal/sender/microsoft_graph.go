@@ -188,8 +188,8 @@ func (d *graphDelivery) verify(ctx context.Context, tokens *entra.Tokens, now ti
 	return nil
 }
 
-// readItem returns the clientState of the item at the current position, and records the tenant
-// of the item's data.
+// readItem returns the clientState of the item at the current position. If the item contains
+// resource data, readItem records that fact and the data's tenant.
 func (d *graphDelivery) readItem(w *proof.Walk) (string, error) {
 	state, tenant, encrypted := "", "", false
 	err := w.Members(func(name string) error {

@@ -23,8 +23,8 @@ type plaid struct {
 	keys  *plaidkeys.Keys
 }
 
-// Plaid declares Plaid's webhooks. Plaid signs them with a key that only its customers can
-// fetch. Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
+// Plaid declares Plaid's webhooks. Only Plaid's customers can fetch the public keys that verify
+// them. Source: plaid.com/docs/api/webhooks/webhook-verification, /docs/api/webhooks.
 func Plaid(o provider.Options) (*provider.Provider, error) {
 	p := &plaid{
 		token: proof.WebToken{
@@ -84,7 +84,7 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// verify verifies the token with a key among the secrets, or with the keys that Plaid gives to
+// verify verifies the token with a key among the secrets, or with a key that Plaid's API returns to
 // one of the accounts among the secrets.
 func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(secrets) == 0 {

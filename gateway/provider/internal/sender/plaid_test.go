@@ -125,7 +125,7 @@ func TestPlaidKeysFromItsAPI(t *testing.T) {
 	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": prooftest.Now().Unix()}, kid), account, provider.ReasonWrongBodyHash)
 	requireReason(t, p, plaidRequest(t, plaidBody, jwt.MapClaims{"iat": prooftest.Now().Unix(), "request_body_sha256": plaidBodyHash}, kid), account, provider.ReasonWrongBodyHash)
 
-	// A key id in another format is not requested; an unknown key id is.
+	// A key is not requested if its id has another format. A key with an unknown id is requested.
 	asked := api.asked.Load()
 	for _, other := range []any{nil, 7, "", "../x", "a b"} {
 		requireReason(t, p, plaidRequest(t, plaidBody, plaidClaims(plaidBody), other), account, provider.ReasonUnknownKey)

@@ -77,7 +77,7 @@ func Shopify(provider.Options) (*provider.Provider, error) {
 	}), nil
 }
 
-// shopifyHeaders is one of the two families of header names.
+// shopifyHeaders holds the header names of one family: webhooks or newer events.
 type shopifyHeaders struct {
 	signature, topic, shop, event, webhook, triggered, version string
 }

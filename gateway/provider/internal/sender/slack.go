@@ -65,7 +65,7 @@ func Slack(o provider.Options) (*provider.Provider, error) {
 		Verify:    s.scheme.Verify,
 		Events:    s.events,
 		Handshake: s.handshake,
-		// Slack would show any text in the response to the user of the command or the
+		// Slack would show any text in the response to the user who sent the command or the
 		// interaction.
 		Answer:      func(*provider.Request) *provider.Answer { return &provider.Answer{Status: http.StatusOK} },
 		CheckSecret: s.scheme.Secret.Check,
@@ -133,8 +133,8 @@ func (s *slack) events(r *provider.Request) ([]provider.Event, error) {
 	return proof.Facts{ID: slackTrigger(proof.At("/event_id")), Kind: proof.At("/type")}.Of(d)
 }
 
-// interaction reads the form of a slash command or of an interaction, which carries JSON in
-// its field payload.
+// interaction reads the form of a slash command, or of an interaction, whose field payload contains
+// JSON.
 func (s *slack) interaction(d *proof.Document) ([]provider.Event, error) {
 	fields, err := d.Form()
 	if err != nil {

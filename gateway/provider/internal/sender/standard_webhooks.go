@@ -6,8 +6,8 @@ import (
 )
 
 // StandardWebhooks declares senders that follow the Standard Webhooks specification and have no
-// separate declaration. It also accepts the headers of Svix, where the specification comes from.
-// Source: github.com/standard-webhooks/standard-webhooks, spec and libraries.
+// separate declaration. The provider also accepts the headers of Svix, where the scheme was
+// invented. Source: github.com/standard-webhooks/standard-webhooks, spec and libraries.
 func StandardWebhooks(o provider.Options) (*provider.Provider, error) {
 	return proof.StandardWebhooks(o, proof.WebhookNames(), proof.SvixNames())
 }

@@ -1,5 +1,5 @@
-// Package sender declares every provider in a separate file: how it signs, when two of its
-// deliveries are the same event, and which response it expects.
+// Package sender declares every provider in a separate file: how the sender signs, when two
+// deliveries are the same event, and which response the sender expects.
 package sender
 
 import (
@@ -71,8 +71,8 @@ func Stripe(o provider.Options) (*provider.Provider, error) {
 }
 
 // checkStripeSecret returns a check that also refuses the keys that Stripe's dashboard shows next
-// to the signing secret. An API key would never verify a delivery, and the key to the account would
-// be stored in one more location.
+// to the signing secret. An API key never verifies a delivery, and configuring one would store the
+// account's key in one more location.
 func checkStripeSecret(spelling proof.KeySpelling) func(secret.Value) error {
 	return func(s secret.Value) error {
 		for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "pk_test_"} {

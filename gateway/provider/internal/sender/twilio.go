@@ -131,8 +131,9 @@ func twilioReplayToken(r *provider.Request) string {
 	return proof.HashOf(twilioforms.URLs(r.URL)[0], string(params))
 }
 
-// signTwilio signs r for its URL. If the body is not a form, it adds the body's hash to
-// r.URL's query. The caller must then send to that URL.
+// signTwilio signs r for its URL. If the body is neither empty nor a form, signTwilio replaces
+// r.URL with a URL whose query contains the body's hash. The caller must send the request to the
+// new URL.
 func signTwilio(r *provider.Request, key secret.Value, _ time.Time) error {
 	k, err := twilioSecret.Key(key)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// WhatsApp declares the Business Cloud API: messages and statuses in lists of
-// lists, up to a thousand of them in one delivery.
-// Source: developers.facebook.com/docs/whatsapp/cloud-api/webhooks;
+// WhatsApp declares the Business Cloud API. A delivery has up to a thousand messages and statuses,
+// in lists inside lists. Source: developers.facebook.com/docs/whatsapp/cloud-api/webhooks;
 // docs.360dialog.com, "Receiving messages via webhook".
 func WhatsApp(o provider.Options) (*provider.Provider, error) {
 	p := graphapi.Product(o)

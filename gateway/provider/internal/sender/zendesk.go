@@ -44,8 +44,8 @@ func Zendesk(o provider.Options) (*provider.Provider, error) {
 		},
 		Kind: proof.At("/type"), Fallback: proof.Fixed(proof.UnknownType), Version: proof.At("/zendesk_event_version"), Occurred: proof.Clock{Pointer: "/time"},
 	}
-	// A request without a body signs only its time, to the second. Two of them in one second differ
-	// in their queries, which must not make one a replay of the other.
+	// The signature of a request without a body covers only the time, in whole seconds. The query
+	// distinguishes two such requests in one second, so that neither looks like a replay.
 	replayToken := func(r *provider.Request) string {
 		token := s.ReplayToken(r)
 		if token == "" || len(r.Body) > 0 || r.URL == nil {
