@@ -46,7 +46,7 @@ func (c Confirmed) Facts() map[string]Evidence {
 // Evidence is the set of sources that confirm a fact.
 type Evidence uint8
 
-// Sources of evidence, from best to worst. The last three are never combined with others.
+// Sources of evidence, from best to worst. The last three are never combined with another value.
 const (
 	// Documentation means the sender's documentation, or the source code of its own libraries.
 	Documentation Evidence = 1 << iota

@@ -38,7 +38,8 @@ type List struct {
 	// Experimental is true if the list relies on an unconfirmed fact.
 	Experimental bool
 
-	// Path is the URL that lists the events. Empty: no list exists, only Check.
+	// Path is the URL that lists the events. Empty: the API has no such list, and is used only for
+	// Check.
 	Path string
 	// Seconds is true if {since} and {until} are seconds since 1970 instead of RFC 3339.
 	Seconds bool

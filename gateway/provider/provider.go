@@ -22,11 +22,11 @@ type Provider struct {
 	// About describes the sender to operators.
 	About About
 
-	// Verify authenticates the request's sender using the raw bytes. If the secrets are shared with
-	// the sender, it compares each of them with every signature and does not return early. Errors:
-	// *VerifyError for a request that is not authentic (401). Any other error is our own fault (an
-	// unusable secret, or a key that cannot be fetched within ctx): the sender must be asked to
-	// retry (503).
+	// Verify authenticates the sender from the raw bytes of the request. If the secrets are shared
+	// with the sender, Verify compares each secret with every signature and does not return early.
+	// Errors: *VerifyError for a request that is not authentic (401). Any other error is our own
+	// fault (an unusable secret, or a key that cannot be fetched within ctx): the sender must be
+	// asked to retry (503).
 	Verify func(ctx context.Context, r *Request, secrets []secret.Value, now time.Time) (Verified, error)
 
 	// Challenge is the authentication scheme in a 401's WWW-Authenticate header. It is Basic or
@@ -242,7 +242,7 @@ const (
 	ReasonMalformedToken     Reason = "malformed_token"
 	ReasonWrongToken         Reason = "wrong_token"
 	ReasonForbiddenAlgorithm Reason = "forbidden_algorithm" // alg: none, or an algorithm that the source does not accept
-	ReasonUnknownKey         Reason = "unknown_key"         // signed by a key that is not the sender's
+	ReasonUnknownKey         Reason = "unknown_key"         // signed by a key that is not among the sender's known keys
 	ReasonWrongIssuer        Reason = "wrong_issuer"
 	ReasonWrongAudience      Reason = "wrong_audience"
 	ReasonExpired            Reason = "expired"
@@ -251,7 +251,7 @@ const (
 	ReasonWrongBodyHash      Reason = "wrong_body_hash"
 	ReasonForeignURL         Reason = "foreign_url" // a certificate's or a confirmation's URL
 	ReasonWrongCertificate   Reason = "wrong_certificate"
-	ReasonTooManyItems       Reason = "too_many_items" // too many to search for the signature
+	ReasonTooManyItems       Reason = "too_many_items" // too many to read before the request is verified
 )
 
 // VerifyError is returned if a request is not verified as coming from the sender.

@@ -66,8 +66,8 @@ type samples struct {
 	// lists the places that change from one attempt to the next.
 	Distinct [][]string `yaml:"distinct"`
 	Attempt  []string   `yaml:"attempt"`
-	// Type lists the places in a sample from which the event's type is read. Untyped is the
-	// type if they are missing; it defaults to unknown.
+	// Type lists the places in a sample from which the event's type is read. Untyped is the type of
+	// a sample without these places; the default is unknown.
 	Type    []place `yaml:"type"`
 	Untyped string  `yaml:"untyped"`
 }
@@ -114,7 +114,7 @@ type expectedEvent struct {
 	Item       string `yaml:"item"`
 }
 
-// allDeliveries reads the files once.
+// allDeliveries reads the files once and returns the deliveries by provider.
 var allDeliveries = sync.OnceValues(func() (map[string]*deliveries, error) {
 	all := map[string]*deliveries{}
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -350,10 +350,10 @@ func (c *delivery) received(t testing.TB, name string) (*provider.Provider, []se
 	return p, secrets, r
 }
 
-// apply signs a request and makes the section's changes. In header values {ts} is the signed
-// time in seconds, and {header} is the value that Sign put into the signature's header.
-// {HEADER} is that value in upper case. {signature} is the part of {header} after the last comma
-// or semicolon, such as v1=abc, and {mac} is that part without v1=.
+// apply signs a request and makes the section's changes. In header values, {ts} is the signed time
+// in seconds, and {header} is the value that Sign put into the signature's header. {HEADER} is that
+// value in upper case. {signature} is the part of {header} after the last comma or semicolon, such
+// as v1=abc, and {mac} is that part without v1=.
 func (s *signSection) apply(t testing.TB, p *provider.Provider, r *provider.Request, from source) {
 	t.Helper()
 	key := secretOf(cmp.Or(s.With, from.Secrets[0]))

@@ -35,8 +35,9 @@ import (
 // publicBase is the URL under which senders reach the gateway. Some senders sign it.
 const publicBase = "https://hooks.example.com"
 
-// npmCase describes what an npm SDK does for one source. The source has the case's name. All
-// SDKs verify what we sign. If an SDK can also sign, the test sends its requests to the gateway.
+// npmCase describes what an npm SDK does for one source. The source has the case's name. Every SDK
+// verifies a request that we sign. If an SDK can also sign, the test sends a request that the SDK
+// signed to the gateway.
 type npmCase struct {
 	Name      string `json:"name"`
 	SDK       string `json:"sdk"`

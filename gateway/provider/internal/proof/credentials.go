@@ -2,7 +2,7 @@ package proof
 
 import "strings"
 
-// Authentication schemes (RFC 9110, 11) as prefixes of the Authorization header.
+// Authentication schemes (RFC 9110, 11) as prefixes of the Authorization header's value.
 const (
 	Bearer = "Bearer "
 	Basic  = "Basic "

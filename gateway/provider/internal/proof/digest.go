@@ -44,7 +44,8 @@ type scanner struct {
 	at   int
 }
 
-// Value hashes the value at the scanner's position, without the members at the given paths.
+// Value hashes the value at the scanner's position, without the members at the given paths, and
+// moves the position behind the value.
 func (s *scanner) Value(without [][]string) digest {
 	s.space()
 	switch s.text[s.at] {
@@ -135,7 +136,7 @@ func (s *scanner) space() {
 	}
 }
 
-// string returns the quoted string at the scanner's position.
+// string returns the quoted string at the scanner's position and moves the position behind it.
 func (s *scanner) string() string {
 	start := s.at
 	for s.at++; s.text[s.at] != '"'; s.at++ {

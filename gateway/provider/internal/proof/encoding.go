@@ -11,7 +11,7 @@ import (
 // Encoding is the encoding of bytes in a header or in the configuration.
 type Encoding string
 
-// Encodings. Each of them, except the last, is a value that some option accepts.
+// Values of Encoding. Options accept all of them except Base64Bare.
 const (
 	Raw       Encoding = "raw"
 	Hex       Encoding = "hex"

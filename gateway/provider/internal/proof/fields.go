@@ -83,7 +83,7 @@ func (c Clock) Up(levels int) Clock {
 	return c
 }
 
-// UnknownType is the type of an event without a readable type, as in package provider.
+// UnknownType is provider.UnknownType, the type of an event without a readable type.
 const UnknownType = provider.UnknownType
 
 // place describes the field's location, for error messages.

@@ -68,8 +68,8 @@ func (f Field) part(d *Document) (string, error) {
 // those with IfAny. White space and the order of keys in JSON do not matter.
 func Hashed(fields ...Field) KeyRule { return HashedSome(fields) }
 
-// HashedSome is Hashed with additional fields that may be missing. In JSON, a missing value differs
-// from null and from an empty string.
+// HashedSome is like Hashed, but also hashes optional fields, which may be missing. In JSON, a
+// missing value differs from null and from an empty string.
 func HashedSome(required []Field, optional ...Field) KeyRule {
 	fields := slices.Concat(required, optional)
 	return func(d *Document) (string, error) {

@@ -59,8 +59,8 @@ func Ed25519Keys(spelling KeySpelling) *KeyPair {
 	}
 }
 
-// ECDSAKeys declares ECDSA with P-256 and SHA-256 and signatures in ASN.1. Keys are PEM, or
-// DER in base64.
+// ECDSAKeys declares ECDSA with P-256, SHA-256 and signatures in ASN.1. Keys are PEM, or DER in
+// base64.
 func ECDSAKeys() *KeyPair {
 	return &KeyPair{
 		Read: func(s secret.Value) (any, error) {

@@ -191,7 +191,8 @@ func Plain(raw []byte) (string, bool) {
 	return Unquote(string(raw)), true
 }
 
-// Glance returns a string member of the body's outermost object, or "".
+// Glance returns the named string member of the body's outermost object, or "" if the object has no
+// such string or the body cannot be read.
 func Glance(body []byte, name string) string {
 	var found string
 	w := &Walk{Text: body}

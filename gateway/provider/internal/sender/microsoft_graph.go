@@ -101,7 +101,7 @@ func MicrosoftGraph(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// graphValidation answers the check of a new URL, which has no clientState.
+// graphValidation answers Graph's check of a new URL. The check carries no clientState.
 func graphValidation(_ context.Context, r *provider.Request, _ []secret.Value, _ time.Time) (*provider.Answer, error) {
 	return proof.EchoQuery(r, "validationToken")
 }

@@ -21,10 +21,10 @@ type mollie struct {
 
 const mollieSignature = "X-Mollie-Signature"
 
-// Mollie declares Mollie's signed webhooks with events, and the classic webhooks: a form with
-// the changed object's id, which Mollie does not sign. A token in the URL authenticates the
-// classic ones. Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks;
-// mollie/mollie-api-php, SignatureValidator.
+// Mollie declares Mollie's signed webhooks with events, and the classic webhooks. A classic webhook
+// is an unsigned form with the changed object's id; a token in the URL authenticates the sender.
+// Source: docs.mollie.com/reference/webhooks-new and /reference/webhooks; mollie/mollie-api-php,
+// SignatureValidator.
 func Mollie(provider.Options) (*provider.Provider, error) {
 	m := &mollie{classic: proof.StaticToken{Query: "token"}, scheme: proof.Scheme{
 		Headers: []proof.HeaderNames{{Signature: mollieSignature}},

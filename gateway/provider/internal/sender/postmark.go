@@ -10,8 +10,8 @@ import (
 	"github.com/hooklatch/hooklatch/gateway/provider/internal/proof"
 )
 
-// Postmark declares Postmark's webhooks, which are not signed: the URL contains a user name
-// and a password. Source: postmarkapp.com/developer/webhooks/webhooks-overview.
+// Postmark declares Postmark's webhooks, which are not signed. Postmark sends a user name and a
+// password with basic authentication. Source: postmarkapp.com/developer/webhooks/webhooks-overview.
 func Postmark(provider.Options) (*provider.Provider, error) {
 	t := &proof.StaticToken{Header: proof.Authorization, Prefix: proof.Basic, Basic: true}
 	return &provider.Provider{

@@ -102,8 +102,8 @@ func (s *slack) handshake(ctx context.Context, r *provider.Request, secrets []se
 	return &provider.Answer{Status: http.StatusOK, ContentType: "text/plain; charset=utf-8", Body: []byte(challenge)}, nil
 }
 
-// isCertificateCheck reports whether a request is unsigned and only a certificate check. A form
-// that also contains an event must be signed, because anyone could have sent it. Source:
+// isCertificateCheck reports whether a request is only a certificate check, which is unsigned. A
+// form that also contains an event must be signed, because anyone could have sent the form. Source:
 // slackapi/bolt-js, issues 1397 and 2897.
 func isCertificateCheck(r *provider.Request) bool {
 	if len(r.Header[slackSignature]) > 0 || !proof.IsForm(r) {
