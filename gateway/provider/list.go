@@ -6,9 +6,9 @@ import "strings"
 // API and rebuilds the webhook's request from each item. Locations are JSON pointers (RFC
 // 6901); those in EndpointFacts are gjson paths.
 //
-// Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last} (the Ref of
-// the last item) and {ref} (the Ref of the item to fetch or redeliver). An empty query parameter is
-// left out.
+// Path and the other URLs may contain {endpoint}, {since}, {until}, {cursor}, {last} and {ref}.
+// {last} is the Ref of the last item, and {ref} is the Ref of the item to fetch or redeliver. A
+// query parameter with an empty value is left out.
 type List struct {
 	// Base is the API's URL, or empty if each customer has a separate one.
 	Base string

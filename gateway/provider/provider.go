@@ -40,8 +40,9 @@ type Provider struct {
 	// gets a response and is not stored. Errors: *EventError.
 	Events func(r *Request) ([]Event, error)
 
-	// Content returns the body to store, and its content type, for a delivery that has its event in
-	// the URL and no body, such as a GET. It returns a nil body for any other request. May be nil.
+	// Content returns the body to store, and its content type, for a delivery without a body. Such
+	// a delivery, for example a GET, has its event in the URL. It returns a nil body for any other
+	// request. May be nil.
 	Content func(r *Request) (contentType string, body []byte)
 
 	// Handshake answers the sender's own endpoint checks, signed or not. It returns nil if r is an
@@ -92,8 +93,8 @@ type Provider struct {
 	// no query is stored or logged, nor any header that repeats one of these parameters.
 	SecretQuery []string
 	// NormalSecret converts the value of a header in SecretHeaders, or of a parameter in
-	// SecretQuery, to the spelling that Sign writes, if the value has a spelling that Verify
-	// accepts. It returns any other value unchanged. Nil: Verify accepts only one spelling.
+	// SecretQuery, to the spelling that Sign writes. It returns a value unchanged if Verify does
+	// not accept the value's spelling. Nil: Verify accepts only one spelling.
 	NormalSecret func(value string) string
 	// IsSignature reports whether a header that otherwise carries credentials, such as
 	// Authorization, carries a signature of one request. The quarantine keeps such a signature,

@@ -105,8 +105,8 @@ func examples() map[string]string {
 	}
 }
 
-// New builds a source's provider. It returns an *OptionError for an unknown name, an option
-// that the provider does not accept, a value that is not allowed, or a required option that is
+// New builds a source's provider. It returns an *OptionError if the name is unknown or the provider
+// does not accept an option. It also does so if a value is not allowed or a required option is
 // missing.
 func New(name string, opts provider.Options) (*provider.Provider, error) {
 	for _, e := range entries() {

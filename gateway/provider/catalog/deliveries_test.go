@@ -50,8 +50,8 @@ type source struct {
 // samples is the section about the provider's samples.
 type samples struct {
 	Types []string `yaml:"types"`
-	// Unsigned is true if the scheme does not cover the body, or not all of it, so that a request
-	// with a changed body still verifies.
+	// Unsigned is true if the signature does not cover the complete body, so that a request with a
+	// changed body may still verify.
 	Unsigned bool `yaml:"unsigned"`
 	// InBody is true if the signature is in the body, so that Sign cannot sign an arbitrary body.
 	InBody bool `yaml:"in_body"`

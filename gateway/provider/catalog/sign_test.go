@@ -111,8 +111,8 @@ func TestSignTakesAnyBody(t *testing.T) {
 	})
 }
 
-// TestAnyBitCounts checks that a request is refused if one bit is flipped in a header that Sign
-// sets, or in a body that the signature covers. It samples the bits of the body and of long
+// TestAnyBitCounts flips one bit in each header that Sign sets, and in a body that the signature
+// covers. Each changed request must be refused. The test samples the bits of the body and of long
 // headers.
 func TestAnyBitCounts(t *testing.T) {
 	t.Parallel()

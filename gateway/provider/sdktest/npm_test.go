@@ -202,9 +202,9 @@ func startGateway(t *testing.T, sources []gateway.Source, options outbox.Options
 	return "http://" + g.Addr().String()
 }
 
-// serveRequests starts a server and returns its base URL. The script fetches each request from
-// the server immediately before the SDK verifies or signs the request, because some SDKs accept
-// a signature for only a few seconds.
+// serveRequests starts a server and returns its base URL. The script fetches each request from the
+// server immediately before the SDK verifies or signs it: some SDKs accept a signature for only a
+// few seconds.
 func serveRequests(t *testing.T, cases []npmCase, sources []gateway.Source) string {
 	t.Helper()
 	type jsonRequest struct {

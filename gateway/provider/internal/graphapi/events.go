@@ -36,8 +36,8 @@ func withoutEntries(d *proof.Document) ([]provider.Event, error) {
 	return proof.Facts{ID: wholeIfTimed(d), Kind: proof.At("/values/field"), Occurred: proof.Clock{Pointer: "/time"}}.Of(d)
 }
 
-// wholeIfTimed returns the key rule for content without an id. If the content has no time, a second
-// event may have the same content as the first, so the rule builds a new key each time.
+// wholeIfTimed returns the key rule for content without an id. If the content has no time, two
+// events may have the same content, so the rule builds a new key each time.
 func wholeIfTimed(d *proof.Document) proof.KeyRule {
 	if proof.At("/time").Optional(d) == "" {
 		return proof.EveryTime(proof.At("/id").IfAny())
@@ -101,9 +101,8 @@ func update(d *proof.Document) ([]provider.Event, error) {
 }
 
 // isTimed reports whether a change has a time, in its entry or in its value. In WhatsApp's
-// deliveries, an entry has no time if its changes concern the field messages. If the key of such a
-// change were built from its content alone, a problem that WhatsApp reports again a week later
-// would be a duplicate.
+// deliveries, an entry has no time if its changes concern the field messages. With a key built from
+// the content alone, a problem that WhatsApp reports again a week later would be a duplicate.
 func isTimed(d *proof.Document) bool {
 	if proof.At("/time").Up(1).Optional(d) != "" {
 		return true

@@ -31,8 +31,8 @@ func AskerOf(r *provider.Request) Asker { return Asker{Client: r.Client, Known: 
 // ourselves is the Asker for documents that the configuration or verified content refers to.
 var ourselves = Asker{Known: true}
 
-// ErrFetchBudget means that a key or a certificate was not fetched because the budget is used
-// up, so it is unknown whether the request is genuine.
+// ErrFetchBudget means that a key or a certificate was not fetched because the budget is used up.
+// Whether the request is genuine is then unknown.
 var ErrFetchBudget = errors.New("too many unknown keys and certificates in a minute")
 
 // FetchBudget counts a source's fetches in the current minute of this process's clock. It does not

@@ -90,8 +90,9 @@ func HashedSome(required []Field, optional ...Field) KeyRule {
 	}
 }
 
-// Whole returns a rule that hashes the complete body or list item, without the members at the JSON
-// pointers in attempt, which change with each attempt. The rule is for senders that send no id.
+// Whole returns a rule that hashes the complete body or list item, without some members. attempt
+// lists the JSON pointers to these members, which change with each attempt. The rule is for senders
+// that send no id.
 func Whole(attempt ...string) KeyRule { return Hashed(At("").Except(attempt...)) }
 
 // KeyHasMore is the note about senders whose keys had fewer fields in earlier versions.

@@ -196,8 +196,8 @@ func echoField(r *provider.Request, pointer string) (*provider.Answer, error) {
 	return &provider.Answer{Status: http.StatusOK, ContentType: JSONType, Body: body}, nil
 }
 
-// hasEvent reports whether a request contains an event, which makes it a delivery. A JSON body that
-// has no member but the value to echo contains no event, even if the source would build a key from
+// hasEvent reports whether a request contains an event, which makes it a delivery. A JSON body
+// whose only member is the value to echo contains no event, even if the source builds a key from
 // any body.
 func (p *ownProbe) hasEvent(r *provider.Request) bool {
 	if root, err := ParseJSON(r.Body); err == nil && isOnly(root, jsonpointer.Tokens(p.Echo.Field)) {

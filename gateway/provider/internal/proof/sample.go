@@ -42,8 +42,8 @@ func Sample(body []byte, contentType string, headers ...string) *provider.Reques
 func FreshID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 
 // NumberOf returns the object number in a sample, computed from the event's id. Without the number,
-// two samples whose ids are only in a header would have the same signed text, and the second would
-// look like a replay of the first.
+// two samples whose ids are only in a header would have the same signed text. The second sample
+// would then look like a replay of the first.
 func NumberOf(id string) int64 {
 	sum := sha256.Sum256([]byte(id))
 	return int64(binary.BigEndian.Uint32(sum[:]))

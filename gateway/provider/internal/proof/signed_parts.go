@@ -12,10 +12,9 @@ const brackets = "{["
 
 // isDivisible reports whether a signed text can be split in only one way into its id, time and
 // body. An id may contain the separator only if it has no bracket, a time in digits follows, and
-// the body is a JSON container. Any other split then fails: a longer id would contain a bracket,
-// and with a shorter id the body would contain a time and the separator just before its first
-// bracket. isDivisible therefore also returns false for a body, other than a JSON container, that
-// has a time and the separator just before its first bracket.
+// the body is a JSON container. Any other split then fails. A longer id would contain a bracket.
+// With a shorter id, the body would begin with other text and have a time and the separator just
+// before its first bracket; isDivisible returns false for such a body too.
 func (s *Scheme) isDivisible(id string, body []byte) bool {
 	separator := s.Template.after(InID)
 	if separator == "" {

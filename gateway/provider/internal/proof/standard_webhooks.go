@@ -166,8 +166,8 @@ func (s *standardSigned) of(v secret.Value) *Scheme {
 }
 
 // verify tries both schemes, each with its own secrets. If neither verifies the request, verify
-// prefers the error of a scheme whose signature matched, then the error of a scheme that found a
-// signature of its own kind.
+// returns the error of a scheme whose signature matched. If no signature matched, it prefers the
+// error of a scheme that found a signature of its own kind.
 func (s *standardSigned) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	var refused error
 	for _, scheme := range []*Scheme{s.shared, s.paired} {

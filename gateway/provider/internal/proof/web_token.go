@@ -135,8 +135,8 @@ func (w *WebToken) Read(text string) (*jwt.Token, jwt.MapClaims, []byte, error) 
 	return token, claims, signature, nil
 }
 
-// Plausible refuses a request if its token's claims about the time, the URL or the body do not fit,
-// so that no key is fetched for a request that would be refused anyway. It verifies nothing.
+// Plausible refuses a request if its token's claims about the time, the URL or the body do not fit.
+// No key is then fetched for a request that would be refused anyway. Plausible verifies nothing.
 func (w *WebToken) Plausible(r *provider.Request, now time.Time) error {
 	text, err := w.token(r)
 	if err != nil {

@@ -67,8 +67,8 @@ func TestPublishedKeys(t *testing.T) {
 		require.EqualValues(t, 2, s.Requests.Load())
 		requireRefusal(t, provider.ReasonUnknownKey, verify(byRSA, prooftest.Now().Add(time.Minute)))
 
-		// If a key set cannot be fetched or read, the error is not a VerifyError: the request may be
-		// genuine.
+		// If a key set cannot be fetched or read, the error is not a VerifyError: the request may
+		// be genuine.
 		for _, respond := range []http.HandlerFunc{prooftest.Status(http.StatusInternalServerError), prooftest.Says("{"), prooftest.Says(`{"keys":[]}`), prooftest.Says(`{"keys":[{"kty":"oct","k":"AAAA"}]}`)} {
 			s.Answer(respond)
 			time.Sleep(72 * time.Hour) //nolint:forbidigo // synctest's clock

@@ -84,8 +84,8 @@ func Plaid(o provider.Options) (*provider.Provider, error) {
 	}, nil
 }
 
-// verify verifies the token with a key among the secrets, or with a key that Plaid's API returns to
-// one of the accounts among the secrets.
+// verify verifies the token with a key among the secrets. If no such key fits, it uses the keys
+// that Plaid's API returns to the accounts among the secrets.
 func (p *plaid) verify(ctx context.Context, r *provider.Request, secrets []secret.Value, now time.Time) (provider.Verified, error) {
 	if len(secrets) == 0 {
 		return provider.Verified{}, proof.ErrNoSecret

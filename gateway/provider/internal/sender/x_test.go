@@ -15,7 +15,8 @@ import (
 )
 
 // TestCheckSignsNoEvent makes X's check sign arbitrary tokens. Anyone can deliver a token as a
-// body, together with the signature that the check made for it, so no such token may be an event.
+// body, with the signature that the check made for the token. No such token may therefore be an
+// event.
 func TestCheckSignsNoEvent(t *testing.T) {
 	t.Parallel()
 	p := declared(t, X, provider.Options{})
