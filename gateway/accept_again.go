@@ -20,7 +20,7 @@ import (
 
 // RefusedError explains why a quarantined delivery is still refused.
 type RefusedError struct {
-	Reason string // from a fixed set, as in the log
+	Reason string // from a fixed set: the reasons in log lines, and the reasons below
 	// Ours is true if Hooklatch is at fault, and the same call may succeed later. It is false for
 	// every other reason, including a source that is unknown or has no valid secret: a bulk run
 	// then continues with the next delivery.
@@ -39,7 +39,7 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// Reasons that AcceptAgain and WouldAccept add to those of a refusal.
+// Reasons that AcceptAgain and WouldAccept return in addition to the reasons of a refusal.
 const (
 	reasonNoSource   = "unknown_source"
 	reasonNoProof    = "proof_not_kept" // the request's secret is not current, or not restorable
@@ -47,8 +47,8 @@ const (
 )
 
 // AcceptAgain verifies a quarantined delivery with the current configuration and, if it is valid,
-// accepts it. A signed time is compared with the delivery's arrival time, and a content window begins
-// at that time. Errors: *RefusedError.
+// accepts it. It compares a signed time with the delivery's arrival time. A content window begins
+// at the arrival time. Errors: *RefusedError.
 func (g *Gateway) AcceptAgain(ctx context.Context, kept *quarantine.Delivery) (outbox.Acceptance, error) {
 	return g.judgeAgain(ctx, kept, false)
 }
@@ -119,8 +119,8 @@ func (s *source) restoreSecrets(rx *reception, request *provider.Request, kept *
 			for i, value := range values {
 				normal[i] = s.normal(value)
 			}
-			// A delivery kept under other settings, or by an older version, has the value as it
-			// arrived.
+			// If the delivery was kept under other settings or by an older version, the stored HMAC
+			// covers the value as it arrived.
 			if !kept.CarriedAs(name, normal) && !kept.CarriedAs(name, values) {
 				return false
 			}

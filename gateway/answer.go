@@ -58,8 +58,8 @@ func (s summary) json() []byte {
 	return append(body, '}')
 }
 
-// replyTo builds the response to a delivery that is committed or contains no event. The parameter
-// wanted is the response that the sender requires, or nil.
+// replyTo builds the response to a delivery that is committed or contains no event. If wanted is
+// not nil, it is the response that the sender requires, and replaces the summary.
 func replyTo(a outbox.Acceptance, wanted *provider.Answer) *reply {
 	sum := summary{Status: statusAccepted, Events: len(a.Events), Duplicates: a.Duplicates()}
 	r := &reply{result: resultAccepted, acceptance: a}

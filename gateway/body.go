@@ -26,7 +26,7 @@ func (rx *reception) readBody(pace *pace) ([]byte, *refusal) {
 	// connection.
 	from := http.MaxBytesReader(rx.echo.Response().Writer, r.Body, limit)
 	room := firstRoom(r.ContentLength)
-	body := make([]byte, 0, room+1) // one spare byte: only a further read finds the end
+	body := make([]byte, 0, room+1) // one spare byte for the read that returns io.EOF
 	for {
 		if len(body) == cap(body) {
 			room = nextRoom(room, r.ContentLength, limit)

@@ -38,10 +38,10 @@ type origin struct {
 }
 
 // flights counts and limits deliveries in two stages. While its body arrives, a delivery costs
-// memory and a connection. Once the body is complete, the delivery takes a commit slot, which is
-// free again within milliseconds, whatever the sender does: before the response is written. Unknown
-// senders may use only a part of each stage; the rest is reserved for known addresses. If the first
-// stage has no free slot for a new delivery, flights evicts a slow body that is still arriving: see
+// memory and a connection. Once the body is complete, the delivery takes a commit slot. The slot is
+// free again before the response is written, so that a slow sender cannot hold it. Unknown senders
+// may use only a part of each stage; the rest is reserved for known addresses. If the first stage
+// has no free slot for a new delivery, flights evicts a slow body that is still arriving: see
 // makeRoom.
 //
 // One mutex guards the counts and the drain state together: once a drain has begun, no
@@ -126,8 +126,8 @@ func (f *flights) place(one *flight) admission {
 	return admitted
 }
 
-// prove records that a delivery's sender is verified. The delivery no longer counts against
-// its address or among the strangers.
+// prove records that a delivery's sender is verified. The delivery no longer counts against its
+// address or among unknown senders.
 func (f *flights) prove(one *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +194,7 @@ func count[K comparable, N int | int64](counts map[K]N, key K, n N) {
 // half returns half of a limit, rounded up.
 func half[N int | int64](n N) N { return (n + 1) / 2 }
 
-// close refuses all later deliveries, so that underway reaches zero.
+// close makes arrive refuse all later deliveries, so that underway reaches zero.
 func (f *flights) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

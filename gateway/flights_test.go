@@ -28,8 +28,8 @@ func behindProxy(o *gateway.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// dribble begins a delivery from an address and sends a part of its body. With the rate that
-// setup asks for, the rest may take two minutes.
+// dribble begins a delivery from an address and sends a part of its body. At the minimum rate that
+// setup configures, the rest may take two minutes.
 func (b *testBundle) dribble(t *testing.T, source, address string) net.Conn {
 	t.Helper()
 	conn := b.dial(t)
@@ -104,7 +104,7 @@ func TestOneSourceCannotTakeAllPlaces(t *testing.T) {
 	waiting.Wait()
 }
 
-// firstAnswered returns the connection on which a response arrives first.
+// firstAnswered returns a reader of the connection on which a response arrives first.
 func firstAnswered(conns ...net.Conn) *bufio.Reader {
 	answered := make(chan *bufio.Reader, len(conns))
 	for _, conn := range conns {

@@ -154,7 +154,7 @@ func TestFloodOfForgeriesPushesNothingOutOfTheQuarantine(t *testing.T) {
 // the response times with the flood is at most twice the percentile without it. The test compares
 // the upper end of the ratios' spread with this limit, but only with HOOKLATCH_LONG=1, on a quiet
 // machine.
-func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // not while it measures
+func TestFloodOfForgeriesDelaysNobody(t *testing.T) { //nolint:paralleltest // no other test may run while it measures
 	long := os.Getenv("HOOKLATCH_LONG") == "1"
 	if !long { // a measurement needs the machine to itself
 		t.Parallel()

@@ -102,10 +102,10 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Handler returns the gateway as a handler for the caller's own server. ReadTimeout and
-// MinBodyRate then limit the body, if that server supports read deadlines. The other timeouts,
-// MaxHeader, MaxConnections and TLS apply only to the server that Start runs. Stop waits for the
-// deliveries through both servers.
+// Handler returns the gateway as a handler for the caller's own server. ReadTimeout and MinBodyRate
+// then limit the body, if that server supports read deadlines. The other timeouts, MaxHeader,
+// MaxConnections and TLS apply only to the server that Start runs. Stop waits for the deliveries
+// that arrive through either server.
 func (g *Gateway) Handler() http.Handler { return g.echo }
 
 // SetSources replaces all sources atomically. Deliveries in flight keep their old sources. If

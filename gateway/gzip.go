@@ -69,7 +69,8 @@ func (s *source) largest() int64 {
 // errContentEncoding does not quote the encoding, because a header may contain anything.
 var errContentEncoding = errors.New("the body has a content encoding that this source does not accept; to accept gzip, set gzip of the source to unpacked or sent")
 
-// refuseEncoding builds the refusal and names the accepted encodings (RFC 9110, 15.5.16).
+// refuseEncoding builds the refusal of a content encoding. The refusal names the accepted encodings
+// (RFC 9110, 15.5.16).
 func refuseEncoding(src *source) *refusal {
 	r := &refusal{status: http.StatusUnsupportedMediaType, result: resultEncoding, reason: "content_encoding", cause: errContentEncoding,
 		message: "send the body without content encoding; to accept gzip, set gzip of the source", acceptEncoding: "identity"}
@@ -95,7 +96,7 @@ func (rx *reception) unpack(r *provider.Request) (*provider.Request, *refusal) {
 	if !rx.memory.cover(int64(len(r.Body)) + room) {
 		return nil, refuseUnavailable(reasonMemory, nil)
 	}
-	body := make([]byte, 0, room+1) // one spare byte: only a further read finds the end
+	body := make([]byte, 0, room+1) // one spare byte for the read that returns io.EOF
 	for {
 		if len(body) == cap(body) {
 			if room == limit {

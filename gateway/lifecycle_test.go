@@ -107,7 +107,7 @@ func TestStopThatCannotWait(t *testing.T) {
 	require.NoError(t, b.gateway.Stop(t.Context()), "a later Stop waits for the rest")
 }
 
-// A client that does not read the response to its delivery keeps its connection open. Such a client
+// A client that does not read the response to its request keeps its connection open. Such a client
 // delays a stop only briefly, and does not make the stop fail.
 func TestAConnectionThatDoesNotCloseIsNoErrorOfAStop(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestSetSourcesUnderTraffic(t *testing.T) {
 // succeeds.
 func TestABodyThatStillArrivesDoesNotFailTheDrain(t *testing.T) {
 	t.Parallel()
-	chunk := strings.Repeat("x", 256<<10) // takes 25 s at the required rate
+	chunk := strings.Repeat("x", 256<<10) // large enough that the required rate does not cut the body off
 	for name, request := range map[string]struct{ header, body string }{
 		"with a length": {"Content-Length: 1000000\r\n\r\n", chunk},
 		"chunked":       {"Transfer-Encoding: chunked\r\n\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(chunk), chunk)},

@@ -38,8 +38,8 @@ const testSecret = "canary-secret-93b1f0"
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// memory is an Accepter that dedupes like the outbox, for tests that need no database. If the
-// function before is set, each Accept calls it first. It may delay the Accept or make it fail.
+// memory is an Accepter that dedupes like the outbox, for tests that need no database. If before is
+// not nil, each Accept calls it first; before may delay the Accept or make the Accept fail.
 type memory struct {
 	before func(ctx context.Context, d outbox.Delivery) error
 
@@ -229,7 +229,7 @@ func (l *logBuffer) String() string {
 	return l.buf.String()
 }
 
-// lines returns the logged lines with that message.
+// lines returns the logged lines with the given message.
 func (l *logBuffer) lines(t *testing.T, message string) []map[string]any {
 	t.Helper()
 	var found []map[string]any

@@ -9,9 +9,9 @@ import (
 // Sizes that control how much memory a body gets.
 const (
 	// unbudgeted is the size of the first part of every body, in bytes. This part does not count
-	// against the budget, so that large bodies cannot crowd out ordinary deliveries. MaxArriving
-	// and MaxInFlight limit the number of bodies up to the decision. While the response is written,
-	// only the number of connections does.
+	// against the budget, so that large bodies cannot crowd out ordinary deliveries. Until a
+	// delivery is accepted or refused, MaxArriving and MaxInFlight limit the number of bodies.
+	// While the response is written, only MaxConnections limits it.
 	unbudgeted = 64 << 10
 	// believed is the number of bytes that must have arrived before memory is reserved for the
 	// rest of the claimed Content-Length. Before that, the buffer grows by doubling.
@@ -25,8 +25,8 @@ const (
 
 // memory is the budget for the bodies of all deliveries. The gateway reserves memory for a body
 // before it allocates the memory, except for the first bytes of the body (see the constant
-// unbudgeted). Until they are verified, bodies from unknown senders may use only a part of the
-// budget and of each source's share.
+// unbudgeted). Bodies from unknown senders may use only a part of the budget and of each source's
+// share, until the senders are verified.
 type memory struct {
 	mu          sync.Mutex
 	limit       int64

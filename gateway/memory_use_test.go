@@ -28,7 +28,8 @@ const (
 	maxForIdleConnection = 20_000      // per connection
 )
 
-// held returns the memory that the process has obtained from the system, in bytes.
+// held returns the memory, in bytes, that the process has obtained from the system and not
+// returned.
 func held() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

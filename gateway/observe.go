@@ -16,8 +16,8 @@ import (
 // scopeName is the instrumentation scope for this package's spans and metrics.
 const scopeName = "github.com/hooklatch/hooklatch/gateway"
 
-// observeReply reports a request that was not refused. It records the span, the metrics and
-// one log line per event.
+// observeReply reports a request that was not refused. It records the span, the metrics and the log
+// lines.
 func (rx *reception) observeReply(r *reply) {
 	g, src := rx.gateway, rx.source
 	events := r.acceptance.Events

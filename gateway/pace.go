@@ -21,8 +21,9 @@ func (rx *reception) newPace() pace {
 }
 
 // expect sets the deadline for the next byte: the grace period, plus the time that the received
-// bytes take at the required rate. Errors are ignored: the caller's own server may not support
-// deadlines (see Gateway.Handler), and the next read fails on a broken connection.
+// bytes take at the required rate. The deadline is never later than the deadline for the complete
+// body. Errors are ignored: the caller's own server may not support deadlines (see
+// Gateway.Handler), and the next read fails on a broken connection.
 func (p *pace) expect(received int) {
 	if received > 0 {
 		p.flight.received(received, p.rate, time.Now())

@@ -61,7 +61,7 @@ func (f *fetches) askedForCertificate(n int) bool {
 	return asked
 }
 
-// stuck returns a provider that verifies an unsigned request only at the deadline of the
+// stuck returns a provider whose Verify blocks on an unsigned request until the deadline of the
 // verification.
 func stuck() *provider.Provider {
 	p := signer()
@@ -100,8 +100,8 @@ func besiege(t *testing.T) *besieged {
 	return b
 }
 
-// fill calls the function one for 500 addresses of unknown senders. It returns when the number
-// of used slots, which the function taken returns, no longer changes.
+// fill calls one for each of 500 addresses of unknown senders. It returns when the result of taken,
+// the number of used slots, no longer changes.
 func fill(t *testing.T, one func(n int), taken func() int64) {
 	t.Helper()
 	for n := range 500 {

@@ -2,9 +2,9 @@ package gateway
 
 import "sync/atomic"
 
-// progress counts deliveries from the moment their body is read until their response is known and
-// logged. No step in between waits for the sender. Either proofTimeout or the Accepter's timeout
-// limits each step.
+// progress counts deliveries from the end of their body until their response is known and logged.
+// No step in between waits for the sender. Either proofTimeout or the Accepter's timeout limits
+// each step.
 type progress struct{ begun, ended atomic.Int64 }
 
 // Progress returns the number of deliveries being verified and committed, and the number

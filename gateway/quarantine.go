@@ -14,12 +14,12 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Quarantine keeps refused deliveries, within its limits, so that they can be verified again.
-// The gateway calls Keep and Accepted after it has written the response. No method may block.
-// *quarantine.Keeper implements Quarantine.
+// Quarantine keeps refused deliveries, within its limits, so that they can be verified again. The
+// gateway calls Accepted before it writes a response, and Keep after it has written one. No method
+// may block. *quarantine.Keeper implements Quarantine.
 type Quarantine interface {
-	// Keep offers the quarantine a refused request whose body has the given size, in bytes. The
-	// function refused builds the request. Keep may call refused, but not after Keep has returned.
+	// Keep offers the quarantine a refused request whose body has the given size, in bytes. Keep
+	// may call refused, which builds the request, but not after Keep has returned.
 	Keep(source identity.Source, from netip.Prefix, size int, refused func() quarantine.Refused)
 	// Accepted records the address of a delivery that was accepted or was a duplicate.
 	Accepted(source identity.Source, from netip.Prefix)
@@ -38,7 +38,7 @@ func (g *Gateway) keepsRefused(src *source) bool {
 
 // keep offers a refused request with content to the quarantine if the request may prove genuine
 // once the configuration is corrected. It offers no replays. It also offers no requests that were
-// refused through Hooklatch's own fault, because their senders try again.
+// refused because of a fault of Hooklatch: their senders try again.
 func (rx *reception) keep(r *refusal) {
 	mayBeGenuine := r.result == resultRejected && !r.replay || r.result == resultInvalid
 	if !rx.gateway.keepsRefused(rx.source) || !mayBeGenuine || rx.request == nil || !rx.source.hasContent(rx.request) {
@@ -59,8 +59,7 @@ func (s *source) hasContent(request *provider.Request) bool {
 }
 
 // refused builds the request that the quarantine keeps. It puts the secrets that the request
-// carried into the field Secrets, and omits every header value that is or repeats a secret
-// (I12).
+// carried into the field Secrets, and omits every header value that is or repeats a secret (I12).
 func (rx *reception) refused(r *refusal) quarantine.Refused {
 	original, src := rx.echo.Request(), rx.source
 	scheme, host := rx.gateway.calledAt(original)
@@ -93,8 +92,8 @@ func (rx *reception) refused(r *refusal) quarantine.Refused {
 	return kept
 }
 
-// keepSignatures adds to the kept headers those that usually carry credentials, but in this
-// request carry only its signature.
+// keepSignatures adds to kept the headers that usually carry credentials but, in this request,
+// carry only its signature.
 func (s *source) keepSignatures(kept map[string][]string, sent http.Header) {
 	if s.Provider.IsSignature == nil {
 		return

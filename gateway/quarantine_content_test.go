@@ -12,13 +12,14 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// Deliveries from the quarantine are accepted within milliseconds. Their content windows begin when
-// they arrived, and they are duplicates of each other exactly as if they had been accepted then.
+// A retry accepts quarantined deliveries within milliseconds of each other. Their content windows
+// still begin at their arrival times, so the same deliveries are duplicates as if each had been
+// accepted when it arrived.
 func TestContentWindowsOfARetryCountFromTheArrival(t *testing.T) {
 	t.Parallel()
 	const window = time.Minute
-	// Each case gives the ages of equal deliveries in the order in which they are retried, and which of
-	// them are new.
+	// Each case lists the ages of equal deliveries in the order of their retries, and states which
+	// deliveries are new.
 	for name, c := range map[string]struct {
 		ages  []time.Duration
 		isNew []bool

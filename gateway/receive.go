@@ -17,9 +17,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// proofTimeout limits the verification of a request, for providers that must fetch a key. The
-// shortest known deadline of a sender with such a provider is 3 s, and the commit needs part of
-// it.
+// proofTimeout limits the time to answer an endpoint check or verify a request, for providers that
+// must fetch a key. The shortest known deadline of a sender with such a provider is 3 s, and the
+// commit needs a part of those 3 s.
 const proofTimeout = 1 * time.Second
 
 // reception is one request to a source, from its header to its response.
@@ -62,7 +62,7 @@ func (g *Gateway) receive(c echo.Context) error {
 	reply, refused := rx.take()
 	if refused != nil {
 		rx.observeRefusal(refused)
-		rx.decided(false) // keep is left
+		rx.decided(false) // keep still follows the response
 		rx.hangUpIfNeeded(refused)
 		refused.bare = rx.source != nil && rx.source.Provider.Bare
 		err := refused.asking(rx.source).write(c)
@@ -76,7 +76,8 @@ func (g *Gateway) receive(c echo.Context) error {
 	return reply.write(c)
 }
 
-// decided ends everything that must not depend on when the sender reads the response.
+// decided records that the response is known, and frees the commit slot before the sender reads the
+// response. If onlyResponse is true, a drain no longer waits for the request.
 func (rx *reception) decided(onlyResponse bool) {
 	rx.judged()
 	if rx.inFlight {
@@ -97,8 +98,8 @@ func (rx *reception) leave() {
 	rx.span.End()
 }
 
-// take handles a request up to its response. Exactly one result is set. A panic becomes a
-// refusal: take fails closed, never with 2xx.
+// take determines the response to a request. Exactly one result is set. A panic becomes a refusal:
+// take fails closed, never with 2xx.
 func (rx *reception) take() (_ *reply, refused *refusal) {
 	defer refuseIfPanicked(&refused)
 	if refused := rx.admit(); refused != nil {
@@ -198,7 +199,7 @@ func (rx *reception) newFlight() {
 	}
 }
 
-// read reads the body and takes a commit slot once it is complete.
+// read reads the body, and takes a commit slot once the body is complete.
 func (rx *reception) read() (*provider.Request, *refusal) {
 	known := rx.flight.known
 	rx.memory = rx.gateway.memory.reservation(rx.source, known)

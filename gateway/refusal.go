@@ -38,7 +38,8 @@ const (
 	reasonNoValidSecret = "no_valid_secret"
 )
 
-// ours reports whether Hooklatch is at fault or, as for a slow body, may be.
+// ours reports whether Hooklatch is or may be at fault. It is true for every 5xx, including the
+// response to a slow body.
 func (r *refusal) ours() bool { return r.status >= http.StatusInternalServerError }
 
 func refuseUnknownSource() *refusal {
@@ -97,8 +98,8 @@ func refuseReplay(a outbox.Acceptance) *refusal {
 	return r
 }
 
-// asking adds the challenge to a 401: the source's scheme and, as the realm, the source's
-// name. The challenge is the same for every reason, so that it does not help a forger.
+// asking adds the challenge to a 401: the source's authentication scheme and, as the realm, the
+// source's name. The challenge is the same for every reason, so that it does not help a forger.
 func (r *refusal) asking(src *source) *refusal {
 	if r.status == http.StatusUnauthorized && src != nil {
 		r.challenge = cmp.Or(src.Provider.Challenge, provider.SignatureChallenge) + ` realm="` + src.Name + `"`

@@ -121,8 +121,8 @@ func TestGenuineEventsWithEqualBytesBothSurvive(t *testing.T) {
 	require.True(t, e.ReplaySuspect)
 }
 
-// Log lines that any client can cause do not use up the budget for lines about replays, and
-// neither do another source's replays.
+// The budget for log lines about a source's replays is its own. Neither lines that any client can
+// cause nor lines about another source's replays use it up.
 func TestReplayWarningsCannotBeSilenced(t *testing.T) {
 	t.Parallel()
 	const replays = 10
@@ -168,7 +168,7 @@ func TestOneBodyUnderSeveralTopicsIsNoForgery(t *testing.T) {
 	for name, c := range map[string]struct {
 		provider  string
 		options   provider.Options
-		topic, id string // headers; no id: the body and the topic are the key
+		topic, id string // headers; without an id, the body and the topic are the key
 		topics    [2]string
 	}{
 		"shopify":             {"shopify", provider.Options{}, "X-Shopify-Topic", "X-Shopify-Event-Id", [2]string{"orders/create", "orders/paid"}},

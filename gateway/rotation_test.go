@@ -15,7 +15,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// signedWith returns a change that signs a delivery with the given key instead of testSecret.
+// signedWith returns a function that signs a request with the given key instead of testSecret.
 func signedWith(key, body string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Signature", sign(key, []byte(body))) }
 }

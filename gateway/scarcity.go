@@ -9,8 +9,9 @@ import (
 
 // Limits that decide which arriving bodies keep their slots when slots are scarce.
 const (
-	// scarceGrace replaces paceGrace for an unknown sender's delivery if more than half of one of
-	// its shares is taken when it arrives. An ordinary delivery's body arrives with its header.
+	// scarceGrace replaces paceGrace for an unknown sender's delivery if, on arrival, more than
+	// half of one of the delivery's shares is taken. An ordinary delivery's body arrives with its
+	// header.
 	scarceGrace = 200 * time.Millisecond
 	// headStart limits the credit of a body whose bytes arrived faster than required. A sender
 	// that sent much and then stops is therefore soon the slowest.
@@ -28,9 +29,9 @@ type flight struct {
 	hurried bool         // true if scarceGrace applies, because slots are scarce
 
 	arriving bool // true until the body is complete or evicted
-	unproven bool // true while it counts against its address
-	placed   bool // true if it has a commit slot
-	awaited  bool // true while a drain waits for it
+	unproven bool // true while the delivery counts against its address
+	placed   bool // true if the delivery has a commit slot
+	awaited  bool // true while a drain waits for the delivery
 	place    int  // index in flights.bodies
 
 	// The body's reader uses these fields while another delivery may evict the body.

@@ -8,8 +8,8 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// Secret is one of a source's keys, with the period in which it is accepted. The gateway's clock
-// decides, when a request arrives or AcceptAgain is called.
+// Secret is one of a source's keys, with the period in which it is accepted. The gateway compares
+// the period with its clock when a request arrives and when AcceptAgain is called.
 type Secret struct {
 	Value secret.Value
 	// NotBefore and NotAfter limit the period, inclusively. Zero means no limit. Some senders sign
@@ -39,7 +39,8 @@ var errNoValidSecret = errors.New("every secret of the source has expired or is 
 // keyring holds a source's secrets in the order of its configuration.
 type keyring struct {
 	secrets []Secret // NotAfter includes RetryWindow if the provider has OldSecretRetries
-	// always holds all secrets if none has a time limit, which is the usual case. Otherwise nil.
+	// always holds all secrets if none has a time limit, which is the usual case; otherwise it is
+	// nil.
 	always *usable
 }
 

@@ -21,8 +21,8 @@ import (
 
 const webhookPath = "/webhooks/:source"
 
-// routes builds the router without middleware: no decompression (a decompression bomb would be
-// unpacked here), no body limit that trusts Content-Length, no request log with query strings.
+// routes builds the router without middleware. Middleware would unpack a decompression bomb, limit
+// the body by the claimed Content-Length, and log query strings.
 func (g *Gateway) routes() *echo.Echo {
 	e := echo.New()
 	e.IPExtractor = g.proxies.ipExtractor()
@@ -148,8 +148,8 @@ func (g *Gateway) Leave() {
 	}
 }
 
-// Stop drains the gateway: it closes the listener and waits until every delivery in flight is decided.
-// Requests that still arrive on open connections get 503 with Retry-After and Connection:
+// Stop drains the gateway: it closes the listener and waits until every delivery in flight is
+// decided. Requests that still arrive on open connections get 503 with Retry-After and Connection:
 // close. If ctx is done first, Stop cuts the remaining connections and returns an error with the
 // number of deliveries in flight; committed transactions stay committed. After the last decision,
 // Stop cuts connections that do not close within 2 seconds, without an error. Stop may be called
@@ -175,9 +175,10 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	return errors.Join(err, g.meters.stop())
 }
 
-// closeConnections waits at most answerTime until the clients have received the last responses, and
-// then cuts the remaining connections. A cut is not an error: every delivery is decided, and any
-// client can keep a connection open by reading no response, or by never finishing a header.
+// closeConnections waits until the clients have received the last responses, but at most
+// answerTime. It then cuts the remaining connections. A cut is not an error: every delivery is
+// decided, and any client can keep a connection open by reading no response, or by never finishing
+// a header.
 func (g *Gateway) closeConnections(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -188,14 +189,15 @@ func (g *Gateway) closeConnections(ctx context.Context) error {
 	return err
 }
 
-// answerTime is the time in which senders get the last responses. When the last part of a drain of
-// this length begins, the bodies that are still arriving are evicted, so that their senders get a
-// response before the drain ends. After the drain, connections stay open for at most this time.
+// answerTime is the time in which senders get the last responses. When a drain has only this time
+// left, or half of its time if that is less, it evicts the bodies that are still arriving. Their
+// senders then get a response before the drain ends. After the drain, connections stay open for at
+// most this time.
 const answerTime = 2 * time.Second
 
-// drainFlights waits until the deliveries in flight are decided, including those through Handler. Near the end of
-// ctx it evicts the bodies that are still arriving, because their senders may take longer than ctx
-// allows.
+// drainFlights waits until the deliveries in flight are decided, including those through Handler.
+// Near the end of ctx, it evicts the bodies that are still arriving, because their senders may take
+// longer than ctx allows.
 func (g *Gateway) drainFlights(ctx context.Context) error {
 	if end, limited := ctx.Deadline(); limited {
 		left := time.Until(end)

@@ -47,7 +47,7 @@ type Source struct {
 	// ContentWindow is the period in which events with the same content count as one event,
 	// whatever their ids. It starts with the first event. 0 compares only ids.
 	ContentWindow time.Duration
-	// Livemode refuses events that Provider.TestEvent reports as tests.
+	// Livemode, if true, refuses deliveries that Provider.TestEvent reports as tests.
 	Livemode bool
 	// QuarantineOff turns the quarantine off: no refused delivery is kept.
 	QuarantineOff bool
@@ -59,7 +59,7 @@ type Source struct {
 // sources of a cell together may use half of Options.MaxInFlight, so that an unavailable
 // database leaves room for the other cells.
 type Cell struct {
-	// Name of the cell. Required.
+	// Name is the name of the cell. Required.
 	Name string
 	// Accepter, Quarantine and Minutes are as in Options.
 	Accepter   Accepter

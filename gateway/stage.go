@@ -34,7 +34,7 @@ func (f *flights) of(source string) *sourceFlights {
 	return of
 }
 
-// ofCell returns the count of a cell's commit slots.
+// ofCell returns the count of a cell's used commit slots.
 func (f *flights) ofCell(cell string) *stage {
 	of := f.byCell[cell]
 	if of == nil {
@@ -44,14 +44,14 @@ func (f *flights) ofCell(cell string) *stage {
 	return of
 }
 
-// placesOf returns all counts of commit slots that include the delivery's slot.
+// placesOf returns all counts of used commit slots that include the delivery's slot.
 func (f *flights) placesOf(one *flight) [3]*stage {
 	return [3]*stage{&f.placed, &f.of(one.from.source).placed, f.ofCell(one.cell)}
 }
 
 // decided frees the commit slot of a delivery whose response is known. The sender determines how
-// long the response takes to write, so it is still counted against the sender's address. If only the
-// response is left, a drain no longer waits for the delivery.
+// long it takes to write the response, so an unverified delivery still counts against the sender's
+// address. If only the response is left, a drain no longer waits for the delivery.
 func (f *flights) decided(one *flight, onlyResponse bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *flights) decided(one *flight, onlyResponse bool) {
 	}
 }
 
-// finish lets a drain no longer wait for a delivery. It may be called repeatedly.
+// finish makes a drain stop waiting for a delivery. It may be called repeatedly.
 func (f *flights) finish(one *flight) {
 	if one.awaited {
 		one.awaited = false

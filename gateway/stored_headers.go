@@ -12,10 +12,10 @@ import (
 // sender set them.
 var neverStored = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
 
-// storedHeaders returns a delivery's headers without any value that is or repeats a secret
-// (I12). A proxy in front may copy the called URL, token included, into its own headers.
-// Several values of one name stay separate. If all headers may be stored, storedHeaders returns
-// header itself, which must not change afterwards.
+// storedHeaders returns a delivery's headers without the headers that may carry credentials, and
+// without any value that repeats a secret (I12). A proxy in front may copy the called URL, token
+// included, into its own headers. Several values of one name stay separate. If all headers may be
+// stored, storedHeaders returns header itself, which must not change afterwards.
 func (s *source) storedHeaders(header http.Header) map[string][]string {
 	if !s.hidesAny(header) {
 		return header
@@ -65,8 +65,8 @@ func (s Source) sentSecrets() []string {
 	return texts
 }
 
-// maxUnescaped limits the forms of a header value in which a secret is looked for: as it arrived,
-// unescaped once and unescaped twice. A URL in another URL's query is escaped twice.
+// maxUnescaped is the maximum number of forms of a header value that are searched for a secret: as
+// it arrived, unescaped once and unescaped twice. A URL in another URL's query is escaped twice.
 const maxUnescaped = 3
 
 // repeatsSecret reports whether a header value contains one of the source's secrets, plain or

@@ -61,9 +61,9 @@ const (
 	unknownSender = "192.0.2."     // prefix of addresses without an accepted delivery
 )
 
-// Unknown senders at 5, 50 and 500 addresses open deliveries that never arrive, to any source.
-// A known sender still gets all of its deliveries accepted. So does a genuine sender at an
-// unknown address if its body arrives in one piece.
+// Unknown senders at 5, 50 and 500 addresses open deliveries that never arrive, to any source. The
+// gateway still accepts all deliveries of a known sender. It also accepts the deliveries of a
+// genuine sender at an unknown address if their bodies arrive in one piece.
 func TestHangingBodiesKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("HOOKLATCH_LONG") == "1" {

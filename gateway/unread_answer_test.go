@@ -18,8 +18,9 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A client that does not read its answer holds a connection and no commit slot. More such clients
-// than there are slots leave room for a new genuine sender, also if their sources share a cell.
+// A client that does not read its answer holds a connection and no commit slot. Even if there are
+// more such clients than commit slots, a new genuine sender gets a slot. The same holds for a
+// source in a cell.
 func TestAnAnswerThatIsNotReadHoldsNoCommitSlot(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("x"), 16*mib) // more than the sockets' buffers

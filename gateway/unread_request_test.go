@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// net/http answers some requests before any handler runs. Each is logged with its status and
-// counted; over TLS the status is not visible.
+// net/http answers some requests before any handler runs. Each of these requests is counted, and
+// logged with its status. Over TLS, the status is not visible, and is logged as 400.
 func TestRequestsThatNobodyReadAreLoggedAndCounted(t *testing.T) {
 	t.Parallel()
 	const post = "POST /webhooks/orders HTTP/1.1\r\nHost: x\r\n"
