@@ -12,15 +12,16 @@
 //
 // # Why nothing is missed
 //
-// A pass ends Lag before now, because lists show events late, and begins Overlap before its
-// watermark. At intervals of Deep, a pass covers the complete Window and finds events that the list
-// showed even later. A feed has its own cursor and needs neither Lag nor Overlap.
+// A pass reads the period from Overlap before its watermark to Lag before now, because lists show
+// events late. At intervals of Deep, a pass covers the complete Window and finds events that the
+// list showed even later. A feed has its own cursor and needs neither Lag nor Overlap.
 //
 // # What is trusted
 //
-// An event is stored only if the API returned it over TLS, at the provider's host or the one in
-// base_url, for the source's credential (I3). If the API also describes our endpoint, the
-// endpoint's URL must be ours, so that a pass with another account's token stores nothing.
+// An event is stored only if the API returned it for the source's credential, at the provider's
+// host or at the host in base_url (I3). The connection uses TLS, unless base_url is an http:// URL
+// with a private address. If the API also describes our endpoint, the endpoint's URL must be ours,
+// so that a pass with another account's token stores nothing.
 package backfill
 
 import (
@@ -59,7 +60,7 @@ type Source struct {
 type Options struct {
 	// Outbox accepts the missing events. Required.
 	Outbox *outbox.Outbox
-	// Sources returns the sources that have a list. Every turn calls it. Required.
+	// Sources returns the sources that have a list. Each call of Turn or Run calls it. Required.
 	Sources func() []Source
 	// Budget is the maximum time of one turn. The next turn continues where it stopped. Defaults to
 	// 20 seconds.
@@ -141,7 +142,7 @@ type Order struct {
 	DryRun       bool      // if true, the pass writes nothing and requests no redelivery
 	Types        []string  // nil: the types in the settings
 	Via          Via       // empty: the value in the settings
-	Limit        int       // maximum number of missing events; 0: no limit
+	Limit        int       // number of missing events after whose batch the pass ends; 0: no limit
 	// Record is called before the first pass, to record the order. May be nil.
 	Record func(context.Context) error
 	// Met is called for each listed item. May be nil.
@@ -157,7 +158,8 @@ func (o Order) partial() bool {
 }
 
 // Run makes one pass over each list of a source at an operator's request. It stops at the first
-// pass that fails, and returns the runs so far and that pass's error.
+// pass that fails, and returns the runs so far and that pass's error. It makes no pass if the
+// source has no backfill, or if event keys from the time of Since are no longer kept.
 func (b *Backfill) Run(ctx context.Context, source string, o Order) ([]coverage.Run, error) {
 	for _, s := range b.opts.Sources() {
 		if s.Name != source {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// A worker's turn reads only some pages. The next turn continues where the last one ended,
+// A worker's turn reads only some pages. The next turn continues where the previous turn ended,
 // however many events an hour or a deep pass's window contains.
 func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 	t.Parallel()
@@ -44,8 +44,8 @@ func TestAListThatIsLongerThanATurnIsReadInSeveral(t *testing.T) {
 	}
 }
 
-// A turn leaves time to store what it has read: otherwise the next turn would read the same
-// pages.
+// A turn leaves time to store the events that it has read. Otherwise, the next turn would read the
+// same pages again.
 func TestATurnStoresWhatItHasRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "gitlab", "projects/7/hooks/1")

@@ -29,13 +29,14 @@ const (
 	maxAnswer = 64 << 20
 	// requestTimeout limits one request including its response.
 	requestTimeout = time.Minute
-	// usualPause is the pause if the provider asks for one without giving its length. A longer
-	// pause is shortened to longestPause.
+	// usualPause is the pause if the provider asks for one without giving its length. longestPause
+	// is the maximum length of any pause.
 	usualPause   = time.Minute
 	longestPause = 6 * time.Hour
 )
 
-// throttledError is returned when the provider asks for a pause.
+// throttledError is returned when the provider asks for a pause, and for each call during the
+// pause.
 type throttledError struct{ after time.Duration }
 
 func (e *throttledError) Error() string {
@@ -81,7 +82,7 @@ type client struct {
 	until atomic.Pointer[time.Time] // the end of a pause that the provider asked for; nil: none
 }
 
-// pause returns what remains of a pause that the provider asked for.
+// pause returns the remaining time of a pause that the provider asked for, or 0.
 func (c *client) pause() time.Duration {
 	until := c.until.Load()
 	if until == nil {
@@ -90,7 +91,7 @@ func (c *client) pause() time.Duration {
 	return max(time.Until(*until), 0)
 }
 
-// clientName returns the same name for settings that share a client.
+// clientName returns the name under which clients holds the client for the settings.
 func (s Settings) clientName() string {
 	return s.BaseURL + "\x00" + s.Token.Reveal() + "\x00" + s.Rate.String()
 }

@@ -18,8 +18,8 @@ import (
 const maxWhy = 400
 
 // checkEndpoint checks that the endpoint sends to this gateway, records whether it is enabled, and
-// finds out which types it receives. If the token cannot see the endpoint, it may belong to another
-// account: the pass fails and stores nothing.
+// finds out which types it receives. If the token cannot read the endpoint, the token may belong to
+// another account: the pass fails and stores nothing.
 func (p *pass) checkEndpoint(ctx context.Context) error {
 	facts := p.list.Check
 	if facts == nil {
@@ -93,8 +93,8 @@ func hostAndPath(text string) string {
 	return u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
-// chooseTypes selects the wanted types. An account's list also shows events that our endpoint
-// does not subscribe to.
+// chooseTypes selects the types to recover. An account's list also shows events of types to which
+// our endpoint is not subscribed.
 func (p *pass) chooseTypes() error {
 	ofEndpoint := p.endpointTypes
 	if strings.Contains(p.list.Path, "{endpoint}") {

@@ -13,10 +13,10 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/identity"
 )
 
-// handle recovers the missing events among items, in the order in which they happened. The
-// parameter behind is the pass's position after all items. It is committed with the last batch,
-// unless the order is partial. If the pass is lost before that commit, the next pass begins at the
-// position that the last completed call of handle committed.
+// handle recovers the missing events among items, in the order in which they happened. The argument
+// behind, the pass's position after all items, is committed with the last batch, unless the order
+// is partial. If the pass is lost before that commit, the next pass begins at the position that the
+// last completed call of handle committed.
 func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) error {
 	items = once(items)
 	slices.SortStableFunc(items, func(a, b Item) int {
@@ -50,9 +50,10 @@ func (p *pass) handle(ctx context.Context, items []Item, behind coverage.Move) e
 	return p.accept(ctx, nil, behind)
 }
 
-// once keeps one delivery of each event, the first one listed. It marks that item as delivered if
-// any of the deliveries was, and gives it their earliest time. It also drops items that appear
-// twice because pages shifted while they were read.
+// once keeps one delivery of each event, the first one listed. If the provider reports any of the
+// deliveries as delivered, once marks the kept item as delivered. The kept item gets the earliest
+// time of the deliveries. once also drops items that appear twice because pages shifted while they
+// were read.
 func once(items []Item) []Item {
 	at := map[string]int{}
 	var kept []Item
@@ -114,8 +115,8 @@ func (p *pass) sift(ctx context.Context, batch []Item) ([]*Item, error) {
 	return missing, nil
 }
 
-// bring fetches the missing items or requests their redelivery, and then commits move. If the
-// pass only reports, it only commits move.
+// bring fetches the missing items or requests their redelivery, and then commits move. If nothing
+// is missing or the pass only reports, bring only commits move.
 func (p *pass) bring(ctx context.Context, missing []*Item, move coverage.Move) error {
 	if p.reports() || len(missing) == 0 {
 		return p.accept(ctx, nil, move)
@@ -146,9 +147,9 @@ func (p *pass) pull(ctx context.Context, missing []*Item, move coverage.Move) er
 	return p.accept(ctx, whole, move)
 }
 
-// accept stores items and commits move, in one transaction. If the commit fails, accept does not
-// change the pass's position: the pass may still record it, and must not skip events that are not
-// stored.
+// accept stores items and commits move, in one transaction. In a dry run, it does nothing. If the
+// commit fails, accept does not change the pass's position: a position that the pass records later
+// must not skip events that are not stored.
 func (p *pass) accept(ctx context.Context, items []*Item, move coverage.Move) error {
 	if p.dry() {
 		return nil

@@ -112,8 +112,8 @@ func (h *history) place(e *happened) int {
 	return slices.Index(h.feed, e)
 }
 
-// pass runs a pass over everything that has happened so far. It creates a new Backfill for it,
-// which stands for another process.
+// pass runs a pass over everything that has happened so far. It uses a new Backfill, which stands
+// for another process.
 func (h *history) pass(deep bool) error {
 	h.mu.Lock()
 	source, until := h.source, h.now

@@ -62,8 +62,8 @@ func TestAListThatIsMadeDueWaitsForThePassAtWork(t *testing.T) {
 	require.Len(t, w.requests, before, "the list was due only once")
 }
 
-// While a pass makes progress, no other pass over its list becomes due, even after the first lease.
-// If the process of a pass was lost, another pass begins once the lease has ended.
+// While a pass makes progress, no other pass over its list becomes due, even after the end of its
+// first lease. If the process of a pass was lost, another pass begins once the lease has ended.
 func TestAPassThatGetsOnKeepsItsList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

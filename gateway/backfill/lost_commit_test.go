@@ -15,9 +15,8 @@ import (
 	"github.com/hooklatch/hooklatch/schema/pgtest"
 )
 
-// newFaulty returns a database, and a fault that can make the COMMITs of its passes fail. The
-// function acquired, which may be nil, is called before each use of a connection in the passes'
-// pool.
+// newFaulty returns a database, and a fault that can make the COMMITs of its passes fail. If
+// acquired is not nil, it is called before each use of a connection in the passes' pool.
 func newFaulty(t *testing.T, acquired func()) (database, *fault.Fault) {
 	t.Helper()
 	pool := pgtest.New(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// pad makes the events' bodies large.
+// pad adds a number of bytes to the body of each event.
 func (w *world) pad(events []*happened, bytes int) {
 	w.t.Helper()
 	for _, h := range events {
@@ -57,8 +57,8 @@ func (w *world) own(list OwnList, page func(r *http.Request) any) {
 	}
 }
 
-// If the page that exceeds a pass's limits is the last page of the list, the watermark moves.
-// Otherwise, each pass would read the page again.
+// If the page that exceeds a pass's limits is the last page of the list, the watermark moves. If it
+// did not move, each pass would read the page again.
 func TestTheLastPageMayBeLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")
@@ -124,7 +124,7 @@ func TestAnOrderBeginsWithTheNewestEvent(t *testing.T) {
 	}
 }
 
-// A pass over a part of the list is not the daily pass over the complete window.
+// A pass over a part of the list does not count as the daily pass over the complete window.
 func TestAnOrderForAPartIsNoDeepPass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "stripe", "we_1")

@@ -19,9 +19,9 @@ const (
 )
 
 // rest pauses the pass after a transaction. A sender waits for each live event, but not for a
-// backfilled one. The parameter took is the transaction's duration, or 0 if it stored no event:
-// then rest returns at once. The parameter ahead is the number of batches that must still be stored
-// before the budget is used up.
+// backfilled one. If took is 0, the transaction stored no event, and rest returns at once.
+// Otherwise, took is the transaction's duration. The argument ahead is the number of batches that
+// must still be stored before the budget is used up.
 func (p *pass) rest(ctx context.Context, took time.Duration, ahead int) {
 	pause := min(restTimes*took, longestRest)
 	if deadline, limited := ctx.Deadline(); limited {

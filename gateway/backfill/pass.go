@@ -21,7 +21,8 @@ const (
 	// leaseSlack is the time by which a pass may exceed its budget before another pass may
 	// begin.
 	leaseSlack = 10 * time.Second
-	// longestLease limits how long a list stays unread after a pass's process was lost.
+	// longestLease plus leaseSlack is the longest time for which a list stays unread after a pass's
+	// process was lost.
 	longestLease = 10 * time.Minute
 	// maxError limits a stored error, in bytes.
 	maxError = 500
@@ -52,7 +53,7 @@ type pass struct {
 // dry reports whether the pass writes nothing.
 func (p *pass) dry() bool { return p.order.DryRun }
 
-// reports returns whether the pass only counts missing events and recovers none.
+// reports reports whether the pass only counts missing events and recovers none.
 func (p *pass) reports() bool {
 	return p.dry() || p.order.By == "" && p.source.Settings.Mode == ModeReport
 }
@@ -215,7 +216,7 @@ func (p *pass) end(ctx context.Context, err error) error {
 
 // tell updates the metrics and logs the number of unlisted events. It also logs how many missing
 // events the pass found, because a silent repair would hide the outage that made it necessary. If
-// the list could not be read, tell logs the reason.
+// the pass found no missing events and could not read the list, tell logs the reason instead.
 func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
 	p.tellUnlisted(ctx)

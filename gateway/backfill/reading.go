@@ -17,7 +17,7 @@ const (
 	// before it stores them.
 	maxItems = 10_000
 	maxBytes = 32 << 20
-	// crowdedSecond is the factor by which the shortest slice may exceed those limits.
+	// crowdedSecond is the factor by which the shortest slice may exceed maxItems and maxBytes.
 	crowdedSecond = 8
 )
 
@@ -63,10 +63,10 @@ func (c *collection) crowded() error {
 	return nil
 }
 
-// walk reads a list without a time filter, from its newest item down to since or to the start of
-// the previous walk. If the pass's time is used up, walk stores the items that it has read, and the
-// next automatic pass continues from there. An operator's pass always begins with the newest item.
-// The watermark moves only at the end.
+// walk reads a list without a time filter, from its newest item down to since or, if items have no
+// times, down to the start of the previous walk. If the pass's time is used up, walk stores the
+// items that it has read, and the next automatic pass continues from there. An operator's pass
+// always begins with the newest item. The watermark moves only at the end.
 func (p *pass) walk(ctx context.Context, since, until time.Time, deep bool) error {
 	mark := newWalkMark(p.row, p.order.By == "" && !p.dry())
 	if mark.cursor != "" {

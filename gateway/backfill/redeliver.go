@@ -15,8 +15,8 @@ const (
 	// maxTries limits how often a redelivery is requested before the event is pulled. Without
 	// a limit, a delivery that our gateway refuses would be requested forever.
 	maxTries = 3
-	// arrivesWithin is the time after which a redelivery that did not arrive is requested
-	// again, unless Settings.Every is shorter.
+	// arrivesWithin is the time after which a redelivery that did not arrive is requested again. If
+	// Settings.Every is shorter, that time applies instead.
 	arrivesWithin = time.Minute
 	// maxWaiting limits the outstanding redeliveries that one pass checks and requests.
 	maxWaiting = 1_000

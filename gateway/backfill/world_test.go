@@ -40,7 +40,7 @@ type happened struct {
 	at            time.Time
 	webhook       *provider.Request
 	delivered     bool   // according to the list
-	hidden        bool   // the list does not show it yet
+	hidden        bool   // true while the list does not show the event
 	account       string // the connected account that the event belongs to, at Stripe
 }
 
@@ -141,7 +141,7 @@ func (w *world) announceGateway() {
 	require.NoError(w.t, err)
 }
 
-// turn runs a pass and returns what it found.
+// turn runs a pass and returns its run.
 func (w *world) turn() coverage.Run {
 	w.t.Helper()
 	w.hurry()
@@ -162,7 +162,7 @@ func (w *world) lastRun() coverage.Run {
 	return runs[0]
 }
 
-// happen creates events. The parameter deliver returns how often each webhook arrives.
+// happen creates events. The result of deliver(i) is how often the webhook of event i arrives.
 func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happened {
 	w.t.Helper()
 	var made, webhooks []*happened
@@ -179,7 +179,7 @@ func (w *world) happen(n int, eventType string, deliver func(i int) int) []*happ
 
 func never(int) int { return 0 }
 
-// event creates an event some time after the last one; its webhook is not sent yet.
+// event creates an event the given time after the previous one. It does not send the webhook.
 func (w *world) event(eventType string, after time.Duration, hidden bool) *happened {
 	w.mu.Lock()
 	defer w.mu.Unlock()
