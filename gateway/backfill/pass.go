@@ -216,7 +216,7 @@ func (p *pass) end(ctx context.Context, err error) error {
 
 // tell updates the metrics and logs the number of unlisted events. It also logs how many missing
 // events the pass found, because a silent repair would hide the outage that made it necessary. If
-// the pass found no missing events and could not read the list, tell logs the reason instead.
+// the pass found nothing and could not read the list, tell logs the reason instead.
 func (p *pass) tell(ctx context.Context, unread string) {
 	p.count(ctx)
 	p.tellUnlisted(ctx)

@@ -127,7 +127,8 @@ func firstServer[C any](ctx context.Context, b *broker, open func(ctx context.Co
 	return none, failed
 }
 
-// send makes one attempt, in which the function publish publishes the message.
+// send makes one attempt. It calls publish to publish the message, unless a header of the request
+// is not allowed.
 func (b *broker) send(ctx context.Context, e *ledger.Effect, publish func(context.Context, message) Outcome) Outcome {
 	ctx, span := b.tracer.Start(ctx, "publish "+b.name, trace.WithSpanKind(trace.SpanKindProducer), spanOf(b.name, e),
 		trace.WithAttributes(semconv.MessagingSystemKey.String(b.kind)))

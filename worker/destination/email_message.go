@@ -36,7 +36,7 @@ type Message struct {
 	HTML string `json:"html,omitempty"`
 }
 
-// Encode returns the message as a request body, if it is valid.
+// Encode returns the message as a request body. It fails if the message is not valid.
 func (m Message) Encode() ([]byte, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("encode email: %w", err)
@@ -48,7 +48,8 @@ func (m Message) Encode() ([]byte, error) {
 	return body, nil
 }
 
-// DecodeMessage reads a message from a request body.
+// DecodeMessage reads a message from a request body. It fails if the message is not valid or has
+// unknown fields.
 func DecodeMessage(body []byte) (Message, error) {
 	var m Message
 	if err := decodeStrictly(body, &m); err != nil {
@@ -105,8 +106,8 @@ func parseAddress(s string) (*mail.Address, error) {
 
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
-// parseEncodedAddress parses a mailbox. A text that mail.Address.String has written may be longer
-// than maxAddress, because names with non-ASCII characters are encoded (RFC 2047).
+// parseEncodedAddress parses a mailbox of any length. A text that mail.Address.String has written
+// may be longer than maxAddress, because names with non-ASCII characters are encoded (RFC 2047).
 func parseEncodedAddress(s string) (*mail.Address, error) {
 	if !isText(s) {
 		return nil, errors.New("has characters an address cannot have")

@@ -47,7 +47,8 @@ type EmailOptions struct {
 	AllowPlaintext bool `yaml:"-"`
 	// Timeout limits one attempt. Defaults to DefaultTimeout.
 	Timeout time.Duration `yaml:"-"`
-	// HELO is the name by which the client introduces itself. Defaults to the machine's name.
+	// HELO is the name by which the client introduces itself. Defaults to the machine's name, or to
+	// localhost if that name is not valid in EHLO.
 	HELO string `yaml:"-"`
 	// AllowPrivate are the prefixes of non-global addresses that the destination may reach, in
 	// addition to a Host that is a literal address or localhost.

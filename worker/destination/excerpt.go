@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	maxExcerpt = 2 << 10 // stored bytes of a response
-	maxErrText = 300     // stored bytes of an error
+	maxExcerpt = 2 << 10 // maximum number of bytes of a response that are stored
+	maxErrText = 300     // maximum number of bytes of an error that are stored
 
 	// minRedacted is the minimum length of a secret to search for: a shorter secret would match
 	// everywhere.

@@ -38,7 +38,7 @@ type FetchOptions struct {
 	Origin string
 	// Bearer is sent as "Authorization: Bearer ..." to Origin.
 	Bearer secret.Value
-	// Timeout bounds one request. Default: 5 s.
+	// Timeout limits one request. Defaults to DefaultFetchTimeout.
 	Timeout time.Duration
 	// AllowPrivate are the non-global address prefixes that may be reached.
 	AllowPrivate []netip.Prefix
@@ -103,7 +103,7 @@ func (f *Fetcher) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {
 	})
 }
 
-// Fetch implements StateReader. It treats the URL like an effect's URL: it sends the destination's
+// Fetch implements StateReader. It treats the URL like an effect's URL. It sends the destination's
 // credentials only if the URL has the destination's own origin, and the destination's guard checks
 // the host. The timeout is the destination's, but at most DefaultFetchTimeout.
 func (h *HTTP) Fetch(ctx context.Context, target string) ([]byte, *Outcome) {

@@ -29,7 +29,8 @@ const (
 	// server timeouts (5 s in Node.js, 60 s and more elsewhere). If a server closes the connection
 	// while a request is being sent, the attempt is in doubt.
 	idleTimeout = 4 * time.Second
-	// maxIdle is the maximum number of connections kept for later requests.
+	// maxIdle is the maximum number of connections that a transport keeps for later requests, and
+	// of free channels that a RabbitMQ connection keeps.
 	maxIdle = 64
 )
 

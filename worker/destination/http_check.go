@@ -64,7 +64,7 @@ func (o HTTPOptions) checkURL(c *option.Check) {
 }
 
 // checkCredentials allows at most one login, with texts that are valid in headers. Its reports
-// never repeat a value.
+// never repeat a secret, but may repeat the user name.
 func (o HTTPOptions) checkCredentials(c *option.Check) {
 	loggedIn := !o.Bearer.IsZero() || o.Basic != nil
 	if !o.Bearer.IsZero() && o.Basic != nil {

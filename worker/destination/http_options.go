@@ -17,7 +17,7 @@ import (
 	"github.com/hooklatch/hooklatch/outbox/secret"
 )
 
-// DefaultTimeout bounds an attempt at a destination that sets no timeout.
+// DefaultTimeout limits an attempt at a destination that sets no timeout.
 const DefaultTimeout = 15 * time.Second
 
 const (

@@ -26,9 +26,9 @@ import (
 // Headers that describe the attempt and its event.
 const (
 	headerAttempt     = "Hooklatch-Attempt"      // counted from 1
-	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded if the value is not valid in a header
-	headerEventType   = "Hooklatch-Event-Type"   // percent-encoded likewise
-	headerEventSource = "Hooklatch-Event-Source" // percent-encoded likewise
+	headerEventID     = "Hooklatch-Event-Id"     // percent-encoded: see headerText
+	headerEventType   = "Hooklatch-Event-Type"   // percent-encoded: see headerText
+	headerEventSource = "Hooklatch-Event-Source" // percent-encoded: see headerText
 
 	// HeaderReceivedAt is the header with the time at which a forwarded event was received, as
 	// RFC 3339 in UTC. Forward requests set it.
@@ -70,8 +70,8 @@ func (h *HTTP) checkHeader(name, value string) error {
 		return err
 	}
 	canonical := http.CanonicalHeaderKey(name)
-	// If the destination has no signing keys, these headers are the provider's own signature, which a
-	// forward passes on.
+	// If the destination has no signing keys, these headers are the provider's own signature, which
+	// a forward passes on.
 	if isWebhookHeader(canonical) && h.signsWebhooks() || canonical == h.idempotencyHeader {
 		return setByDestination(canonical)
 	}
@@ -87,7 +87,8 @@ func CheckHeader(name, value string) error {
 	return checkHeaderValue(http.CanonicalHeaderKey(name), value)
 }
 
-// CheckHeaderName returns an error if no request may set this header, regardless of the destination.
+// CheckHeaderName returns an error if no request may set this header, regardless of the
+// destination.
 func CheckHeaderName(name string) error {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
@@ -124,8 +125,9 @@ func (h *HTTP) request(ctx context.Context, e *ledger.Effect) (*http.Request, er
 		Body: http.NoBody,
 	}).WithContext(ctx)
 	if len(r.Body) > 0 {
-		// Without GetBody, net/http cannot send the body a second time. Otherwise, because of the
-		// Idempotency-Key, it would resend the body when a reused connection breaks.
+		// GetBody is not set, so net/http cannot send the body a second time. With GetBody,
+		// net/http would resend a request that has an Idempotency-Key when a reused connection
+		// breaks.
 		req.Body = io.NopCloser(bytes.NewReader(r.Body))
 		req.ContentLength = int64(len(r.Body))
 	}
@@ -184,7 +186,7 @@ func (h *HTTP) header(ctx context.Context, e *ledger.Effect, r ledger.Request, t
 	return header, nil
 }
 
-// requestHeader returns the headers that a request sets itself.
+// requestHeader returns the headers that a request sets itself. It fails if check rejects a header.
 func requestHeader(r ledger.Request, check func(name, value string) error) (http.Header, error) {
 	header := make(http.Header, len(r.Headers)+12)
 	for _, name := range headerOrder(r.Headers) {

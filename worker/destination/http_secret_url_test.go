@@ -37,7 +37,7 @@ func TestASecretURLIsStoredAsItsOrigin(t *testing.T) {
 	h.Send(t.Context(), e)
 	require.Equal(t, []string{"/services/T0/canary?sig=canary", "/services/T0/canary?sig=canary", "/elsewhere"}, called)
 
-	// The URL moves to another host. Effects that were tried under the old URL follow.
+	// The URL moves to another host. Effects that were tried at the old URL go to the new URL.
 	called = nil
 	moved := receive(t, func(_ http.ResponseWriter, r *http.Request) { called = append(called, "moved: "+r.RequestURI) })
 	h = newTestHTTP(t, HTTPOptions{SecretURL: secret.New(moved + "/services/T1/canary")})

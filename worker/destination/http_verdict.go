@@ -14,17 +14,17 @@ import (
 //	3xx            refused: redirects are not followed
 //	425, 429       not applied: the receiver says that it did not process the request
 //	408, 5xx       maybe applied, including 503: proxies send it after passing a request on
-//	409            maybe applied if ambiguous, see below; otherwise as other 4xx
+//	409            maybe applied if ambiguous, see below; otherwise refused
 //	in retry_on    turned away
 //	other 4xx      refused
 //	all others     maybe applied
 //
-// A 409 means "this exists already", which is final, or "a request with this key is in
-// progress" (draft-ietf-httpapi-idempotency-key-header; Stripe). The second meaning is possible only
-// if an earlier attempt may have arrived, or if the receiver sends a Retry-After. Such a response is
-// ambiguous. With the first meaning, the attempts run out and the effect is parked as in doubt. A
-// verdict of refused would be worse: the effect would fail although an earlier attempt may have been
-// applied.
+// A 409 means "this exists already", which is final, or "a request with this key is in progress"
+// (draft-ietf-httpapi-idempotency-key-header; Stripe). The second meaning is possible only if an
+// earlier attempt may have arrived, or if the receiver sends a Retry-After. Such a response is
+// ambiguous. If the response has the first meaning, the attempts run out and the effect is parked
+// as in doubt. A verdict of refused would be worse: the effect would fail although an earlier
+// attempt may have been applied.
 func (h *HTTP) answered(e *ledger.Effect, status int, header http.Header) Outcome {
 	out := Outcome{Status: status}
 	if status >= 200 && status <= 299 {

@@ -18,7 +18,7 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	if isDigits(value) {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || seconds > int64(maxWait/time.Second) {
-			return maxWait // Only a number too large for 64 bits fails here.
+			return maxWait // ParseInt fails only for a number that is too large for 64 bits
 		}
 		return time.Duration(seconds) * time.Second
 	}

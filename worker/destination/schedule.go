@@ -8,7 +8,7 @@ import (
 	"github.com/hooklatch/hooklatch/internal/option"
 )
 
-// maxWait bounds every wait, even if a receiver asks for more.
+// maxWait is the maximum length of every wait, even if a receiver asks for more.
 const maxWait = 24 * time.Hour
 
 // Schedule determines the wait before the next attempt of an effect: exponential backoff with
@@ -57,8 +57,8 @@ func (s Schedule) Validate() error {
 
 // Delay returns the wait after the given attempt, counted from 1. It is never shorter than
 // retryAfter, up to 24 h. If retryAfter determines the wait, a random part is added, so that
-// effects that were turned away together are not sent together again. No wait is longer than 24 h.
-// rnd returns numbers in [0, 1); if nil, they are random.
+// effects with the same retryAfter are not all sent at the same time. No wait is longer than 24 h.
+// rnd returns numbers in [0, 1). If rnd is nil, Delay uses random numbers.
 func (s Schedule) Delay(attempt int, retryAfter time.Duration, rnd func() float64) time.Duration {
 	s = s.WithDefaults()
 	if rnd == nil {

@@ -81,7 +81,8 @@ type StatementChecker interface {
 // implement it if a route refetches with its destination's credentials. Each attempt calls it until
 // the request is rendered.
 type StateReader interface {
-	// Fetch reads the JSON at a URL, or returns the outcome of the attempt that needed it.
+	// Fetch reads the JSON at a URL. If it fails, it returns the outcome of the attempt that needs
+	// the JSON.
 	Fetch(ctx context.Context, url string) ([]byte, *Outcome)
 }
 
@@ -139,8 +140,8 @@ type Outcome struct {
 	// NeedsPerson is true if nothing was sent, and nothing will be sent until an operator changes
 	// the configuration or the effect.
 	NeedsPerson bool
-	// Left is true if nothing was sent because another process decides what to send. Such attempts
-	// do not count.
+	// Left is true if nothing was sent because another process decides what to send. Such an
+	// attempt does not count against the maximum number of attempts.
 	Left bool
 	// RetryAfter is the wait that the receiver requested, or 0.
 	RetryAfter time.Duration

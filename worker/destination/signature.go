@@ -23,7 +23,7 @@ const (
 	headerWebhookSignature = "Webhook-Signature"
 )
 
-// signer signs every message with each of its keys, as in Standard Webhooks 1.0.0
+// signer signs every message with each of its keys, as Standard Webhooks 1.0.0 specifies
 // (https://github.com/standard-webhooks/standard-webhooks).
 type signer struct{ keys []signingKey }
 
@@ -167,8 +167,9 @@ func newSigner(secrets []secret.Value) (*signer, error) {
 	return s, nil
 }
 
-// sign returns the values of two headers: the timestamp, and one signature for each secret. So
-// during a rotation, a receiver that knows either the old or the new secret accepts the message.
+// sign returns the values of two headers: the timestamp, and one signature for each secret. During
+// a rotation, therefore, a receiver that knows either the old or the new secret accepts the
+// message.
 func (s *signer) sign(id string, at time.Time, body []byte) (timestamp, signature string) {
 	timestamp = strconv.FormatInt(at.Unix(), 10)
 	message := slices.Concat([]byte(id+"."+timestamp+"."), body)

@@ -24,7 +24,7 @@ type Statement struct {
 	Params []*string `json:"params"`
 }
 
-// Encode returns the statement as a request body.
+// Encode returns the statement as a request body. It fails if a parameter contains a NUL character.
 func (s Statement) Encode() ([]byte, error) {
 	for i, param := range s.Params {
 		if param != nil && strings.ContainsRune(*param, 0) {
@@ -41,7 +41,7 @@ func (s Statement) Encode() ([]byte, error) {
 	return body, nil
 }
 
-// DecodeStatement reads a statement from a request body.
+// DecodeStatement reads a statement from a request body. It fails if the body has unknown fields.
 func DecodeStatement(body []byte) (Statement, error) {
 	var s Statement
 	if err := decodeStrictly(body, &s); err != nil {

@@ -18,7 +18,8 @@ import (
 )
 
 // policies sends one effect per policy through a worker, and loses the acknowledgement of the first
-// attempt. at_least_once sends the effect again under the same key, at_most_once parks the effect.
+// attempt. With at_least_once, the worker sends the effect again under the same key. With
+// at_most_once, it parks the effect.
 func policies(t *testing.T, b broker, f facts) {
 	for policy, want := range map[ledger.Policy]ledger.EffectState{ledger.AtLeastOnce: ledger.EffectDone, ledger.AtMostOnce: ledger.EffectParked} {
 		t.Run(string(policy), func(t *testing.T) {

@@ -83,8 +83,8 @@ func (p *proxy) cut() {
 	p.open = nil
 }
 
-// goDeafAfter discards all replies from the moment when a client sends the text. Replies pass until
-// then, because a client soon closes a deaf connection as lost.
+// goDeafAfter discards all replies from the moment when a client sends the text. Until then,
+// replies pass, because a client soon closes a connection without replies.
 func (p *proxy) goDeafAfter(text string) { p.deafAfter.Store(&text) }
 
 // hear closes all connections, and passes replies on new ones.

@@ -78,7 +78,7 @@ func newRabbitMQ(t *testing.T) *rabbitServer {
 	require.NoError(t, err)
 	r.write(t, "definitions.json", string(definitions))
 
-	// Otherwise the server would start its own epmd, which would outlive the server.
+	// Without this epmd, the server would start its own, which would outlive the server.
 	epmd := exec.CommandContext(t.Context(), "epmd", "-port", port(free[1]), "-address", "127.0.0.1")
 	require.NoError(t, epmd.Start())
 	t.Cleanup(func() { _ = epmd.Process.Kill(); _ = epmd.Wait() })

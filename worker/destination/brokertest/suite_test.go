@@ -77,7 +77,7 @@ func with(t *testing.T, b broker, change ...func(*destination.BrokerOptions)) se
 	return s
 }
 
-// through returns a change that makes a destination connect to a proxy, with a short timeout. The
+// through returns a function that makes a destination connect to a proxy, with a short timeout. The
 // timeout is shorter than the 5 seconds between the clients' pings, which detect a deaf connection.
 func through(p *proxy) func(*destination.BrokerOptions) {
 	return func(o *destination.BrokerOptions) { o.Servers, o.Timeout = []string{p.address}, 4*time.Second }
